@@ -20,8 +20,7 @@ from attncli.text.notebook import Shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey, Report, check
-    from attncli.checking.findings import Finding
-    from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
+    from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
     from attncli.checking.submission import Submission
     from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
@@ -80,8 +79,7 @@ __all__ = [
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
-    "checking.findings": ("Finding",),
-    "checking.judged": ("Compared", "Given", "Judged", "Misshapen", "NotGiven"),
+    "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     "checking.submission": ("Submission",),
     "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),

@@ -1,7 +1,7 @@
 """The one error type: what is wrong with an input, where, and the way out.
 
-Code that finds a fault states a short fact about a key of the problem (`Fault`). Code that knows
-the file adds the place. Only the command line prints.
+Code that finds a fault states a short fact about a key of the problem; code that knows the file
+adds the place.
 """
 
 from __future__ import annotations
@@ -103,7 +103,6 @@ class InputError(Exception):
 
 
 def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> InputError:
-    """Return an `InputError` of one fault, to be raised by the caller."""
     return InputError(Fault(message, path, hint, needs=needs))
 
 
@@ -123,7 +122,7 @@ def collected(faults: list[Fault]) -> Iterator[None]:
 
 @contextmanager
 def needing(what: str) -> Iterator[None]:
-    """Note for every fault raised inside what must be worked out to see it: see `Fault.needs`."""
+    """Set `Fault.needs` of every fault raised inside that does not know it yet."""
     try:
         yield
     except InputError as error:

@@ -10,8 +10,8 @@ from unittest import mock
 
 import attncli
 from attncli.cli.commands import SUMMARIES
+from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import run
-from attncli.cli.manual import STATUSES, VARIABLES
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
 from attncli.rendering.formats import FORMATS, Kind, formats_of
@@ -114,7 +114,7 @@ def formats() -> Iterator[str]:
 def statuses() -> Iterator[str]:
     """Yield the exit statuses and the environment variables."""
     yield "## Exit statuses"
-    yield table(("status", "meaning"), [(str(n), text) for n, text in STATUSES.items()])
+    yield table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])
     yield "## Environment variables"
     yield table(("variable", "meaning"), [(f"`{n}`", text) for n, text in VARIABLES.items()])
 

@@ -8,10 +8,18 @@ import numpy as np
 import pytest
 
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import agrees, is_exact, is_same, reach
-from attncli.checking.digits import roundings_of
-from attncli.checking.rounding_rules import CUT, EVEN, RoundingRule, with_sum
-from attncli.checking.thresholds import CUT_OFF
+from attncli.checking.agreement import (
+    CUT,
+    CUT_OFF,
+    EVEN,
+    RoundingRule,
+    agrees,
+    is_exact,
+    is_same,
+    reach,
+    roundings_of,
+    with_sum,
+)
 from attncli.notation.last_place import significant
 from attncli.notation.written import decimal_of
 

@@ -121,64 +121,63 @@ def test_every_room_has_a_row_and_every_row_a_room() -> None:
     assert sorted(found - ENTRANCES - {"__pycache__"}) == sorted(ROOMS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_go_downwards(path: Path) -> None:
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """Return the modules of the package that each of them imports, wherever in it."""
+    return {module_of(path): set(imported(path)) for path in MODULES}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file imports."""
+    modules = set(map(module_of, MODULES))
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "attncli":
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found = {name if name in modules else str(node.module) for name in names}
+            yield from found - {"attncli"}
+
+
+def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
     """Imports for type checking count too: they are arrows for whoever reads."""
-    own = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    if own in ENTRANCES:
-        return
-    below = ROOMS[ROOMS.index(own) :]
-    upwards = [name for name in imported(path) if name.split(".")[1] not in below]
-    assert upwards == []
+    for module, names in imports.items():
+        own = module.split(".")[1] if "." in module else "__init__"
+        if own not in ENTRANCES:
+            below = ROOMS[ROOMS.index(own) :]
+            assert [name for name in names if name.split(".")[1] not in below] == [], module
 
 
-def test_the_tiles_have_one_door() -> None:
+def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
     room = "attncli.tiles"
-    arrows = {(module_of(path), name) for path in MODULES for name in imported(path)}
+    arrows = {(module, name) for module, names in imports.items() for name in names}
     inwards = {(a, b) for a, b in arrows if b.startswith(room) and not a.startswith(room)}
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
     users = ("attention", "pooling", "trace")
     assert inwards == {(f"attncli.mechanisms.{user}", f"{room}.tiled") for user in users}
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=str)
-def test_init_files_hold_a_docstring_only(path: Path) -> None:
-    if path.parent != PACKAGE:  # the package itself has the public names
-        assert [type(node) for node in ast.parse(path.read_text()).body] == [ast.Expr]
+def test_init_files_hold_a_docstring_only() -> None:
+    for path in MODULES:
+        if path.name == "__init__.py" and path.parent != PACKAGE:  # which has the public names
+            assert [type(node) for node in ast.parse(path.read_text()).body] == [ast.Expr], path
 
 
-def test_no_circle_within_a_room() -> None:
-    arrows = {module_of(path): set(imported(path)) for path in MODULES}
+def test_no_circle_within_a_room(imports: dict[str, set[str]]) -> None:
+    arrows = dict(imports)
     while ends := [module for module, targets in arrows.items() if not targets & set(arrows)]:
         for module in ends:
             del arrows[module]
     assert arrows == {}
 
 
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, wherever in it."""
-    modules = {module_of(p) for p in MODULES}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "attncli":
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = {name if name in modules else str(node.module) for name in names}
-            yield from sorted(found - {"attncli"})
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "oracles").glob("*.py")), ids=str)
-def test_oracles_import_nothing_of_the_package(path: Path) -> None:
-    assert "attncli" not in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=str)
-def test_no_test_imports_a_benchmark(path: Path) -> None:
-    assert "benchmarks" not in re.findall(
-        r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE
-    )
+@pytest.mark.parametrize(("folder", "package"), [("oracles", "attncli"), (".", "benchmarks")])
+def test_oracles_share_no_line_and_tests_import_no_benchmark(folder: str, package: str) -> None:
+    for path in (ROOT / "tests" / folder).rglob("*.py"):
+        words = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
+        assert package not in words, path
 
 
 def test_every_module_that_the_page_names_is_there() -> None:

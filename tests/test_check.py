@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 import runpy
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -171,11 +172,10 @@ def test_a_problem_with_rounded_steps_accepts_every_digit_too() -> None:
 
 
 @pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
-@pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
-def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -> None:
-    """Of every mechanism, in every format, with every digit and with two decimals."""
+def test_what_compute_writes_is_correct(path: Path, tmp_path: Path) -> None:
+    """Of every mechanism, in every format, with every digit or with two decimals."""
     key = AnswerKey(attncli.load(path))
-    for decimals in (None, 2):
+    for form, decimals in product(("json", "yaml", "csv", "npz"), (None, 2)):
         written = tmp_path / f"answers.{form}"
         pieces = FORMATS[form].traces([key.trace], Selection(decimals=decimals))
         written.write_bytes(b"".join(pieces))
@@ -232,8 +232,11 @@ def test_the_cells_that_a_report_names_are_keys_of_answers_and_of_explain(attn: 
 
 def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
     good = attncli.load(SAMPLES / "i_am_good.yaml")
-    assert "given twice" in misread({"S[I, am]": 10, "scores[1, 2]": 10}, good)
-    assert "given twice" in misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    twice = "numbers of scores are given twice, by"
+    both = misread({"S[I, am]": 10, "S[I, I]": 14, "scores[1, 2]": 10}, good)
+    assert f"{twice} S[I, am] and scores[1, 2]" in both
+    step = misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    assert f"{twice} scores and scores[1, 2]" in step
     assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
     assert "did you mean weights[am, I]?" in misread({"wieghts[am, I]": 1}, good)
     report = attncli.check(good, {"weights[am, I]": [[1, 2]]})

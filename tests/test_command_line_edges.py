@@ -29,6 +29,7 @@ from tests.conftest import (
     ROOT,
     SAMPLE_FILES,
     SAMPLES,
+    TYPICAL_SAMPLES,
     Attn,
     Result,
     environment,
@@ -155,7 +156,7 @@ def test_reader_that_goes_away_is_141(form: str, unbuffered: str, large: Path) -
 
 @pytest.mark.parametrize(
     "arguments",
-    [["compute", GOOD], ["schema"], ["scores"], ["--help"], ["compute", "-h"], ["--version"]],
+    [["compute", GOOD], ["schema"], ["--help"]],
     ids=lambda a: "_".join(map(str, a))[:12],
 )
 def test_no_reader_at_all_is_141(arguments: list[str | Path]) -> None:
@@ -274,22 +275,22 @@ def test_link_to_standard_output(attn_process: Attn, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def piped(attn: Attn) -> str:
-    return attn("compute", *SAMPLE_FILES).out
+    return attn("compute", *TYPICAL_SAMPLES).out
 
 
 @pytest.fixture(scope="module")
 def forward(attn: Attn) -> str:
     """Return what is piped of the samples without a backward pass."""
-    return attn("compute", *(file for file in SAMPLE_FILES if "gradient" not in str(file))).out
+    return attn("compute", *(file for file in TYPICAL_SAMPLES if "gradient" not in str(file))).out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_samples_in_a_terminal(columns: int, piped: str, forward: str) -> None:
     """Every number is whole, and no line is wider than the terminal."""
-    result = in_terminal("compute", *SAMPLE_FILES, columns=columns)
+    result = in_terminal("compute", *TYPICAL_SAMPLES, columns=columns)
     assert result.status == 0
     shown = CODES.sub("", result.out)
-    assert len(numbers_of(piped)) > 300
+    assert len(numbers_of(piped)) > 100
     # A narrow terminal leaves out operands put together on the way, such as [h_1; x_2; c_1], and
     # in 80 columns the products of a sum such as d_Q W_qᵀ + d_K W_kᵀ + d_V W_vᵀ.
     assert numbers_of(shown) <= numbers_of(piped)
@@ -298,7 +299,7 @@ def test_samples_in_a_terminal(columns: int, piped: str, forward: str) -> None:
     if columns >= 160:
         assert numbers_of(shown) == numbers_of(piped)
     lines = [ISOLATES.sub("", line) for line in shown.splitlines()]
-    assert len(lines) > 1000
+    assert len(lines) > 300
     assert [line for line in lines if cell_len(line) > columns] == []
 
 
@@ -475,12 +476,11 @@ def test_only_refuses_an_unknown_name_before_the_calculation(
     assert f"there is no step {name} in any calculation\n  {hint}" in result.err
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
-def test_every_step_may_be_asked_for(path: Path) -> None:
-    trace = attncli.compute(attncli.load(path))
-    for step in with_named_steps(trace):
-        for word in (step.name, step.symbol, *words_of(step.name)):
-            assert may_mean_step(word, KEYS), word
+def test_every_step_may_be_asked_for() -> None:
+    for path in SAMPLE_FILES:
+        for step in with_named_steps(attncli.compute(attncli.load(path))):
+            for word in (step.name, step.symbol, *words_of(step.name)):
+                assert may_mean_step(word, KEYS), (path, word)
 
 
 @pytest.mark.parametrize(
@@ -523,7 +523,7 @@ def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
         ["compute", HEADS, "--rows", "1", "--rows", "3", "--rows", "2"],
         ["worksheet", GOOD, "-f", "yaml", "--blank", "weights", "--blank", "output"],
         ["worksheet", GOOD, "-f", "html", "--give", "weights", "--give", "output"],
-        ["vary", GOOD, "--ask", "weights", "--ask", "output"],
+        ["vary", GOOD, "-n", "1", "--ask", "weights", "--ask", "output"],
         ["check", GOOD, "-m", "Q=sample_inputs/i_am_good.csv", "--ask", "Q", "--ask", "V"],
     ):
         flag = next(word for word in reversed(pairs[:-1]) if str(word).startswith("--"))

@@ -17,7 +17,7 @@ import pytest
 
 from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
-from attncli.cli.help import EXAMPLES
+from attncli.cli.commands import EXAMPLES
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
 from attncli.rendering.formats import FORMATS, formats_of

@@ -19,11 +19,12 @@ from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError, Known, Paper, Wrong
 from tests.test_mistakes import SORTS, WRONG, Work, codes_of, hand_in
 
-PROBLEMS = 2100
-"""How many problems are worked without a mistake."""
+PROBLEMS = 360
+"""Number of problems that are worked without a mistake; `benchmarks/fairness.py right` draws
+thousands."""
 
-SHARES = 6
-"""In so many tests, for several processes."""
+SHARES = 2
+"""Number of tests that they are divided into, for several processes."""
 
 WISHES: tuple[dict[str, Any], ...] = (
     {},
@@ -108,7 +109,7 @@ def test_correct_answers_are_never_wrong(
         if worked == PROBLEMS // SHARES:
             break
     assert worked == PROBLEMS // SHARES
-    assert cells["correct"] > 10 * worked
+    assert cells["correct"] > 8 * worked
     name = f"correct answers, share {share + 1} of {SHARES}"
     record_property(name, f"{worked} problems, cells {dict(cells)}")
 
@@ -144,7 +145,7 @@ def test_exact_forms_are_correct() -> None:
     assert attncli.check(attncli.Problem(X=[[0], [0], [0]]), weights).verdict == "wrong"
 
 
-FAITHFUL = 60
+FAITHFUL = 15
 
 RIGHT = {"follows", "correct", "last_digit", "rounded_early"}
 
@@ -190,17 +191,16 @@ def followed(random: np.random.Generator, paper: Paper, habit: Habit) -> Known:
     return paper.work(habit=habit, given={"Q": habit.rounded(q) if habit.early else q})
 
 
-GARBAGE = 400
+GARBAGE = 160
 
 
-@pytest.mark.parametrize("part", range(4))
 def test_no_mistake_is_named_that_does_not_give_the_numbers(
-    part: int, record_property: Callable[[str, object], None]
+    record_property: Callable[[str, object], None],
 ) -> None:
     """Random numbers in random cells; and two mistakes at once, the second in a random step."""
-    random = np.random.default_rng([13, part])
+    random = np.random.default_rng(13)
     named: Counter[str] = Counter()
-    for i in range(GARBAGE // 4):
+    for i in range(GARBAGE):
         habit = HABITS[i % len(HABITS)]
         paper, known = a_problem(random, i)
         try:
@@ -225,7 +225,7 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(
                     assert work.is_reproduced(other.id, step, wrong), told
     assert named["slips"]
     assert set(named) & set(MISTAKES)
-    record_property(f"named in spoilt answers, {part + 1} of 4", dict(named))
+    record_property("named in spoilt answers", dict(named))
 
 
 def spoil(random: np.random.Generator, work: Work) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import worked
+from attncli.explaining import terms
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
@@ -311,13 +311,17 @@ HARD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("keys", HARD, ids=range(len(HARD)))
-@pytest.mark.parametrize("large", [0, 10**6], ids=["one by one", "all at once"])
-@pytest.mark.parametrize("decimals", [1, 4, 9])
 def test_hard_problems_are_explained_truly(
-    keys: dict[str, Any], large: int, decimals: int, monkeypatch: pytest.MonkeyPatch
+    keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worked, "LARGE", large)
     trace = attncli.compute(attncli.Problem(**keys))
+    for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
+        monkeypatch.setattr(terms, "LARGE", large)
+        check_explanations(trace, decimals)
+
+
+def check_explanations(trace: attncli.Trace, decimals: int) -> None:
+    """Assert that the numbers that each cell is explained by give the number of the cell."""
     digits = 1e-6 if trace["V"].array.dtype == np.float32 else 1e-14
     for step in trace:
         explained = explain_all(trace, step, decimals, full=True)
@@ -341,7 +345,7 @@ def test_cells_one_by_one_are_those_of_all_at_once(
         trace = attncli.compute(problem)
         lines = []
         for large in (0, 10**6):
-            monkeypatch.setattr(worked, "LARGE", large)
+            monkeypatch.setattr(terms, "LARGE", large)
             lines.append(
                 [
                     (place, found.line, found.sources)
@@ -518,7 +522,7 @@ normalize: none
 """
 
 
-@pytest.mark.parametrize("columns", [40, 60, 72, 100])
+@pytest.mark.parametrize("columns", [40, 72])
 def test_lines_break_before_signs_on_a_terminal(columns: int, tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
     path.write_text(LONG)

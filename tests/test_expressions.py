@@ -28,7 +28,7 @@ from attncli.notation.tree import (
 from attncli.notation.tree import Fraction as Quotient
 from attncli.notation.written import NumberAsWritten, evaluate, number
 
-QUICK = settings(deadline=None, max_examples=150, derandomize=True, database=None)
+QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
 SIZES = ("d_k", "d_v", "d_model", "n", "m")
 
@@ -66,68 +66,68 @@ TOO_SMALL = "is smaller than a float holds; write 0, which it becomes"
 
 
 @pytest.mark.parametrize(
-    ("written", "column", "sentence"),
+    ("written", "sentence"),
     [
-        ("", 0, "there is no number"),
-        (" \t", 0, "there is no number"),
-        ("two", 0, "two is not a number"),
-        ("yes", 0, "yes is not a number"),
-        ("1:30", 1, "1:30 is not a number"),
-        ("2x", 1, "2x is not a number"),
-        ("1e", 1, "1e is not a number"),
-        ("50%%", 2, "50%% is not a number"),
-        ("()", 1, "() is not a number"),
-        ("*2", 0, "*2 is not a number"),
-        ("E", 0, "E is not a number"),
-        ("__import__('os')", 11, "__import__('os') is not a number"),
-        ("\x1b[2J", 0, "\\x1b[2J is not a number"),
-        ("w" * 60, 0, f"{'w' * 40}… is not a number"),
-        ("1_000", 1, "1_000 is not a number; write 1000"),
-        ("-1_000_000.5", 2, "-1_000_000.5 is not a number; write -1000000.5"),
-        ("3,5", 1, "3,5 is not a number; write 3.5"),
-        ("nan", 0, "nan is not a number that a calculation can go on with"),
-        (".NaN", 0, "nan is not a number that a calculation can go on with"),
-        ("1+nan", 2, "nan is not a number that a calculation can go on with"),
-        ("2 3", 2, "2 3: there is no sign between 2 and 3"),
-        ("2 x", 2, "2 x: there is no sign between 2 and x"),
-        ("2(3)", 1, "2(3): there is no sign between 2 and ("),
-        ("1..2", 0, "1..2 is not a number; it has more than one point"),
-        ("2*", 2, "2* ends too early"),
-        ("1/", 2, "1/ ends too early"),
-        ("-", 1, "- ends too early"),
-        ("√", 1, "√ ends too early"),
-        ("(2", 2, "(2 has a ( without a )"),
-        ("sqrt(2", 6, "sqrt(2 has a ( without a )"),
-        ("2)", 1, "2) has a ) without a ("),
-        ("sqrt", 0, "sqrt needs a number in parentheses: sqrt(2)"),
-        ("1+exp 2", 2, "exp needs a number in parentheses: exp(2)"),
-        ("1/0", 0, "1/0 divides by 0"),
-        ("1/(2-2)", 0, "1/(2 - 2) divides by 0"),
-        ("0^-1", 0, "0^(-1) divides by 0"),
-        ("1e400", 0, "1e400 is too large"),
-        ("1e-400", 0, f"1e-400 {TOO_SMALL}"),
-        ("2/-3e-324000", 0, f"3e-324000 {TOO_SMALL}"),
-        (f"0.{'0' * 400}1", 0, f"0.{'0' * 38} {TOO_SMALL}"),
-        ("10^400", 0, "10^400 is too large"),
-        ("exp(1000)", 0, "exp(1000) is too large"),
-        ("1e308*10", 0, "1e308·10 is too large"),
-        ("1e308+1e308", 0, "1e308 + 1e308 is too large"),
-        ("9^9^9^9", 0, "9^9^9^9 is too large"),
-        ("sqrt(-1)", 0, "√(-1) has no real value"),
-        ("(-8)^(1/3)", 0, "(-8)^(1/3) has no real value"),
-        ("inf-inf", 0, "∞ - ∞ has no value"),
-        ("0*inf", 0, "0·∞ has no value"),
-        ("1" * (MAX_LENGTH + 1), 0, "a number of 501 characters is too long"),
-        ("(" * 51 + "1" + ")" * 51, 0, "more than 50 levels of parentheses, powers or signs"),
-        ("-" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
-        ("2^" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
-        ("√" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
+        ("", "there is no number"),
+        (" \t", "there is no number"),
+        ("two", "two is not a number"),
+        ("yes", "yes is not a number"),
+        ("1:30", "1:30 is not a number"),
+        ("2x", "2x is not a number"),
+        ("1e", "1e is not a number"),
+        ("50%%", "50%% is not a number"),
+        ("()", "() is not a number"),
+        ("*2", "*2 is not a number"),
+        ("E", "E is not a number"),
+        ("__import__('os')", "__import__('os') is not a number"),
+        ("\x1b[2J", "\\x1b[2J is not a number"),
+        ("w" * 60, f"{'w' * 40}… is not a number"),
+        ("1_000", "1_000 is not a number; write 1000"),
+        ("-1_000_000.5", "-1_000_000.5 is not a number; write -1000000.5"),
+        ("3,5", "3,5 is not a number; write 3.5"),
+        ("nan", "nan is not a number that a calculation can go on with"),
+        (".NaN", "nan is not a number that a calculation can go on with"),
+        ("1+nan", "nan is not a number that a calculation can go on with"),
+        ("2 3", "2 3: there is no sign between 2 and 3"),
+        ("2 x", "2 x: there is no sign between 2 and x"),
+        ("2(3)", "2(3): there is no sign between 2 and ("),
+        ("1..2", "1..2 is not a number; it has more than one point"),
+        ("2*", "2* ends too early"),
+        ("1/", "1/ ends too early"),
+        ("-", "- ends too early"),
+        ("√", "√ ends too early"),
+        ("(2", "(2 has a ( without a )"),
+        ("sqrt(2", "sqrt(2 has a ( without a )"),
+        ("2)", "2) has a ) without a ("),
+        ("sqrt", "sqrt needs a number in parentheses: sqrt(2)"),
+        ("1+exp 2", "exp needs a number in parentheses: exp(2)"),
+        ("1/0", "1/0 divides by 0"),
+        ("1/(2-2)", "1/(2 - 2) divides by 0"),
+        ("0^-1", "0^(-1) divides by 0"),
+        ("1e400", "1e400 is too large"),
+        ("1e-400", f"1e-400 {TOO_SMALL}"),
+        ("2/-3e-324000", f"3e-324000 {TOO_SMALL}"),
+        (f"0.{'0' * 400}1", f"0.{'0' * 38} {TOO_SMALL}"),
+        ("10^400", "10^400 is too large"),
+        ("exp(1000)", "exp(1000) is too large"),
+        ("1e308*10", "1e308·10 is too large"),
+        ("1e308+1e308", "1e308 + 1e308 is too large"),
+        ("9^9^9^9", "9^9^9^9 is too large"),
+        ("sqrt(-1)", "√(-1) has no real value"),
+        ("(-8)^(1/3)", "(-8)^(1/3) has no real value"),
+        ("inf-inf", "∞ - ∞ has no value"),
+        ("0*inf", "0·∞ has no value"),
+        ("1" * (MAX_LENGTH + 1), "a number of 501 characters is too long"),
+        ("(" * 51 + "1" + ")" * 51, "more than 50 levels of parentheses, powers or signs"),
+        ("-" * 51 + "1", "more than 50 levels of parentheses, powers or signs"),
+        ("2^" * 51 + "1", "more than 50 levels of parentheses, powers or signs"),
+        ("√" * 51 + "1", "more than 50 levels of parentheses, powers or signs"),
     ],
 )
-def test_sentence(written: str, column: int, sentence: str) -> None:
+def test_sentence(written: str, sentence: str) -> None:
     with pytest.raises(NumberError) as caught:
         number(written)
-    assert (str(caught.value), caught.value.column) == (sentence, column)
+    assert str(caught.value) == sentence
 
 
 def test_hexadecimal_that_no_float_holds() -> None:
@@ -317,15 +317,14 @@ def test_value_agrees_with_sixty_digits(tree: Formula) -> None:
         assert abs(evaluate(parse(shown_text(tree))) / right - 1) < 1e-12
 
 
-@settings(QUICK, max_examples=200)
+@QUICK
 @given(st.text("0123456789.eE+-*/^()√· sqrtxpinf_,\x1b", max_size=25) | st.text(max_size=25))
 def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
-    said, column = "", 0
+    said = ""
     try:
         assert not math.isnan(number(text))
     except NumberError as error:
-        said, column = str(error), error.column
-    assert 0 <= column <= len(text)
+        said = str(error)
     assert all(c.isprintable() or c in HARMLESS for c in said)
 
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 
 import attncli
 from attncli.notation.mathml import mathml
-from attncli.notation.printer import Printer
 from attncli.notation.tex import tex
-from attncli.notation.text import text
+from attncli.notation.text import Printer, text
 from attncli.notation.tree import (
     Call,
     Dots,
@@ -165,6 +164,7 @@ def test_every_printer_prints_every_node() -> None:
         assert nodes <= {name for name in dir(printer) if not name.startswith("_")}, printer
 
 
+@pytest.fixture(scope="module")
 def notations() -> dict[str, Formula]:
     """Return every formula and note of every sample by its text."""
     found: dict[str, Formula] = {}
@@ -178,23 +178,18 @@ def notations() -> dict[str, Formula]:
     return found
 
 
-NOTATIONS = notations()
-
-
-def test_there_are_many_notations() -> None:
-    assert len(NOTATIONS) > 90
-
-
-@pytest.mark.parametrize("shown", NOTATIONS)
-def test_no_letter_or_digit_is_lost(shown: str) -> None:
+def test_no_letter_or_digit_is_lost(notations: dict[str, Formula]) -> None:
     """What stands in the MathML of a formula, read element by element, is what it is made of."""
-    tree = ElementTree.fromstring(mathml(NOTATIONS[shown]))
-    read = "".join(tree.itertext())
-    # A derivative d_Q is ∂L/∂Q there; d_k is a size.
-    written = re.sub(r"\bd_(?!(?:[kvq]|model)\b)", "L", shown).replace("delta", "δ")
-    written = written.replace("²", "2").replace("_", "")
-    assert Counter(re.findall(r"[^\W_ᵀ]", read)) == Counter(re.findall(r"[^\W_ᵀ]", written))
-    assert read.count("⊤") == shown.count("ᵀ")
+    assert len(notations) > 90
+    for shown, formula in notations.items():
+        tree = ElementTree.fromstring(mathml(formula))
+        read = "".join(tree.itertext())
+        # A derivative d_Q is ∂L/∂Q there; d_k is a size.
+        written = re.sub(r"\bd_(?!(?:[kvq]|model)\b)", "L", shown).replace("delta", "δ")
+        written = written.replace("²", "2").replace("_", "")
+        letters = Counter(re.findall(r"[^\W_ᵀ]", written))
+        assert Counter(re.findall(r"[^\W_ᵀ]", read)) == letters, shown
+        assert read.count("⊤") == shown.count("ᵀ"), shown
 
 
 @settings(deadline=None, max_examples=300, derandomize=True, database=None)
@@ -207,9 +202,9 @@ def test_all_printers_show_the_same_letters_and_digits(formula: Formula) -> None
     check_braces(tex(formula))
 
 
-@pytest.mark.parametrize("shown", NOTATIONS)
-def test_every_brace_of_tex_is_closed(shown: str) -> None:
-    check_braces(tex(NOTATIONS[shown]))
+def test_every_brace_of_tex_is_closed(notations: dict[str, Formula]) -> None:
+    for formula in notations.values():
+        check_braces(tex(formula))
 
 
 def check_braces(written: str) -> None:
@@ -217,8 +212,8 @@ def check_braces(written: str) -> None:
     depth = 0
     for sign in re.findall(r"(?<!\\)[{}]", written):
         depth += 1 if sign == "{" else -1
-        assert depth >= 0
-    assert depth == 0
+        assert depth >= 0, written
+    assert depth == 0, written
     assert written.count(r"\left") == written.count(r"\right")
 
 

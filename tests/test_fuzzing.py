@@ -18,7 +18,7 @@ SOON = 5.0
 """Seconds of calculating; one file takes a hundredth of them, but a machine may be slow."""
 
 often = settings(
-    max_examples=300,
+    max_examples=100,
     deadline=None,
     database=None,
     derandomize=True,

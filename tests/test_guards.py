@@ -376,7 +376,7 @@ def test_a_signal_leaves_the_old_file_and_nothing_else(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_at_any_moment_shows_nothing(number: signal.Signals, long: Path) -> None:
-    for moment in range(8):
+    for moment in (0, 1, 4):
         process = subprocess.Popen(
             [
                 sys.executable,

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import attncli
-from attncli.cli import candidates, commands
+from attncli.cli import commands, completion
 from attncli.forms.form import ArrayForm, choice
 from attncli.problem.key_names import hint_for, key_of
 from attncli.problem.keys import KEYS, Key
@@ -62,7 +62,7 @@ def test_a_row_makes_names_and_hints() -> None:
 def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
     assert "shade\\fR\nhow dark the page is." in attn("manual").out
     context = typer.Context(commands.build("compute"), info_name="compute")
-    assert candidates._values("shade", "", context) == {"light": "", "dark": ""}
+    assert completion.values_of("shade", "", context) == {"light": "", "dark": ""}
 
 
 def test_every_key_that_is_no_array_has_a_flag_or_says_that_it_has_none() -> None:

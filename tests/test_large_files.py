@@ -101,7 +101,7 @@ def text_blocks(draw: st.DrawFn) -> str:
 
 
 @settings(
-    max_examples=300,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,

@@ -176,7 +176,7 @@ def extras(draw: st.DrawFn, n: int, m: int, heads: int, d_v: int, batch: int, se
     return keys
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_any_problem_is_as_in_exact_arithmetic(keys: Keys) -> None:
     """Every step, near enough to 50 digits; a choice among ties may fall otherwise."""
@@ -379,7 +379,7 @@ def test_padding_of_given_length_is_as_if_it_were_not_there(
     assert share_of_bound(padded, short) <= 1
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     trace = compute(keys)
@@ -389,7 +389,7 @@ def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     assert (weights[blocked] == 0).all()
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_weights_sum_to_one_unless_all_are_blocked(keys: Keys) -> None:
     """Along the axis asked for; with all blocked they are 0, and a warning says so."""
@@ -436,7 +436,7 @@ def assert_columns_are_rows_transposed(keys: Keys) -> None:
     assert len(columns.warnings) == len(rows.warnings)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems())
 def test_columns_are_rows_transposed_in_every_step(keys: Keys) -> None:
     assume("scores" not in keys)
@@ -445,17 +445,12 @@ def test_columns_are_rows_transposed_in_every_step(keys: Keys) -> None:
 
 LAYOUTS = HEAD_CASES | SEVERAL | PROJECTED
 STACKED = {name: keys for name, keys in PROJECTED.items() if np.ndim(keys.get("b_q", 0)) == 2}
-KNOWN = {name: keys for name, keys in LAYOUTS.items() if "scores" in keys}
-PLAIN = {name: keys for name, keys in LAYOUTS.items() if name not in STACKED | KNOWN}
+TURNED = {name: keys for name, keys in LAYOUTS.items() if name not in STACKED}
 
 
-@pytest.mark.parametrize("keys", PLAIN.values(), ids=list(PLAIN))
+@pytest.mark.parametrize("keys", TURNED.values(), ids=list(TURNED))
 def test_columns_are_rows_transposed_in_every_layout(keys: Keys) -> None:
-    assert_columns_are_rows_transposed(keys)
-
-
-@pytest.mark.parametrize("keys", KNOWN.values(), ids=list(KNOWN))
-def test_columns_take_known_scores_transposed(keys: Keys) -> None:
+    """Known scores are transposed, too."""
     assert_columns_are_rows_transposed(keys)
 
 
@@ -465,7 +460,7 @@ def test_columns_leave_a_list_of_bias_vectors_as_it_is(size: int) -> None:
     assert_columns_are_rows_transposed(keys | {"b_q": numbers(2, 2, size)})
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(problems(), SEEDS)
 def test_order_of_keys_and_values_changes_nothing(keys: Keys, seed: int) -> None:
     """Permuted together, with everything that stands beside them; positions have no part in it."""
@@ -523,7 +518,7 @@ def streamed(keys: Keys, block: int) -> attncli.Trace:
         return attncli.compute(attncli.Problem(**keys), only=("output",))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(problems(), st.integers(1, 40))
 def test_streamed_is_plain(keys: Keys, block: int) -> None:
     plain = compute(keys)
@@ -534,13 +529,13 @@ def test_streamed_is_plain(keys: Keys, block: int) -> None:
     assert share_of_bound(found, plain) <= 1
 
 
-@pytest.mark.parametrize("block", [1, 7, 30])
 @pytest.mark.parametrize("keys", LAYOUTS.values(), ids=list(LAYOUTS))
-def test_streamed_is_plain_in_every_layout(keys: Keys, block: int) -> None:
+def test_streamed_is_plain_in_every_layout(keys: Keys) -> None:
     plain = compute(keys)
-    found = streamed(keys, block)
-    assert found["output"].axes == plain["output"].axes
-    assert share_of_bound(found, plain) <= 1
+    for block in (1, 7, 30):
+        found = streamed(keys, block)
+        assert found["output"].axes == plain["output"].axes, block
+        assert share_of_bound(found, plain) <= 1, block
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -32,10 +32,6 @@ from tests.test_gradient_mistakes import CASES as OF_GRADIENTS
 WRONG = 4
 """The code of a wrong cell, by its place among the statuses of the contract."""
 
-WANTED = 1
-"""Number of problems of each sort that must show a mistake, in every habit;
-`benchmarks/fairness.py mistakes` draws thousands."""
-
 MOST_UNSAID = 0.05
 """Which share of mistakes may go without their name because two others give the same numbers."""
 
@@ -585,32 +581,32 @@ def problems_of(case: Case, sort: str, seed: int) -> Callable[[int], tuple[Paper
 
 @pytest.mark.parametrize("id_", CASES)
 def test_mistake_is_found(id_: str, record_property: Callable[[str, object], None]) -> None:
+    """With each sort of problem; numbers are written in turn in each way.
+
+    This is a sample: `benchmarks/fairness.py mistakes` draws thousands.
+    """
     named: Counter[str] = Counter()
     unsaid = 0
     for place, case in enumerate(CASES[id_]):
         for sort in case.sorts:
             problem = problems_of(case, sort, place)
-            for habit in case.habits:
-                found = 0
-                for i in range(DRAWS):
-                    paper, key = problem(i)
-                    try:
-                        wrong = Wrong(id_, case.made or case.at, case.way)
-                        work = hand_in(paper, habit, wrong, case.skip)
-                        clear = work.clear(case.at)
-                    except ImpossibleError:
-                        continue
-                    if not clear[0].any():
-                        continue
-                    said = examined(work, key, id_, case.at, clear)
-                    named[said[0]] += 1
-                    unsaid += id_ not in said
-                    found += 1
-                    if found == WANTED:
-                        break
-                assert found == WANTED, (
-                    f"only {found} problems show {id_} ({case}, {sort}, {habit})"
-                )
+            turn = list(CASES).index(id_) + place + SORTS.index(sort)
+            habit = case.habits[turn % len(case.habits)]
+            for i in range(DRAWS):
+                paper, key = problem(i)
+                try:
+                    wrong = Wrong(id_, case.made or case.at, case.way)
+                    work = hand_in(paper, habit, wrong, case.skip)
+                    clear = work.clear(case.at)
+                except ImpossibleError:
+                    continue
+                if clear[0].any():
+                    break
+            else:
+                pytest.fail(f"no problem shows {id_} ({case}, {sort}, {habit})")
+            said = examined(work, key, id_, case.at, clear)
+            named[said[0]] += 1
+            unsaid += id_ not in said
     assert unsaid <= MOST_UNSAID * named.total(), f"{unsaid} times two others were named"
     others = ", ".join(f"{n} as {other}" for other, n in named.items() if other != id_)
     record_property(id_, f"{named[id_]} named" + (f", {others}" if others else ""))
@@ -623,7 +619,6 @@ def test_mistake_that_gives_another_shape_is_found(id_: str) -> None:
         for sort in case.sorts:
             problem = problems_of(case, sort, 0)
             for habit in HABITS:
-                found = 0
                 for i in range(DRAWS):
                     paper, key = problem(i)
                     try:
@@ -641,10 +636,9 @@ def test_mistake_that_gives_another_shape_is_found(id_: str) -> None:
                     named = [finding.id, *(other.id for other in finding.also)]
                     assert id_ in named, (named, id_, case, habit, paper.problem(), numbers)
                     assert {"wrong_shape", "transposed"} & set(named)
-                    found += 1
-                    if found == WANTED:
-                        break
-                assert found == WANTED, f"only {found} show {id_} ({case}, {sort}, {habit})"
+                    break
+                else:
+                    pytest.fail(f"no problem shows {id_} ({case}, {sort}, {habit})")
 
 
 NETWORKS = [
@@ -664,18 +658,18 @@ def handed_in(steps: dict[str, Numbers], habit: Habit, left_out: tuple[str, ...]
 
 
 @pytest.mark.parametrize("id_", OF_NETWORKS)
-@pytest.mark.parametrize("times", [(2,), (3,), (1, 2, 3)])
-def test_mistake_in_a_network_is_found(id_: str, times: tuple[int, ...]) -> None:
+def test_mistake_in_a_network_is_found(id_: str) -> None:
     """Where contexts or weights alone are given, too, and numbers are telling."""
     rng = np.random.default_rng(5)
     found: Counter[bool] = Counter()
     for turn, (update, projected, started) in enumerate(NETWORKS):
         problem = draw_network(rng, update, projected, started)
         key = AnswerKey(attncli.Problem(**problem))
-        for number, habit in enumerate(HABITS[turn % 2 :: 2]):
+        habit = HABITS[turn % len(HABITS)]
+        exact = work_network(problem, "", (), habit)
+        assert key.check(submission_of(handed_in(exact, habit, ()), "s")).verdict == "correct"
+        for number, times in enumerate([(2,), (3,), (1, 2, 3)]):
             own = work_network(problem, id_, times, habit)
-            exact = work_network(problem, "", (), habit)
-            assert key.check(submission_of(handed_in(exact, habit, ()), "s")).verdict == "correct"
             left_out = LEFT_OUT_OF_NETWORKS[(turn + number) % len(LEFT_OUT_OF_NETWORKS)]
             report = key.check(submission_of(handed_in(own, habit, left_out), "student"))
             if report.first_wrong_step is None:  # [x; h_0] for [x; c_0], where both are 0
@@ -727,17 +721,16 @@ def test_mistakes_in_steps_that_were_left_out_are_found(
     """Only weights and output are handed in; few digits may leave it open what was done."""
     named: Counter[str] = Counter()
     for number, (id_, cases) in enumerate(CASES.items()):
-        for sort in cases[0].sorts:
-            problem = problems_of(cases[0], sort, 1)
-            habit = HABITS[number % len(HABITS)]
-            paper, key = problem(0)
-            work = weights_alone(paper, cases[0], id_, habit)
-            if work is not None:
-                said = named_in_weights(work, key)
-                is_named = id_ in said or (said and is_like(said[0], id_))
-                found = "named" if is_named else f"{id_} missed, {habit}"
-                named["two others" if found != "named" and len(said) == 2 else found] += 1
-    assert named["named"] > 60
+        sort = cases[0].sorts[number % len(cases[0].sorts)]
+        habit = HABITS[number % len(HABITS)]
+        paper, key = problems_of(cases[0], sort, 1)(0)
+        work = weights_alone(paper, cases[0], id_, habit)
+        if work is not None:
+            said = named_in_weights(work, key)
+            is_named = id_ in said or (said and is_like(said[0], id_))
+            found = "named" if is_named else f"{id_} missed, {habit}"
+            named["two others" if found != "named" and len(said) == 2 else found] += 1
+    assert named["named"] > 30
     assert named["named"] + named["two others"] >= 0.98 * named.total()
     assert named["two others"] <= MOST_UNSAID * named.total()
     record_property("mistakes before the weights, which alone are given", dict(named))
@@ -768,16 +761,15 @@ EVERYWHERE = [
 """What is done in Q, K and V at once, and after them: the way with which a student does it."""
 
 
-@pytest.mark.parametrize("given", ["weights", "output"])
 @pytest.mark.parametrize(("id_", "wish", "way", "sort"), EVERYWHERE)
 def test_what_is_done_everywhere_is_told_from_one_step(
-    id_: str, wish: dict[str, Any], way: int, sort: str, given: str
+    id_: str, wish: dict[str, Any], way: int, sort: str
 ) -> None:
-    problem = problems_of(Case(given, wish), sort, 3)
+    problem = problems_of(Case("weights", wish), sort, 3)
     found: Counter[bool] = Counter()
-    for i in range(2 * len(HABITS)):
+    for i, habit in enumerate(HABITS):
+        given = ("weights", "output")[i // 2 % 2]
         paper, key = problem(i)
-        habit = HABITS[i % len(HABITS)]
         try:
             work = hand_in(paper, habit, Wrong(id_, "Q", way))._replace(steps=[given])
             if work.clear(given)[0].sum() < 3:
@@ -788,7 +780,7 @@ def test_what_is_done_everywhere_is_told_from_one_step(
         named = [finding.id, *(other.id for other in finding.also)] if finding else []
         if id_ in named or len(named) < 2:  # two that are likelier may give the same numbers
             found[id_ in named] += 1
-    assert found[True] > 3
+    assert found[True] > 1
     assert found[True] >= 0.9 * found.total()
 
 
@@ -800,7 +792,6 @@ def test_a_mistake_in_one_head_is_said_to_be_one(id_: str) -> None:
     case = CASES[id_][0]
     problem = problems_of(case, "heads", 2)
     for habit in HABITS:
-        found = 0
         for i in range(DRAWS):
             paper, key = problem(i)
             head = i % 2
@@ -813,10 +804,9 @@ def test_a_mistake_in_one_head_is_said_to_be_one(id_: str) -> None:
             finding = work.checked(key).findings[case.at]
             in_head = {f.id: f.message for f in (finding, *finding.also)}
             assert in_head[id_].startswith(f"In head {head + 1}: "), in_head
-            found += 1
-            if found == WANTED:
-                break
-        assert found == WANTED
+            break
+        else:
+            pytest.fail(f"no problem shows {id_} in one head ({habit})")
 
 
 LARGE = 1e6

@@ -195,7 +195,7 @@ def test_whatever_is_written_is_read_or_refused_and_hints_work(name: str) -> Non
     random = np.random.default_rng(len(name))
     trace = attncli.compute(attncli.load(SAMPLES / name))
     read = 0
-    for _ in range(2000):
+    for _ in range(600):
         signs = random.choice(["", " "], 6, p=[0.8, 0.2])
         pieces = random.choice(PIECES, random.integers(1, 7))
         word = "".join(map("".join, zip(pieces, signs, strict=False)))
@@ -210,7 +210,7 @@ def test_whatever_is_written_is_read_or_refused_and_hints_work(name: str) -> Non
         else:
             read += 1
             assert np.size(found.step.value[found.at]) == len(found.places) > 0
-    assert read > 50
+    assert read > 15
 
 
 @pytest.mark.parametrize("name", ["scores[, 2]", "scores[1,,2]", "scores[1,]"])

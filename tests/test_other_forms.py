@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.other_forms import Log
+from attncli.checking.ways import Log
 from attncli.explaining.formulas import FormulaOf, name_of
 from attncli.explaining.terms import Constant
 from attncli.notation.text import text

@@ -167,10 +167,9 @@ def test_all_attention_on_one_state_gives_that_state() -> None:
         np.testing.assert_array_equal(trace[f"c_{t}"].value, trace[f"h_{chosen}"].value)
 
 
-@pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize(("with_w", "with_b"), list(itertools.product([False, True], repeat=2)))
 @pytest.mark.parametrize("activation", ["tanh", "none", None])
-@pytest.mark.parametrize("output_activation", ["tanh", "none"])
+@pytest.mark.parametrize(("columns", "output_activation"), [(False, "tanh"), (True, "none")])
 def test_pooling_against_plain_loops(
     columns: bool, with_w: bool, with_b: bool, activation: str | None, output_activation: str
 ) -> None:

@@ -14,7 +14,7 @@ from attncli.errors import InputError
 from attncli.files.load import Overrides, load_all
 from attncli.problem.key_names import NOT_NEEDED, hint_for, key_of, with_keys
 from attncli.problem.keys import KEYS
-from attncli.problem.scale import RECIPROCALS
+from attncli.problem.values import RECIPROCALS
 from attncli.text.suggestions import near_words
 from tests.conftest import Attn
 
@@ -29,28 +29,23 @@ def refused(text: str, folder: Path, suffix: str = ".yaml") -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-@pytest.mark.parametrize(
-    ("word", "key"),
-    [
-        *(
-            (word, "W_q")
-            for word in ("Wq", "WQ", "W^Q", "wq", "W_Q", "W_{q}", "W^{Q}", "w_q", "W_q")
-        ),
-        *((f"W{side}", f"W_{side}") for side in "qkvo"),
-        *((f"B{side.upper()}", f"b_{side}") for side in "qkvo"),
-        *(("x", "X"), ("q", "Q"), ("k", "K"), ("v", "V"), ("n_heads", "heads")),
-        *(("num_heads", "heads"), ("num_kv_heads", "kv_heads"), ("words", "tokens")),
-        *((key, key) for key in KEYS),
-        *(
-            (word, "d_V")
-            for word in ("dL/dV", "∂L/∂V", "dJ/dV", "dLoss/d_V", "grad V", "∇V", "d_V")
-        ),
-        *(("dL/dWv", "d_W_v"), ("grad_b_q", "d_b_q"), ("dL/dscores", "d_scores")),
-        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "", "gradient", "dV", "∇")),
-    ],
-)
-def test_key_of(word: str, key: str) -> None:
-    assert key_of(word) == key
+MEANT = [
+    *((word, "W_q") for word in ("Wq", "WQ", "W^Q", "wq", "W_Q", "W_{q}", "W^{Q}", "w_q", "W_q")),
+    *((f"W{side}", f"W_{side}") for side in "qkvo"),
+    *((f"B{side.upper()}", f"b_{side}") for side in "qkvo"),
+    *(("x", "X"), ("q", "Q"), ("k", "K"), ("v", "V"), ("n_heads", "heads")),
+    *(("num_heads", "heads"), ("num_kv_heads", "kv_heads"), ("words", "tokens")),
+    *((key, key) for key in KEYS),
+    *((word, "d_V") for word in ("dL/dV", "∂L/∂V", "dJ/dV", "dLoss/d_V", "grad V", "∇V", "d_V")),
+    *(("dL/dWv", "d_W_v"), ("grad_b_q", "d_b_q"), ("dL/dscores", "d_scores")),
+    *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "", "gradient", "dV", "∇")),
+]
+"""Words, and the keys that they mean."""
+
+
+def test_key_of() -> None:
+    for word, key in MEANT:
+        assert key_of(word) == key, word
 
 
 def test_every_alias_means_a_key_and_is_none() -> None:

@@ -185,7 +185,8 @@ def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
 def test_shades_are_the_sizes_of_weights() -> None:
     import numpy as np
 
-    matrix = Matrix(np.array([[0.5, -0.25], [2.0, -np.inf]]), shaded=True)
+    values = np.array([[0.5, -0.25], [2.0, -np.inf]])
+    matrix = Matrix(values, [0, 1], [0, 1], shaded=True)
     assert [matrix.shade(i, j) for i in (0, 1) for j in (0, 1)] == [0.5, 0.25, 1.0, None]
 
 
@@ -237,6 +238,12 @@ def test_every_step_says_in_a_sentence_why_it_is_done(path: Path) -> None:
         assert made
         for reason in reasons:
             assert re.fullmatch(r"[^.]{20,88}\.", reason), "one sentence, in a line of 80 or two"
+
+
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES[::4], ids=lambda p: p.name)
+def test_every_format_says_why_where_it_is_asked(path: Path) -> None:
+    for trace in map(attncli.compute, attncli.load_all(str(path))):
+        reasons = [step.why for step in trace if isinstance(step.operation, Operation)]
         pages = {form: attncli.render(trace, form, why=True) for form in ("table", "latex")}
         assert all(reason in pages["table"] for reason in reasons)
         assert pages["latex"].count(r"\par") > attncli.render(trace, "latex").count(r"\par")

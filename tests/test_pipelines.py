@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
-from tests.sessions import blocks, in_shell, session
+from tests.sessions import blocks, printed, session
 
 PAGE = ROOT / "docs" / "pipelines.md"
 FIRST = "<!-- first -->\n"
@@ -91,7 +91,7 @@ def test_recipe_prints_what_is_shown(recipe: Recipe, tmp_path: Path) -> None:
     alone = {"HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "MAKEFLAGS": "", "MAKELEVEL": ""}
     for body in (*recipe.before, recipe.body):
         for command, output in session(body):
-            assert in_shell(command, tmp_path, **alone) == output, command
+            assert printed(command, tmp_path, **alone) == output, command
 
 
 def test_every_block_is_read_whole() -> None:

@@ -176,10 +176,11 @@ def report(record_property: Callable[[str, object], None], what: str, worst: Wor
 def test_weights_are_within_4_ulp(
     family: Any, record_property: Callable[[str, object], None]
 ) -> None:
-    """For every temperature and base, with up to 8 keys, and with some cells blocked."""
-    random = np.random.default_rng([1, FAMILIES.index(family)])
+    """For temperatures and bases in turn, with up to 8 keys, and with some cells blocked."""
+    turn = FAMILIES.index(family)
+    random = np.random.default_rng([1, turn])
     worst = Worst()
-    for settings in settings_of_softmax():
+    for settings in list(settings_of_softmax())[turn % 3 :: 3]:
         n, m = (int(size) for size in random.integers(1, [4, 9]))
         scores = family(random, n, m)
         measure(scores, settings, worst)
@@ -195,7 +196,7 @@ def long_rows(allowed: float, axis: str) -> Worst:
     """Measure rows of several hundred keys, or columns of several hundred queries."""
     random = np.random.default_rng(2)
     worst = Worst(allowed)
-    for length, temperature, base in ((129, 1, 3), (300, 1, "e"), (777, 7, 10)):
+    for length, temperature, base in ((129, 1, 3), (777, 7, 10)):
         settings = {"temperature": temperature, "base": base, "axis": axis}
         for family in (common, nearly_tied, large_and_near):
             scores = family(random, 6, length) / 5 * temperature
@@ -207,19 +208,14 @@ def long_rows(allowed: float, axis: str) -> Worst:
     return worst
 
 
-@pytest.mark.parametrize(("axis", "allowed"), [("keys", 10), ("queries", 200)])
-def test_weights_of_long_rows(
-    axis: str, allowed: float, record_property: Callable[[str, object], None]
-) -> None:
-    """As near as plain summing gets: see the next test."""
-    report(record_property, f"several hundred, axis: {axis}", long_rows(allowed, axis))
-
-
 # With sums compensated (two-sum, pairwise) the worst of 2 million such weights was 2.9 ulp.
 
 
-def test_weights_of_long_columns_are_within_4_ulp() -> None:
-    long_rows(ULPS, "queries")
+@pytest.mark.parametrize(("axis", "allowed"), [("keys", 10), ("queries", ULPS)])
+def test_weights_of_long_rows(
+    axis: str, allowed: float, record_property: Callable[[str, object], None]
+) -> None:
+    report(record_property, f"several hundred, axis: {axis}", long_rows(allowed, axis))
 
 
 def test_weights_of_a_hundred_keys_are_within_4_ulp() -> None:

@@ -28,7 +28,7 @@ from attncli.records import Record
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from attncli.tape.step import Step
-from attncli.teaching.work import Work
+from attncli.teaching.variants import Work
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 

@@ -124,7 +124,7 @@ def assert_holds(found: Any, numbers: Numbers) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
 @given(seed=st.integers(0, 2**32), width=st.sampled_from([0.0, 1e-4, 0.05, 0.5, 3.0]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_points_lie_in_the_ranges_of_the_result(
     operation: Operation, seed: int, width: float
 ) -> None:
@@ -180,7 +180,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("function", UFUNCS.values(), ids=list(UFUNCS))
 @given(seed=st.integers(0, 2**32), width=st.sampled_from([0.0, 0.01, 1.0]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_arithmetic_of_ranges_holds_that_of_points(
     function: Callable[..., Any], seed: int, width: float
 ) -> None:

@@ -312,7 +312,7 @@ def test_one_head_in_a_list_and_one_row_as_a_column() -> None:
 
 def written(given: Any, name: str = "weights") -> Written:
     of = key()
-    found = read_submission(submission_of({name: given}, "a"), of.trace).matrices[name]
+    found = read_submission(submission_of({name: given}, "a"), of.trace)[0][name]
     assert isinstance(found, Written)
     return found
 
@@ -325,7 +325,7 @@ def test_arrays_keep_their_kind(kind: str, tmp_path: Path) -> None:
     assert written(array.tolist()).dtype == ("" if kind == "float64" else kind)
     np.savez(tmp_path / "a.npz", weights=array)
     (sheet,) = attncli.load_answers(tmp_path / "a.npz")
-    (found,) = read_submission(sheet, key().trace).matrices.values()
+    (found,) = read_submission(sheet, key().trace)[0].values()
     assert isinstance(found, Written)
     assert found.dtype == kind
     text = "\n".join(" ".join(map(str, row)) for row in array)
@@ -410,9 +410,9 @@ def test_keys_that_mean_no_step_cost_themselves_alone(attn: Attn, tmp_path: Path
         **{"wieghts": WHOLE, "X": [["1"]], "Q": "see page 2", "scores[9, 9]": "1"},
     }
     sheet = submission_of(given, "a")
-    found = read_submission(sheet, key().trace)
-    assert list(found.matrices) == ["weights"]
-    said = dict(found.skipped)
+    matrices, skipped = read_submission(sheet, key().trace)
+    assert list(matrices) == ["weights"]
+    said = dict(skipped)
     assert list(said) == [word for word in given if word != "weights"]
     assert (said["dk"], said["email"], said["wieghts"]) == ("", "", "did you mean weights?")
     assert said["X"].startswith("write the step's name over its numbers")

@@ -9,7 +9,7 @@ import pytest
 
 import attncli
 from attncli.errors import InputError
-from attncli.notation.commas import rows_of, whole_number
+from attncli.notation.grid import rows_of, whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.written import normalized, number
 

@@ -27,10 +27,9 @@ from attncli.records import replace
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
 from attncli.rendering.layout import plain_text
-from attncli.rendering.remarks import last_digits
 from attncli.rendering.report_table import pages
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import verdict
+from attncli.rendering.verdicts import last_digits, verdict
 from attncli.text.escapes import visible
 from tests.conftest import SAMPLES, Attn, in_terminal
 
@@ -311,7 +310,7 @@ def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: 
     assert not re.search("<(script|a|em|strong|h[1-6]|img|blockquote)[ >]", page)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(WORDS, WORDS)
 def test_words_of_students_are_shown_as_they_are_in_a_report(name: str, comment: str) -> None:
     report = graded(name, comment)

@@ -84,8 +84,8 @@ def random_problem(seed: int) -> dict[str, Any]:
     ],
     ids=["2", "1", "3sf", "even"],
 )
-def test_steps_are_those_of_a_hand_on_two_hundred_problems(written: Any, rounded: Round) -> None:
-    for seed in range(200):
+def test_steps_are_those_of_a_hand_on_random_problems(written: Any, rounded: Round) -> None:
+    for seed in range(60):
         given = random_problem(seed)
         with localcontext() as context:
             context.prec = 60

@@ -32,7 +32,7 @@ from attncli.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLES, Attn
 from tests.made_files import NUMBERS, SMALL, Made, files, problems
 
-SUITE = 400
+SUITE = 150
 """So many made-up files are compared in the suite."""
 
 WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")

@@ -25,7 +25,6 @@ Random: TypeAlias = np.random.Generator
 Slip: TypeAlias = Callable[[Random, Paper, str, dict[str, Numbers]], Numbers | None]
 """Takes the numbers of the steps up to one and returns what is written for it; None for nothing."""
 
-WANTED = 3
 SORTS = ("integers", "decimals", "heads")
 
 
@@ -218,7 +217,6 @@ def test_slip_is_found(slip_id: str, record_property: Callable[[str, object], No
         for place, sort in enumerate(SORTS):
             random = np.random.default_rng([place, *map(ord, slip_id)])
             for habit in HABITS:
-                found = 0
                 for i in range(200):
                     paper = draw(random, sort, **WISHES[i % len(WISHES)])
                     step = str(random.choice([s for s in STEPS if s in paper.steps]))
@@ -234,10 +232,9 @@ def test_slip_is_found(slip_id: str, record_property: Callable[[str, object], No
                     if slip_id != "sign_slip" and not (clear | right).all():
                         continue
                     named[examined(work, slip_id, step, clear, right)] += 1
-                    found += 1
-                    if found == WANTED:
-                        break
-                assert found == WANTED, f"{found} of {sort} show {slip_id}, {make.__name__}"
+                    break
+                else:
+                    pytest.fail(f"no problem of {sort} shows {slip_id}, {make.__name__}")
     assert named[slip_id] >= 0.8 * named.total(), named
     others = ", ".join(f"{n} as {other}" for other, n in named.items() if other != slip_id)
     record_property(slip_id, f"{named[slip_id]} named" + (f", {others}" if others else ""))
@@ -271,7 +268,7 @@ def examined(work: Work, slip_id: str, step: str, must: Numbers, must_not: Numbe
 def test_a_wrong_shape_is_told_and_later_steps_go_on_from_the_right_numbers(sort: str) -> None:
     random = np.random.default_rng(5)
     found: Counter[str] = Counter()
-    while min(found["transposed"], found["wrong_shape"]) < WANTED:
+    while min(found["transposed"], found["wrong_shape"]) < 3:
         paper = draw(random, sort, kind="cross")
         step = str(random.choice(["Q", "V", "scores", "weights"]))
         try:
@@ -441,7 +438,7 @@ def test_scores_that_are_shown_are_not_said_to_be_other_ones() -> None:
 def test_a_row_that_two_wrong_scores_explain_names_none() -> None:
     random = np.random.default_rng(4)
     trace, said = attncli.compute(attncli.Problem(**PROJECTED)), list[str]()
-    for _ in range(50):
+    for _ in range(15):
         weights = trace["weights"].value.copy()
         weights[1] = random.dirichlet(np.ones(3))
         report = attncli.check(attncli.Problem(**PROJECTED), {"weights": written(weights)})

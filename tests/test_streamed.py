@@ -30,7 +30,7 @@ from tests.oracles import reference
 Keys = dict[str, Any]
 Numbers = np.ndarray[Any, Any]
 
-PROBLEMS = 500
+PROBLEMS = 250
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
 def test_streamed_is_plain_within_the_bound_of_its_sums(
     small: Any, tiles: Counter[str], record_property: Callable[[str, object], None]
 ) -> None:
-    """500 problems of every option, in tiles of every size, on one thread and on two."""
+    """Problems of every option, in tiles of every size, on one thread and on two."""
     worst: dict[str, float] = {}
     seen: Counter[str] = Counter()
     for seed in range(PROBLEMS):
@@ -212,12 +212,12 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
     shares = ", ".join(f"{kind} {share:.3f}" for kind, share in sorted(worst.items()))
     record_property("streamed and plain", f"worst {shares} of the bound; {dict(seen)}")
     assert tiles["calculations"] > PROBLEMS / 2
-    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 10
+    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 4
 
 
 def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
     tried: Counter[str] = Counter()
-    for seed in range(100):
+    for seed in range(50):
         keys = Maker(seed).problem()
         plain = outcome(keys, None)
         small(5, 9)
@@ -237,7 +237,7 @@ def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
 
 def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(small: Any) -> None:
     tried: Counter[str] = Counter()
-    for seed in range(100):
+    for seed in range(50):
         keys = Maker(seed).problem()
         plain = outcome(keys, None)
         small(5, 9)
@@ -258,7 +258,7 @@ def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(
     assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 40))
+@pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 15))
 def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None:
     keys = Maker(seed).problem(has_columns=False) | {"normalize": {"name": "softmax"}}
     keys = {k: x.astype(float) if k in "QKV" else x for k, x in keys.items()}

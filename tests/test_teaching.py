@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.sessions import blocks, in_shell, session
+from tests.sessions import blocks, printed, session
 
 PAGE = ROOT / "docs" / "teaching.md"
 FOLDER = ROOT / "docs" / "teaching"
@@ -20,9 +20,7 @@ def test_the_course_prints_what_is_shown(tmp_path: Path) -> None:
     for language, body in blocks(PAGE.read_text()):
         assert language == "console"
         for command, output in session(body):
-            assert in_shell(command, course, HOME=str(tmp_path), LC_ALL="C.UTF-8") == output, (
-                command
-            )
+            assert printed(command, course, HOME=str(tmp_path), LC_ALL="C.UTF-8") == output, command
     for made in sorted((FOLDER / "variants").iterdir()):
         assert (course / "variants" / made.name).read_text() == made.read_text()
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.tree import Formula, Number, Phrase, Words
-from attncli.tape.step import Derivatives, Expression, Operation, notation_of, transposed_of
+from attncli.tape.derivatives import Rearranged
+from attncli.tape.step import Derivatives, Expression, Operation
 from attncli.tape.walk import array_of
 
 
-class SplitHeads(Operation):
+class SplitHeads(Rearranged):
     """The features cut into contiguous pieces, one for each head."""
 
-    operand: Expression
     heads: int
     why = "Each head gets features of its own, so that it can look for something else."
 
@@ -25,74 +25,58 @@ class SplitHeads(Operation):
     def note(self) -> Formula:
         return Phrase((Words("cut into"), Number(str(self.heads)), Words("heads")))
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, features: Array) -> Array:
         """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
-        batch, _, n, width = arrays[0].shape
-        pieces = arrays[0].reshape(batch, n, self.heads, width // self.heads)
+        batch, _, n, width = features.shape
+        pieces = features.reshape(batch, n, self.heads, width // self.heads)
         return np.swapaxes(pieces, 1, 2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, SideBySide(upstream)
 
-    def notation(self, columns: bool) -> Formula:
-        return notation_of(self.operand, columns)
-
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         return self.operand.layout(columns) if isinstance(self.operand, Operation) else ()
 
 
-class RepeatHeads(Operation):
+class RepeatHeads(Rearranged):
     """Each key/value head repeated for the query heads that read it (grouped-query attention)."""
 
-    operand: Expression
     times: int
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, heads: Array) -> Array:
         """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
-        return np.repeat(arrays[0], self.times, axis=1)
+        return np.repeat(heads, self.times, axis=1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """The sum over the query heads that read a head."""
         yield self.operand, SumSharedHeads(upstream, self.times)
 
-    def notation(self, columns: bool) -> Formula:
-        return notation_of(self.operand, columns)
 
-    def transposed_notation(self, columns: bool) -> Formula:
-        return transposed_of(self.operand, columns)
-
-
-class MergeHeads(Operation):
+class SideBySide(Rearranged):
     """The heads' features side by side, the inverse of `SplitHeads`."""
-
-    operand: Expression
-    why = "What the heads found stands side by side, one row a token again."
 
     @property
     def leading(self) -> tuple[str, ...]:
         return tuple(name for name in self.operand.leading if name != "head")
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, heads: Array) -> Array:
         """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
-        batch, heads, n, width = arrays[0].shape
-        return np.swapaxes(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
+        batch, count, n, width = heads.shape
+        return np.swapaxes(heads, 1, 2).reshape(batch, 1, n, count * width)
+
+
+class MergeHeads(SideBySide):
+    """The same in the forward pass, where the formula says what is done."""
+
+    why = "What the heads found stands side by side, one row a token again."
+    transposed_notation = Operation.transposed_notation
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, SplitHeads(upstream, array_of(self.operand).shape[1])
 
     def notation(self, columns: bool) -> Formula:
         where = Words("one above the other" if columns else "side by side")
-        return Phrase((Words("the heads of"), notation_of(self.operand, columns), where))
-
-
-class SideBySide(MergeHeads):
-    """The heads' features side by side, in a formula that means all heads by their name."""
-
-    def notation(self, columns: bool) -> Formula:
-        return notation_of(self.operand, columns)
-
-    def transposed_notation(self, columns: bool) -> Formula:
-        return transposed_of(self.operand, columns)
+        return Phrase((Words("the heads of"), *self.notations(columns), where))
 
 
 class SumSharedHeads(Operation):
@@ -101,13 +85,11 @@ class SumSharedHeads(Operation):
     operand: Expression
     times: int
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, heads: Array) -> Array:
         """(batch, kv_heads · times, n, d) gives (batch, kv_heads, n, d)."""
-        batch, heads, n, width = arrays[0].shape
-        shared = arrays[0].reshape(batch, heads // self.times, self.times, n, width)
-        total: Array = shared.sum(axis=2)
-        return total
+        batch, count, n, width = heads.shape
+        return heads.reshape(batch, count // self.times, self.times, n, width).sum(axis=2)
 
     def notation(self, columns: bool) -> Formula:
         where = Words("summed over the heads that read it")
-        return Phrase((notation_of(self.operand, columns), where))
+        return Phrase((*self.notations(columns), where))

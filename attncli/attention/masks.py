@@ -15,24 +15,14 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array, because
 from attncli.errors import KeyPath, fail, needing
-from attncli.forms.form import (
-    BITS,
-    STRING,
-    TRUTH,
-    ArrayForm,
-    Form,
-    Schema,
-    choice,
-    count,
-    in_one_line,
-    whole_number,
-)
+from attncli.forms import form
+from attncli.forms.form import TRUTH, Form, Schema, whole_number
 from attncli.forms.matrices import to_array, to_vector
 from attncli.forms.scalars import dotted, to_count
-from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
+from attncli.notation import tree
 from attncli.records import EMPTY, Record
 from attncli.tape.derivatives import passed
-from attncli.tape.step import ALL, Derivatives, Expression, Operation, notation_of
+from attncli.tape.step import ALL, Derivatives, Expression, Operation
 from attncli.tape.walk import cut
 
 Mask: TypeAlias = Mapping[str, Any]
@@ -49,13 +39,12 @@ class Grid(Record, eq=False):
     keys: slice = ALL  # which of all keys these are
 
 
-Bound: TypeAlias = Array | float
-Reach: TypeAlias = tuple[Bound, Bound]
+Reach: TypeAlias = tuple[Array | float, Array | float]
 """The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
 
 
 def kept(mask: Mask, n: int, m: int) -> Array | None:
-    """Return 1 where a query may attend to a key and 0 where not, as `is_kept` tells."""
+    """Return 1 where a query may attend to a key and 0 elsewhere, or None as `is_kept`."""
     found = is_kept(mask, n, m)
     return None if found is None else found.astype(float)
 
@@ -71,9 +60,9 @@ def is_kept(
     if not mask:
         return None
     grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
-    found = [MASKS[name].keeps(mask[name], grid) for name in MASKS if name in mask]
     together = np.ones((1, 1, 1, 1), bool)
-    for part in found:
+    for name in (name for name in MASKS if name in mask):
+        part = MASKS[name].keeps(mask[name], grid)
         if part is not None and not part.all():
             together = together & part
     return None if together.all() else together
@@ -82,17 +71,16 @@ def is_kept(
 def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
     """Return the range of keys that any of some queries may see, and of those that all surely see.
 
-    Both follow from positions and lengths. If the mask has a form without a reach, such as a
-    matrix, the second range is empty.
+    Both follow from positions and lengths; the second is empty if a form has no reach.
     """
     any_first, any_last = all_first, all_last = 0.0, m - 1.0
     grid = _grid(mask, n, m, rows, slice(0, m))
-    for name in (name for name in MASKS if name in mask):
-        reach = MASKS[name].reach
-        if reach is None:
+    for name, row in ((name, row) for name, row in MASKS.items() if name in mask):
+        found = row.rule(mask[name], grid)
+        if not isinstance(found, tuple):
             all_last = -1
             continue
-        first, last = map(np.asarray, reach(mask[name], grid))
+        first, last = map(np.asarray, found)
         any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
         all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
     seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
@@ -101,16 +89,16 @@ def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
 
 def of_head(mask: Mask, batch: int, head: int) -> Mask:
     """Return the mask of one head of one element of the batch."""
-    return {name: _of_head(value, batch, head) for name, value in mask.items()}
 
+    def own(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        # A vector has one number for each element of the batch, or one for all.
+        places = (batch,) if value.ndim == 1 else (batch, head)
+        cells = (min(place, size - 1) for place, size in zip(places, value.shape, strict=False))
+        return value[tuple(slice(cell, cell + 1) for cell in cells)]
 
-def _of_head(value: Any, batch: int, head: int) -> Any:
-    if not isinstance(value, np.ndarray):
-        return value
-    # A vector has one number for each element of the batch, or one for all.
-    places = (batch,) if value.ndim == 1 else (batch, head)
-    cells = (min(place, size - 1) for place, size in zip(places, value.shape, strict=False))
-    return value[tuple(slice(cell, cell + 1) for cell in cells)]
+    return {name: own(value) for name, value in mask.items()}
 
 
 def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
@@ -118,16 +106,6 @@ def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
     start = m - n if mask.get("align") == "bottom-right" else 0
     position = query + start + mask.get("offset", 0)
     return Grid(query, np.arange(m)[None, keys], position, rows, keys)
-
-
-def within(reach: Callable[[Any, Grid], Reach]) -> Callable[[Any, Grid], Array]:
-    """Return the function that keeps every key from the first to the last of a reach."""
-
-    def keeps(value: Any, grid: Grid) -> Array:
-        first, last = reach(value, grid)
-        return np.logical_and(grid.key >= first, grid.key <= last)
-
-    return keeps
 
 
 def causal(wanted: bool, grid: Grid) -> Reach:
@@ -147,7 +125,6 @@ def block(matrix: Array, grid: Grid) -> Array:
 
 def lengths(real: Array, grid: Grid) -> Reach:
     """Only the first keys are real, the others padding."""
-    del grid
     return 0, real.reshape(-1, 1, 1, 1) - 1
 
 
@@ -201,59 +178,54 @@ def _window(raw: object, path: KeyPath) -> tuple[int, int]:
 
 
 TWO_WORDS = r"^[\s,]*[^\s,]+[\s,]+[^\s,]+[\s,]*$"
-PAIR: tuple[Schema, ...] = (
-    {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2},
-    STRING | {"pattern": TWO_WORDS},
-)
-
+PAIR: Schema = {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2}
 MASK_TEXT: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
 
-ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (MASK_TEXT, *BITS), stack="either", broadcasts=True)
-LENGTHS = Form(to_vector, (whole_number(0), STRING, *in_one_line(whole_number(0))))
-WINDOW = Form(_window, PAIR)
-POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
+ZEROS_AND_ONES = form.ArrayForm(
+    _zeros_and_ones, (MASK_TEXT, *form.BITS), stack="either", broadcasts=True
+)
+LENGTHS = Form(to_vector, (whole_number(0), form.STRING, *form.in_one_line(whole_number(0))))
+WINDOW = Form(_window, (PAIR, form.STRING | {"pattern": TWO_WORDS}))
+POSITION = {"align": form.choice(("top-left", "bottom-right")), "offset": form.count(least=None)}
 """Keys of `mask` that align queries with keys, and count the keys before the first query."""
 
 
 class MaskForm(Record):
     """One row of the table.
 
-    `keeps` takes the value and the positions, and returns what is kept, broadcasting to (batch,
-    head, rows, keys), or None where nothing was asked for; `reach` tells the same of a form that
-    keeps every key from one to another, so that the others need not be looked at. `check` takes the
-    value, the batch and m, and raises an InputError where they do not fit.
+    `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
+    (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
+    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
     """
 
-    keeps: Callable[[Any, Grid], Array | None]
+    rule: Callable[[Any, Grid], Array | Reach | None]
     form: Form  # how the value is written
     formula: str  # when a key j is kept for a query i
     summary: str  # one line for `attn scores`
     check: Callable[[Any, int, int], None] | None = None
     settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
-    by_position: bool = False  # whether it asks for the places of queries among the keys
+    by_position: bool = False  # whether it depends on the places of queries among the keys
     # A value to start from, for n queries and m keys, where the name alone is no mask.
     start: Callable[[int, int], Any] | None = None
-    reach: Callable[[Any, Grid], Reach] | None = None
+
+    def keeps(self, value: Any, grid: Grid) -> Array | None:
+        """Return where a key is kept, or None if every key is."""
+        found = self.rule(value, grid)
+        if not isinstance(found, tuple):
+            return found
+        first, last = found
+        return np.logical_and(grid.key >= first, grid.key <= last)
 
 
 def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
-    """Return a matrix (n, m) for `keep` in which the first query does not see the last key.
-
-    With `blocked` = 1 it is one for `block`.
-    """
+    """Return a matrix (n, m) for `keep`, or for `block`, that hides the last key from query 1."""
     first = [1 - blocked] * (m - 1) + [blocked]
     return [first if m > 1 else [1 - blocked], *([1 - blocked] * m for _ in range(n - 1))]
 
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        within(causal),
-        TRUTH,
-        "j ≤ i + offset",
-        "no query looks ahead",
-        settings=POSITION,
-        by_position=True,
-        reach=causal,
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
     ),
     "keep": MaskForm(
         keep,
@@ -270,22 +242,20 @@ MASKS: dict[str, MaskForm] = {
         start=partial(without_the_last, blocked=1),
     ),
     "lengths": MaskForm(
-        within(lengths),
+        lengths,
         LENGTHS,
         "j < length",
         "how many keys are real, or one a batch",
         check_lengths,
         start=lambda n, m: max(m - 1, 1),
-        reach=lengths,
     ),
     "window": MaskForm(
-        within(window),
+        window,
         WINDOW,
         "p − left ≤ j ≤ p + right",
         "[left, right] of the query; −1: open",
         by_position=True,
         start=lambda n, m: [1, 0],
-        reach=window,
     ),
 }
 
@@ -299,8 +269,7 @@ class Masked(Operation):
     pointwise = True
     why = "Where −∞ stands, the weight becomes 0: this query may not see this key."
 
-    def apply(self, *arrays: Array) -> Array:
-        scores, keep = arrays
+    def apply(self, scores: Array, keep: Array) -> Array:
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         return because(masked, keep, "{seen}", keep == 0)
 
@@ -308,7 +277,8 @@ class Masked(Operation):
         """0 where it is blocked: such a score changes nothing."""
         yield self.operand, passed(upstream, self.mask)
 
-    def notation(self, columns: bool) -> Formula:
-        blocked = Relation((notation_of(self.mask, columns), Number("0")))
-        where = Phrase((Minus(Number("∞")), Words("where"), blocked))
-        return Listed((notation_of(self.operand, columns), where))
+    def notation(self, columns: bool) -> tree.Formula:
+        scores, mask = self.notations(columns)
+        blocked = tree.Relation((mask, tree.Number("0")))
+        where = tree.Minus(tree.Number("∞")), tree.Words("where"), blocked
+        return tree.Listed((scores, tree.Phrase(where)))

@@ -29,15 +29,15 @@ from attncli.tape.walk import array_of
 LARGE_EXPONENT = 300.0
 """Largest |s| for which an interval of e^s surely stays within floats, whatever the base."""
 
-KEYS = -1
-"""The axis of the keys in a score matrix; its other one is that of the queries."""
+ALONG_KEYS = -1
+"""The axis of the keys in a score matrix; that of the queries is -2."""
 
 
 class Normalizer(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
     build: Callable[[Tape, Expression, Normalize, str], Expression]
-    formula: str  # what becomes of a score s
+    formula: str  # the weight of a score s
     summary: str  # one line for `attn scores`
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
@@ -77,13 +77,10 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
-        place = tape.first + int(zero[0][-2 if settings.along == KEYS else -1])
-        raise fail(
-            f"the scores of {_line(settings, tape)} {place + 1} sum to 0, "
-            "so they cannot be divided by their sum",
-            "normalize",
-            hint="use softmax, or change the scores",
-        )
+        place = tape.first + int(zero[0][-2 if settings.along == ALONG_KEYS else -1])
+        message = f"the scores of {_line(settings, tape)} {place + 1} sum to 0"
+        hint = "use softmax, or change the scores"
+        raise fail(f"{message}, so they cannot be divided by their sum", "normalize", hint=hint)
     return Shares(unblocked, total)
 
 
@@ -103,15 +100,14 @@ NORMALIZERS: dict[str, Normalizer] = {
 
 
 def _line(settings: Normalize, tape: Tape) -> str:
-    return "row" if (settings.along == KEYS) != tape.columns else "column"
+    return "row" if (settings.along == ALONG_KEYS) != tape.columns else "column"
 
 
 def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
     """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
-    tape.warn(
-        f"some e^{name} are beyond what a float can hold: the largest score of each "
-        f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
-    )
+    line = f"the largest score of each {_line(settings, tape)}"
+    done = f"{line} was subtracted first, which leaves the weights as they are"
+    tape.warn(f"some e^{name} are beyond what a float can hold: {done}")
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
@@ -137,13 +133,13 @@ class Shares(Divide):
     """Numbers divided by the sum of their line."""
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """As a hand does it, over the sum and the powers at once.
+        """As on paper, over the sum and the powers at once.
 
         For w = s / Σ s it is ds = (dw − δ) / Σ s, and for w = e^s / Σ e^s, whose Jacobian is
         diag(w) − w wᵀ, ds = w ⊙ (dw − δ); both with δ = Σ w ⊙ dw along the line.
         """
         total = self.divisor.operation if isinstance(self.divisor, Step) else None
-        assert isinstance(total, Sum)  # by those who make it
+        assert isinstance(total, Sum)  # see `softmax` and `divide_by_sum`
         centred = Subtract(upstream, Delta(Hadamard(result, upstream), total.along))
         power = self.dividend.operation if isinstance(self.dividend, Step) else None
         if isinstance(power, Exp):
@@ -168,8 +164,7 @@ class Exp(Operation):
     def needs(self, part: Part) -> tuple[Part, ...] | None:
         return (part,) if self.shift_along is None else None
 
-    def apply(self, *arrays: Array) -> Array:
-        scores = arrays[0]
+    def apply(self, scores: Array) -> Array:
         shift: Array | float = 0.0
         if self.shift_along is not None:
             largest = scores.max(axis=self.shift_along, keepdims=True)
@@ -180,9 +175,8 @@ class Exp(Operation):
             return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
         return precision.power(self.base, scores, shift, self.temperature)
 
-    def bounds(self, *operands: Any) -> Any:
+    def bounds(self, scores: Any) -> Any:
         """As `apply`; beyond `LARGE_EXPONENT` the largest score is subtracted first."""
-        (scores,) = operands
         along = -1 if self.shift_along is None else self.shift_along
         ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
         least, most = (np.where(end == -np.inf, 0.0, end) for end in ends)
@@ -209,7 +203,7 @@ class Exp(Operation):
         return Scale(product, factor, self.temperature, name)
 
     def notation(self, columns: bool) -> tree.Formula:
-        exponent = notation_of(self.operand, columns)
+        (exponent,) = self.notations(columns)
         if self.shift_along is not None:
             exponent = tree.minus(exponent, tree.Words("largest"))
         if self.temperature != 1:
@@ -227,31 +221,29 @@ class Sum(Operation):
 
     def needs(self, part: Part) -> tuple[Part, ...]:
         rows, columns = part
-        return ((rows, ALL),) if self.along == KEYS else ((ALL, columns),)
+        return ((rows, ALL),) if self.along == ALONG_KEYS else ((ALL, columns),)
 
     @property
     def trailing(self) -> tuple[str, ...]:
         *rows, column = self.operand.trailing
-        return (*rows, "sum") if self.along == KEYS else ("sum", column)
+        return (*rows, "sum") if self.along == ALONG_KEYS else ("sum", column)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, array: Array) -> Array:
         """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
-        if arrays[0].dtype.kind == "f":
-            return precision.total(arrays[0], self.along)
-        result: Array = arrays[0].sum(axis=self.along, keepdims=True)
-        return result
+        if array.dtype.kind == "f":
+            return precision.total(array, self.along)
+        return array.sum(axis=self.along, keepdims=True)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, Spread(upstream, array_of(self.operand).shape)
 
     def notation(self, columns: bool) -> tree.Formula:
         axis = self.operand.trailing[self.along]
-        over = tree.Words(f"summed over {plural(axis)}")
-        return tree.Phrase((notation_of(self.operand, columns), over))
+        return tree.Phrase((*self.notations(columns), tree.Words(f"summed over {plural(axis)}")))
 
 
 class Delta(Sum):
-    """δ, what the derivatives of a line of weights have in common: their weighted mean."""
+    """δ, the part that the derivatives of a line of weights share: their weighted mean."""
 
     unfolds = False
     line = "delta{suffix}"
@@ -265,17 +257,17 @@ class Unblocked(Operation):
     pointwise = True
     why = "A blocked key gets no weight."
 
-    def apply(self, *arrays: Array) -> Array:
-        blocked = arrays[0] == -np.inf
-        unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
-        return because(unblocked, arrays[0], "{seen}", blocked)
+    def apply(self, scores: Array) -> Array:
+        blocked = scores == -np.inf
+        unblocked = np.where(blocked, 0.0, scores).astype(scores.dtype)
+        return because(unblocked, scores, "{seen}", blocked)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, passed(upstream, self.operand, infinite=True)
 
     def notation(self, columns: bool) -> tree.Formula:
         blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))
-        return tree.Listed((notation_of(self.operand, columns), blocked))
+        return tree.Listed((*self.notations(columns), blocked))
 
 
 class Hardmax(Operation):
@@ -285,17 +277,15 @@ class Hardmax(Operation):
     along: int
     why = "All weight goes to the key with the largest score."
 
-    def apply(self, *arrays: Array) -> Array:
-        scores = arrays[0]
+    def apply(self, scores: Array) -> Array:
         result = np.zeros_like(scores)
         where = scores.argmax(axis=self.along, keepdims=True)
         largest = np.take_along_axis(scores, where, self.along)
         np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
         return because(result, scores, "{largest} is {which} of {all}", None, self.along)
 
-    def bounds(self, *operands: Any) -> Any:
-        """1 for what is the largest for sure, 0 for what is not; else either."""
-        (scores,) = operands
+    def bounds(self, scores: Any) -> Any:
+        """1 for a score that is surely the largest, 0 for one that surely is not; else 0 to 1."""
         middle = (scores.low + scores.high) / 2
         first = self.apply(np.where(np.isinf(scores.low), scores.low, middle))
         reach = scores.high >= scores.low.max(axis=self.along, keepdims=True)
@@ -305,17 +295,14 @@ class Hardmax(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Raise an InputError: hardmax jumps, and does not move between the jumps."""
-        raise fail(
-            "hardmax has no derivative: its weights jump from one key to another, and do not "
-            "change between the jumps",
-            "normalize",
-            hint="use softmax or sparsemax, or leave out gradient",
-        )
+        why = "its weights jump from one key to another, and do not change between the jumps"
+        hint = "use softmax or sparsemax, or leave out gradient"
+        raise fail(f"hardmax has no derivative: {why}", "normalize", hint=hint)
 
     def notation(self, columns: bool) -> tree.Formula:
-        largest = tree.Words("at the largest of"), notation_of(self.operand, columns)
+        largest = tree.Number("1"), tree.Words("at the largest of"), *self.notations(columns)
         others = tree.Words("else"), tree.Number("0")
-        return tree.Listed((tree.Phrase((tree.Number("1"), *largest)), tree.Phrase(others)))
+        return tree.Listed((tree.Phrase(largest), tree.Phrase(others)))
 
 
 class Sparsemax(Operation):
@@ -326,8 +313,8 @@ class Sparsemax(Operation):
     temperature: float = 1.0
     why = "The nearest shares of 1 to the scores: small ones become exactly 0."
 
-    def apply(self, *arrays: Array) -> Array:
-        scores = np.moveaxis(arrays[0], self.along, -1)
+    def apply(self, scores: Array) -> Array:
+        dtype, scores = scores.dtype, np.moveaxis(scores, self.along, -1)
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
         shifted = scores
@@ -342,23 +329,20 @@ class Sparsemax(Operation):
         support = np.maximum((1 + count * ordered > sums).sum(axis=-1, keepdims=True), 1)
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
         weights = at_least_zero(shifted - named(threshold, "τ"))
-        result = np.where(blocked, 0.0, weights).astype(arrays[0].dtype)
+        result = np.where(blocked, 0.0, weights).astype(dtype)
         result = because(result, scores, "{largest} is {which} of {all}", blocked, -1)
         return np.moveaxis(result, -1, self.along)
 
-    def bounds(self, *operands: Any) -> Any:
+    def bounds(self, scores: Any) -> Any:
         """A weight is least where its own score is least and all others of its row are largest."""
-        (scores,) = operands
         low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
         own = np.eye(low.shape[-1], dtype=bool)
         line = replace(self, along=-1)
-        ends = [
-            np.diagonal(
-                line.apply(np.where(own, mine[..., None, :], other[..., None, :])), 0, -2, -1
-            )
-            for mine, other in ((low, high), (high, low))
-        ]
-        return type(scores)(*(np.moveaxis(end, -1, self.along) for end in ends))
+        ends = []
+        for mine, other in ((low, high), (high, low)):
+            weights = line.apply(np.where(own, mine[..., None, :], other[..., None, :]))
+            ends.append(np.moveaxis(np.diagonal(weights, 0, -2, -1), -1, self.along))
+        return type(scores)(*ends)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dw − δ where the weight is above 0, with δ = the mean of dw there, and else 0.
@@ -372,7 +356,7 @@ class Sparsemax(Operation):
         yield self.operand, derivative if is_plain else Scale(derivative, over=self.temperature)
 
     def notation(self, columns: bool) -> tree.Formula:
-        scores = notation_of(self.operand, columns)
+        (scores,) = self.notations(columns)
         if self.temperature != 1:
             scores = tree.Fraction(scores, constant(self.temperature))
         weights = tree.Call("max", (tree.minus(scores, tree.Name("τ")), tree.Number("0")))
@@ -393,26 +377,22 @@ class SupportMean(Operation):
     def trailing(self) -> tuple[str, ...]:
         return Sum(self.upstream, self.along).trailing
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, upstream: Array, weights: Array) -> Array:
         """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
-        upstream, weights = arrays
-        mean: Array = _mean(upstream, weights > 0, self.along)
-        return mean
+        return self._mean(upstream, weights > 0)
 
-    def bounds(self, *operands: Any) -> Any:
+    def bounds(self, upstream: Any, weights: Any) -> Any:
         """A weight that is written as 0 may be above it."""
         from attncli.arithmetic.intervals import hull
 
-        upstream, weights = operands
-        return hull(*(_mean(upstream, end > 0, self.along) for end in (weights.low, weights.high)))
+        return hull(*(self._mean(upstream, end > 0) for end in (weights.low, weights.high)))
+
+    def _mean(self, numbers: Any, where: Array) -> Any:
+        count = np.maximum(where.sum(axis=self.along, keepdims=True), 1)
+        mean = np.where(where, numbers, 0.0).sum(axis=self.along, keepdims=True) / count
+        return mean.astype(numbers.dtype)  # NumPy divides float32 by integers in float64
 
     def notation(self, columns: bool) -> tree.Formula:
-        weights = tree.Phrase((notation_of(self.weights, columns), tree.Words("> 0")))
-        mean = tree.Words("mean of"), notation_of(self.upstream, columns), tree.Words("where")
-        return tree.Phrase((*mean, weights))
-
-
-def _mean(numbers: Any, where: Array, along: int) -> Any:
-    count = np.maximum(where.sum(axis=along, keepdims=True), 1)
-    mean = np.where(where, numbers, 0.0).sum(axis=along, keepdims=True) / count
-    return mean.astype(numbers.dtype)  # which NumPy makes double precision by a whole number
+        upstream, weights = self.notations(columns)
+        where = tree.Words("where"), tree.Phrase((weights, tree.Words("> 0")))
+        return tree.Phrase((tree.Words("mean of"), upstream, *where))

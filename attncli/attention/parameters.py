@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from math import e
 from typing import Any
 
@@ -24,7 +23,7 @@ class Parameter(Record):
     required: bool = False  # whether it must be given
     number: Form = number()  # the form of a parameter without a shape
 
-    @cached_property
+    @property
     def form(self) -> Form:
         """How it is written: a number, a vector or a matrix, by its number of axes."""
         return (self.number, vector(), matrix())[len(self.shape)]

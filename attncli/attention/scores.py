@@ -8,7 +8,7 @@ row in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from attncli.notation.text import text
 from attncli.records import Record
 from attncli.tape.derivatives import features, plural
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
-from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
+from attncli.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 
-Parameters = Mapping[str, Step | float]
-"""A score function's parameters on the tape: matrices and vectors as steps, numbers as such."""
+Parameters = Mapping[str, Any]
+"""A score function's parameters: those with a shape as steps, numbers as such."""
 
 
 class ScoreFunction(Record):
@@ -49,32 +49,30 @@ def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix:
 def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
     for side in (q, k):
-        refuse_zero_rows(tape, side)
+        _refuse_zero_rows(tape, side)
     return Cosine(q, k)
 
 
 def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """qᵀ W k."""
-    return dot(MatMul(q, _matrix(p, "W")), k)
+    return dot(MatMul(q, p["W"]), k)
 
 
 def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W q + U k + b)."""
-    pairs = EachPair(dot(q, _matrix(p, "W")), dot(k, _matrix(p, "U")))
+    pairs = EachPair(dot(q, p["W"]), dot(k, p["U"]))
     return _through_hidden(tape, pairs, p, suffix)
 
 
 def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W [q; k] + b)."""
-    pairs = MatMul(ConcatenatePairs(q, k), Transposed(_matrix(p, "W")))
+    pairs = MatMul(ConcatenatePairs(q, k), Transposed(p["W"]))
     return _through_hidden(tape, pairs, p, suffix)
 
 
 def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """−‖q − k‖² / (2·width²)."""
-    width = p["width"]
-    assert not isinstance(width, Step)  # a number, by its row in the table
-    return GaussianExponent(q, k, width)
+    return GaussianExponent(q, k, p["width"])
 
 
 SCORES: dict[str, ScoreFunction] = {
@@ -122,36 +120,27 @@ SCORES: dict[str, ScoreFunction] = {
 }
 
 
-def refuse_zero_rows(tape: Tape, side: Expression) -> None:
-    """Raise an InputError that names the first row of zeros of a query or key matrix."""
-    array = array_of(side)
-    zero_rows = np.argwhere(~array.any(axis=-1))
+def _refuse_zero_rows(tape: Tape, side: Expression) -> None:
+    zero_rows = np.argwhere(~array_of(side).any(axis=-1))
     if len(zero_rows):
         row = int(zero_rows[0][-1])
         labels = tape.labels.get(side.trailing[-2], ())
         name = f" ({visible(labels[row])})" if row < len(labels) else ""
-        raise fail(
-            f"row {row + 1}{name} of {text(notation_of(side))} is all zeros: it has no direction, "
-            "so its cosine with another vector does not exist",
-            "score",
-            hint="use another score function, such as dot",
-        )
-
-
-def _matrix(parameters: Parameters, name: str) -> Step:
-    value = parameters[name]
-    assert isinstance(value, Step)  # by the table, a parameter with a shape is on the tape
-    return value
+        message = f"row {row + 1}{name} of {text(notation_of(side))} is all zeros"
+        why = "it has no direction, so its cosine with another vector does not exist"
+        raise fail(f"{message}: {why}", "score", hint="use another score function, such as dot")
 
 
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
     """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
-    hidden = Tanh(Add(pairs, _matrix(p, "b")) if "b" in p else pairs)
-    return PairDot(tape.record(tape.unused(f"hidden{suffix}"), hidden), _matrix(p, "v"))
+    hidden = Tanh(Add(pairs, p["b"]) if "b" in p else pairs)
+    name = f"hidden{suffix}"
+    name = f"{name}_2" if name in tape.steps else name  # where pooling has a hidden layer, too
+    return PairDot(tape.record(name, hidden), p["v"])
 
 
 class Pairs(Operation):
-    """Of every query with every key: a base; `inner` names the axis where a pair is a vector."""
+    """A number, or a vector along the axis `inner`, for every query with every key."""
 
     q: Expression
     k: Expression
@@ -167,12 +156,11 @@ class Cosine(Pairs):
 
     why = "The cosine compares directions; how long the vectors are does not count."
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, q: Array, k: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
-        (q, _), (k, _) = map(precision.of_ordinary_size, arrays)
+        (q, _), (k, _) = map(precision.of_ordinary_size, (q, k))
         of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
-        cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
-        return cosines
+        return (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Only the part at right angles to a vector turns it, the less the longer it is."""
@@ -181,8 +169,7 @@ class Cosine(Pairs):
         yield self.k, ThroughCosine(back, cosines, self.k, self.q)
 
     def notation(self, columns: bool) -> tree.Formula:
-        q, k = notation_of(self.q, columns), notation_of(self.k, columns)
-        lengths = tree.Times((tree.Norm(q), tree.Norm(k)), " ")
+        lengths = tree.Times(tuple(map(tree.Norm, self.notations(columns))), " ")
         return tree.Fraction(dot(self.q, self.k).notation(columns), lengths)
 
 
@@ -192,15 +179,13 @@ class GaussianExponent(Pairs):
     width: float
     why = "The nearer a query and a key are, the nearer the score is to 0, its largest value."
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, q: Array, k: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
-        (q, k), width = arrays, self.width
-        difference = q[..., :, None, :] - k[..., None, :, :]
+        difference, width = q[..., :, None, :] - k[..., None, :, :], self.width
         if difference.dtype.kind != "O":  # so that the square of the width cannot overflow
             difference, width = difference / width, 1
         squares = (difference * difference).sum(axis=-1)
-        result: Array = -squares / (2 * (width * width))
-        return result
+        return -squares / (2 * (width * width))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """dq_i = Σ_j ds_ij (k_j − q_i) / width², and the same for k with q and k exchanged."""
@@ -218,9 +203,8 @@ class EachPair(Pairs):
 
     inner = ("hidden",)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, q: Array, k: Array) -> Array:
         """(…, n, h) and (…, m, h) give (…, n, m, h)."""
-        q, k = arrays
         return q[..., :, None, :] + k[..., None, :, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -228,7 +212,7 @@ class EachPair(Pairs):
         yield self.k, SumPairs(upstream, -3)
 
     def notation(self, columns: bool) -> tree.Formula:
-        return tree.plus(notation_of(self.q, columns), notation_of(self.k, columns))
+        return tree.plus(*self.notations(columns))
 
 
 class ConcatenatePairs(Pairs):
@@ -236,9 +220,8 @@ class ConcatenatePairs(Pairs):
 
     inner = ("feature",)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, q: Array, k: Array) -> Array:
         """(…, n, d_q) and (…, m, d_k) give (…, n, m, d_q + d_k)."""
-        q, k = arrays
         n, m = q.shape[-2], k.shape[-2]
         lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
         q = np.broadcast_to(q[..., :, None, :], (*lead, n, m, q.shape[-1]))
@@ -265,11 +248,9 @@ class PairDot(Operation):
     def trailing(self) -> tuple[str, ...]:
         return self.pairs.trailing[:-1]
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, pairs: Array, vector: Array) -> Array:
         """(…, n, m, h) and (h,) give (…, n, m)."""
-        pairs, vector = arrays
-        product: Array = (pairs * vector).sum(axis=-1)
-        return product
+        return (pairs * vector).sum(axis=-1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """ds_ij v for the vector of a pair; Σ_ij ds_ij hidden_ij for v."""
@@ -277,8 +258,7 @@ class PairDot(Operation):
         yield self.vector, OfEachPair(upstream, self.pairs)
 
     def notation(self, columns: bool) -> tree.Formula:
-        factors = notation_of(self.pairs, columns), notation_of(self.vector, columns)
-        return tree.Times(factors, " · ")
+        return tree.Times(self.notations(columns), " · ")
 
 
 class OfEachPair(Operation):
@@ -291,15 +271,12 @@ class OfEachPair(Operation):
     def trailing(self) -> tuple[str, ...]:
         return (*self.numbers.trailing, self.vectors.trailing[-1])
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, numbers: Array, vectors: Array) -> Array:
         """(…, n, m) and (h,) or (…, n, m, h) give (…, n, m, h)."""
-        numbers, vectors = arrays
-        product: Array = numbers[..., None] * vectors
-        return product
+        return numbers[..., None] * vectors
 
     def notation(self, columns: bool) -> tree.Formula:
-        factors = notation_of(self.numbers, columns), notation_of(self.vectors, columns)
-        return tree.Times(factors, " · ")
+        return tree.Times(self.notations(columns), " · ")
 
 
 class SumPairs(Operation):
@@ -313,15 +290,13 @@ class SumPairs(Operation):
         query, key, inner = self.pairs.trailing
         return (query if self.along == -2 else key, inner)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, pairs: Array) -> Array:
         """(…, n, m, h) gives (…, n, h), or (…, m, h) along the queries."""
-        total: Array = arrays[0].sum(axis=self.along)
-        return total
+        return pairs.sum(axis=self.along)
 
     def notation(self, columns: bool) -> tree.Formula:
         over = self.pairs.trailing[self.along]
-        words = tree.Words(f"summed over {plural(over)}")
-        return tree.Phrase((notation_of(self.pairs, columns), words))
+        return tree.Phrase((*self.notations(columns), tree.Words(f"summed over {plural(over)}")))
 
 
 class ThroughCosine(Operation):
@@ -336,19 +311,16 @@ class ThroughCosine(Operation):
     def trailing(self) -> tuple[str, ...]:
         return self.own.trailing
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, upstream: Array, cosines: Array, own: Array, other: Array) -> Array:
         """(…, n, m), (…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
-        upstream, cosines = arrays[:2]
-        (own, exponent), (other, _) = map(precision.of_ordinary_size, arrays[2:])
+        (own, exponent), (other, _) = map(precision.of_ordinary_size, (own, other))
         length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
         turning = (upstream @ (other / others) - shared * (own / length)) / length
-        result: Array = turning if exponent is None else np.ldexp(turning, -exponent)
-        return result
+        return turning if exponent is None else np.ldexp(turning, -exponent)
 
     def notation(self, columns: bool) -> tree.Formula:
-        own, other = (notation_of(side, columns) for side in (self.own, self.other))
-        upstream, cosines = (notation_of(s, columns) for s in (self.upstream, self.cosines))
+        upstream, cosines, own, other = self.notations(columns)
         unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (own, other))
         shared = tree.Call("sum", (tree.Times((upstream, cosines), " ⊙ "),))
         product = (units, upstream) if columns else (upstream, units)
@@ -368,20 +340,17 @@ class ThroughDistance(Operation):
     def trailing(self) -> tuple[str, ...]:
         return self.own.trailing
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, upstream: Array, own: Array, other: Array) -> Array:
         """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
-        upstream, own, other = arrays
         difference = other[..., None, :, :] - own[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
         width = self.width
         if total.dtype.kind != "O":  # so that the square of the width cannot overflow
             total, width = total / width, 1
-        result: Array = total / (self.width * width)
-        return result
+        return total / (self.width * width)
 
     def notation(self, columns: bool) -> tree.Formula:
-        upstream = notation_of(self.upstream, columns)
-        own, other = (notation_of(side, columns) for side in (self.own, self.other))
+        upstream, own, other = self.notations(columns)
         over = self.other.trailing[-2]
         product = tree.Times((upstream, tree.minus(other, own)), " ")
         total = tree.Phrase((product, tree.Words(f"summed over {plural(over)}")))

@@ -26,25 +26,25 @@ from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 
 
-class Rules(Record, eq=False):
-    """How scores come about and become weights; arrays are (batch, head, row, column)."""
-
-    score: str = "scaled_dot"  # a key of `SCORES`
-    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
-    scale: Factor | None = None  # times, over, and how the factor is written; None where it is 1
-    softcap: float | None = None  # c of c·tanh(s/c), or None
-    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
-    mask: Mask = EMPTY  # what may be attended to
-    normalize: Normalize = Normalize()  # how scores become weights
-
-
 class Factor(Record):
-    """What scores are multiplied by, as `Scale` takes it: times / over, and how it is written."""
+    """The factor of the scores, times / over as for `Scale`, and its formula."""
 
     times: float
     over: float
     symbol: Formula
     value: Formula | None = None
+
+
+class Rules(Record, eq=False):
+    """How scores come about and become weights; arrays are (batch, head, row, column)."""
+
+    score: str = "scaled_dot"  # a key of `SCORES`
+    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
+    scale: Factor | None = None  # None where it is 1
+    softcap: float | None = None  # c of c·tanh(s/c), or None
+    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
+    mask: Mask = EMPTY  # what may be attended to
+    normalize: Normalize = Normalize()  # how scores become weights
 
 
 def score(
@@ -60,7 +60,9 @@ def score(
 
     `trailing` names the axes of the scores where they are not the queries' and keys' rows; `kept`
     is the number of steps of n × m numbers that will be recorded, by default all up to the weights.
-    A zero vector is an InputError with the cosine.
+
+    Raises:
+        InputError: for a cosine of a zero vector, or for more numbers than fit into memory.
     """
     _check_room(tape, q, k, steps_of_scores(rules) if kept is None else kept)
     operation = score_operation(tape, q, k, rules, suffix)
@@ -111,8 +113,12 @@ FEW_PRODUCTS = 2**20
 """Product of the sizes of queries and keys below which the steps are surely small."""
 
 
+ADJUSTED = ("scaled", "capped", "biased", "masked")
+"""The steps between the scores and the scores that are normalised, in this order."""
+
+
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
-    """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
+    """Record the steps `ADJUSTED` of scores (…, n, m), where they change any."""
     s = scores
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
@@ -131,10 +137,11 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
 
 def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
-    settings = rules.normalize
-    if blocked := blocked_lines(s, settings):
+    array, settings = array_of(s), rules.normalize
+    if array.min() == -np.inf:
+        blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
         axis = s.trailing[-2 if settings.axis == "keys" else -1]
-        tell_of_blocked(tape, blocked, axis, settings)
+        tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
     return weights_of(tape, s, rules, suffix)
 
 
@@ -147,7 +154,7 @@ def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Exp
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
-    """Return a parameter on the tape, where a recurrent network asks for it at every time."""
+    """Return a parameter, on the tape once although a recurrent network uses it at every time."""
     if isinstance(value, float):
         return value
     name, key = parameter.name, f"score.{parameter.name}"
@@ -166,17 +173,10 @@ def _given(tape: Tape, key: str, array: Array) -> Step:
     return tape.given(key, array, ("query", "key"), leading, key=key)
 
 
-def blocked_lines(s: Expression, settings: Normalize) -> set[int]:
-    """Return the rows of the scores, or columns, of which every cell is blocked, in any head."""
-    array = array_of(s)
-    if array.min() > -np.inf:
-        return set()
-    blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
-    return {int(place[-1]) for place in blocked}
-
-
 def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normalize) -> None:
     """Warn of places along an axis, of queries or keys, of which every cell is blocked."""
+    if not blocked:
+        return
     places, labels = sorted(blocked), tape.labels.get(axis, ())
     names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")

@@ -1,23 +1,117 @@
-"""When a written number agrees with an expected number or interval."""
+"""What written digits mean: rounding, units, agreement, and every threshold of judging.
+
+Each threshold has its unit and its reason: *derived* follows from arithmetic; *measured* was set by
+the survey that is named, and moves only with it; *chosen* is a convention that a teacher would
+accept.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+from math import log10
 from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.thresholds import (
-    FLOAT_ERROR,
-    FLOAT_ERROR_OF_EXACT,
-    LARGEST_TERM,
-    MAX_WIDTH,
-    NEAR_ZERO,
-    ROUNDED,
-    SMALLEST_TERM,
-)
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.notation.last_place import significant
+from attncli.records import Record, replace
 from attncli.tape.replay import Values
+
+# ---- when a written number agrees with another
+
+ROUNDED = 0.5
+"""Maximum error, in units in the last place, of a number that was rounded. Derived."""
+
+CUT_OFF = 1.0
+"""Maximum error, in units in the last place, of a number that was cut off. Derived."""
+
+FLOAT_ERROR = 1e-9
+"""Relative error granted to calculations in 64-bit floats, theirs and ours. Chosen, far above the
+bound (terms · 2⁻⁵³) of any calculation that is checked."""
+
+SHORT_FLOAT_ERRORS = {"float16": 2e-3, "float32": 1e-6}
+"""Relative error of a step worked out in shorter floats: some units in the last place. Derived."""
+
+SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
+"""Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
+
+FLOAT_ERROR_OF_EXACT = 1e-12
+"""Relative error by which a number is told from a whole one: tanh 14 is not 1, and is 0.9999 cut
+off. Chosen."""
+
+NEAR_ZERO = 1e-3
+"""Error granted to any number of a matrix, relative to `FLOAT_ERROR` of its largest: a sum whose
+terms cancel misses 0 by a share of its terms, not of 0. Chosen."""
+
+SMALLEST_TERM, LARGEST_TERM = 1e-2, 1.0
+"""Bounds of the largest number in `NEAR_ZERO`: all terms of a matrix may cancel, and beside e^60
+another number is not the less wrong. Chosen."""
+
+# ---- what written digits mean
+
+FINE_UNIT = 0.01
+"""A last digit of this unit, or of a finer one, is never taken for a filler zero. Chosen."""
+
+COARSEST_SHARE = 1 / 8
+"""Maximum unit in the last place, relative to the largest number of a step, for which an error of
+one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
+
+COARSEST_UNIT = 0.011
+"""Unit that is never too coarse, in steps of small numbers: two decimals. Chosen."""
+
+# ---- intervals
+
+MAX_WIDTH = 2 / 3
+"""Maximum width of an interval, relative to the step's largest number, that counts as evidence: a
+wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
+
+MAX_FINER = 5.0
+"""Maximum error, in units in the last place, explained by hidden steps that were rounded one digit
+finer than the submission. Above it such an interval explains too much. Chosen; it is the bound from
+which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
+
+# ---- rounding schedules
+
+PLAUSIBLE_UNITS = 10.0
+"""Errors up to this size, in units in the last place, are explained by any schedule that fits;
+larger ones need evidence, see `MAX_CHANCE`. Measured by benchmarks/roundings.py: at 5, honest
+numbers of the submission's own digits were refused."""
+
+MAX_CHANCE = 0.05
+"""Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
+by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
+
+MAX_HALVES = 0.1
+"""Maximum width of what halves rounded either way make of a number, relative to the step's largest
+number. Chosen: a choice, such as that of hardmax, makes it as wide as the step."""
+
+MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
+"""Minimum count, and share, of the numbers that are off which a schedule must give if it does not
+give all: the others are slips beside it. Chosen."""
+
+MAX_TRIED_NUMBERS = 3_000_000
+"""Maximum number of cells that all schedules together are tried on for one step. It bounds time
+(about 0.1 s) and memory; homework needs a twentieth. Chosen."""
+
+# ---- what explains a wrong step
+
+MAX_COINCIDENCE = 0.01
+"""Maximum number of steps, wrong for no reason, that would show an explanation by chance, for one
+without a "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+
+MAX_HAND_DECIMALS = 6
+"""Maximum number of decimals of a number that was worked by hand. Chosen."""
+
+NEARLY_ONE = 1.02
+"""Minimum common factor of all numbers that is called one. Chosen: a smaller one comes of something
+small that was done to every number."""
+
 
 Unit: TypeAlias = Array | float
 """One unit in the last place of each written number; 0 for what is exact."""
@@ -43,7 +137,6 @@ def reach(
 
 
 def is_within(written: Array, found: Interval) -> Array:
-    """Return which written numbers lie in intervals; nan lies in none."""
     with np.errstate(invalid="ignore"):
         inside: Array = (written >= found.low) & (written <= found.high)
     return inside
@@ -52,14 +145,10 @@ def is_within(written: Array, found: Interval) -> Array:
 def agrees(
     written: Array, unit: Unit, expected: Values, share: float = FLOAT_ERROR, units: float = ROUNDED
 ) -> Array:
-    """Return which written numbers may stand for what is expected.
+    """Return which written numbers may stand for what is expected, within some `units`.
 
-    Args:
-        written: the numbers; nan, a cell that was left out, agrees with nothing.
-        unit: one unit in the last place of each; 0 for what is exact.
-        expected: the numbers or intervals that should stand there; it broadcasts.
-        share: the relative error of floats.
-        units: how many units in the last place a number may be off.
+    The unit is 0 for what is exact; nan agrees with nothing; `share` is the relative error of
+    floats.
     """
     return is_within(written, reach(unit, expected, share, units))
 
@@ -72,10 +161,7 @@ def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
 
 
 def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers have no more digits than were written, so that none was rounded.
-
-    An interval is such a number if it has no width.
-    """
+    """Return which numbers, or intervals without width, have no more digits than were written."""
     ends = interval(numbers)
     with np.errstate(invalid="ignore"):  # both ends may be infinite
         known = ~(ends.high - ends.low > float_error(ends, share))
@@ -92,13 +178,201 @@ def is_exact(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> bool:
 
 
 def is_informative(found: Interval, most: float) -> Array:
-    """Return which intervals are narrow enough, beside the largest number, to be evidence."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         narrow: Array = (found.high - found.low <= MAX_WIDTH * most) | (found.high == found.low)
     return narrow
 
 
 def largest(array: Array) -> float:
-    """Return the size of the largest number of an array; an infinite one does not count."""
     size = np.abs(array)
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
+
+
+NOISE = 1e-9
+"""Error, in units in the last place, with which a float counts as a half or a whole number."""
+
+CALCULATOR = 2e-8
+"""Error, in units in the last place, with which a float is not cut off to the unit below it. A
+calculator shows ten digits: the tanh of 12 is 1 to most people, and the tanh of 9 is 0.999."""
+
+TEN = np.float64(10)
+"""A float whose powers overflow to infinity, where Python's floats raise an error."""
+
+UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
+"""What happens to further digits; `UP` rounds a half away from zero."""
+
+
+class RoundingRule(Record):
+    """One way to round numbers: `mode` is `UP`, `EVEN` or `CUT`."""
+
+    count: int  # of decimals, or of significant digits
+    is_significant: bool = False
+    mode: str = UP
+
+    def __str__(self) -> str:
+        noun = "significant digit" if self.is_significant else "decimal"
+        preposition = "after" if self.mode == CUT else "to"
+        return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
+
+    @property
+    def finer(self) -> RoundingRule:
+        return replace(self, count=self.count + 1)
+
+    def writes(self, unit: Array) -> bool:
+        """Return True if numbers with these units in the last place may have been rounded so."""
+        return self.is_significant or bool((unit == 10.0**-self.count).all())
+
+    def of_mode(self, mode: str) -> RoundingRule:
+        return replace(self, mode=mode)
+
+    def __call__(self, numbers: Array) -> Array:
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
+            if self.mode == EVEN and (ties := self.ties(numbers)).any():
+                powers = np.broadcast_to(power, units.shape)[ties]
+                whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
+            found = np.copysign(whole / power, numbers)
+        return np.where(np.isfinite(found), found, numbers)
+
+    def ties(self, numbers: Array) -> Array:
+        """Return which numbers are in the middle between two rounded ones."""
+        units, _ = self._units(numbers)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
+        return found
+
+    def _units(self, numbers: Array) -> tuple[Array, Array]:
+        size = np.abs(numbers)
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
+            power = np.asarray(TEN ** (self.count - lead))
+            return size * power, power
+
+    def interval(self, found: Values) -> Interval:
+        """Return intervals that hold numbers as they are, rounded, and cut off."""
+        ends = interval(found)
+        bounds = [
+            [np.copysign(size, end) for size in self._around(end)] for end in (ends.low, ends.high)
+        ]
+        low, high = np.minimum(*bounds[0]), np.maximum(*bounds[1])
+        return Interval(
+            np.where(np.isfinite(low), low, ends.low), np.where(np.isfinite(high), high, ends.high)
+        )
+
+    def _around(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the least and the largest size of numbers as they are, rounded, and cut off."""
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + NOISE)
+            return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
+
+    def either(self, found: Values) -> Interval:
+        """Return rounded intervals, of halves both up and down, as floats may have it."""
+        ends = interval(found)
+        made = []
+        for end in (ends.low, ends.high):
+            units, power = self._units(end)
+            up, down = self(end), np.copysign(np.floor(units) / power, end)
+            made += [up, np.where(self.ties(end), down, up)]
+        return hull(*made)
+
+    def any_finer(self, found: Values) -> Interval:
+        """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
+        ends = interval(found)
+        size = np.maximum(np.abs(ends.low), np.abs(ends.high))
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else np.zeros(size.shape)
+            unit = np.where((size > 0) & np.isfinite(size), 10.0 ** (lead - self.count), 0.0)
+        low = np.where(ends.low > 0, np.maximum(0.0, ends.low - unit), ends.low - unit / 2)
+        high = np.where(ends.high < 0, np.minimum(0.0, ends.high + unit), ends.high + unit / 2)
+        return Interval(low, high)
+
+
+def _printed(number: float, power: float) -> float:
+    """Return a number in units as programs print it: the float itself, a half to even."""
+    return round(Decimal(abs(number)).scaleb(round(log10(power))))
+
+
+def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
+    """Return rounded shares; the largest of each line is adjusted to make their sum `total`.
+
+    The total is 1, or 0 where everything is blocked; `along` is the axis of a line.
+    """
+    largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
+    missing = total - found.sum(axis=along, keepdims=True)
+    taken = np.take_along_axis(found, largest, along) + missing
+    np.put_along_axis(found, largest, rounding.of_mode(UP)(taken), along)
+    return found
+
+
+MIN_FOR_RULE = 3
+"""Minimum count of written numbers whose common number of digits is a rule."""
+
+POWER = re.compile(r"[-+]?[0-9]{1,4}")
+"""The power of ten at the end of a decimal number, after the letter e."""
+
+MAX_OWN = 2
+"""Maximum number of roundings that a submission is assumed to use, the most common first."""
+
+
+def only_unit(unit: Array) -> float | None:
+    """Return the unit that all numbers have in common; None where they have several."""
+    first = unit.flat[0] if unit.size else np.nan
+    return float(first) if (unit == first).all() and unit.size else None
+
+
+def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
+    """Return the units of the last informative digits of numbers that are at most `most`.
+
+    With three significant digits the zeros at the end of a large number are no information: 1200000
+    may mean 1202604. Where all numbers are small, a whole number is none: a weight of 1 could be
+    anything from a half on. It is taken as rounded to the decimals of its neighbours, or to a tenth
+    of the largest number; so is a 0 beside decimals.
+    """
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)
+    if whole.any():
+        digits = max(3, significant(texts[~np.isnan(values)].tolist()))
+        size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
+        unit = np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
+    finer = unit[(unit > 0) & (unit < 1) & ~np.isnan(values)]
+    blank = (unit >= 1) & (2 * unit > most) | (values == 0) & (unit == 1) & bool(finer.size)
+    return np.where(blank, finer.max() if finer.size else most / 10, unit)
+
+
+def are_decimals(unit: Array) -> Array:
+    """Return which units are powers of ten, not those of an expression such as 16/1.73."""
+    power = np.log10(np.where(unit > 0, unit, 1.0))
+    found: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
+    return found
+
+
+@lru_cache(maxsize=16384)  # as for `decimal_of`
+def _digits_of(text: str) -> tuple[int, int]:
+    """Return the count of significant digits, and of decimals, of a number with a point; else 0."""
+    mantissa, _, power = text.lower().partition("e")
+    if "." not in mantissa or (power and POWER.fullmatch(power) is None):
+        return 0, 0
+    return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
+
+
+def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
+    """Return how a student rounds, the most common number of decimals first.
+
+    A whole number may be exact. If decimals differ, a student may count significant digits.
+    """
+    decimals: Counter[int] = Counter()
+    digits = []
+    for text in texts:
+        count, places = _digits_of(text)
+        if count:
+            decimals[places] += 1
+            digits.append(count)
+    found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
+    most = max(digits, default=0)
+    is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
+    if 2 <= most <= 6 and (is_even or len(decimals) > 1):
+        by_digits = RoundingRule(most, is_significant=True)
+        return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
+    return tuple(found)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.cell_positions import KeyedMatrix, labels_of_cells, texts_in_place
+from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
+from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
-from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
-from attncli.notation.commas import DECIMAL_COMMA
-from attncli.notation.last_place import number_of, numbers_of
+from attncli.notation.grid import DECIMAL_COMMA
+from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
 from attncli.notation.parser import NumberError
-from attncli.notation.printed_floats import dtype_of_texts, is_rounded
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -42,24 +40,14 @@ IN_A_STACK = re.compile(r"(\[\d+\])*")
 
 
 class Written(Record, eq=False):
-    """The numbers of one step as a student wrote them, in the layout of the step's array.
+    """The numbers of one step as a student wrote them, in the layout of the step's array."""
 
-    Attributes:
-        values: the numbers, nan where a cell is blank.
-        unit: one unit in the last place of each number; 0 for what is exact, such as 1/3.
-        texts: what was written; a percentage, or a number with a decimal comma, as a decimal.
-        share: relative error granted because a computer worked the numbers out.
-        dtype: float16, float32 or float64 where a computer worked the numbers out: they came as
-            such an array, or with the digits that a program prints of one; "" for handwork.
-        unreadable: the cells that hold something else than a number; None where there are none.
-    """
-
-    values: Array
-    unit: Array
-    texts: Array
-    share: float = FLOAT_ERROR
-    dtype: str = ""
-    unreadable: Array | None = None
+    values: Array  # nan where a cell is blank
+    unit: Array  # one unit in the last place; 0 for what is exact, such as 1/3
+    texts: Array  # a percentage, or a number with a decimal comma, as a decimal
+    share: float = FLOAT_ERROR  # relative error of a computer
+    dtype: str = ""  # float16, float32 or float64 of a computer; "" for handwork
+    unreadable: Array | None = None  # the cells that hold something else than a number
 
     @cached_property
     def blank(self) -> Array:
@@ -68,7 +56,6 @@ class Written(Record, eq=False):
 
     @cached_property
     def missing(self) -> Array:
-        """The cells that were left out."""
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
 
@@ -79,36 +66,23 @@ class ShapeMismatch(Record, eq=False):
     fault: Fault
     transposed: bool
 
-    def numbers(self) -> tuple[Array, Array]:
-        """Return the numbers, nan for what is no decimal, and the units of their last digits."""
-        return numbers_of(self.texts)[:2]
+
+Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
+"""What was written, by the name of the step."""
+
+Skipped: TypeAlias = tuple[tuple[str, str], ...]
+"""The keys that mean no step, or hold no numbers, each with a hint or ""."""
 
 
-class ReadSubmission(Record, eq=False):
-    """The matrices of a submission.
-
-    Attributes:
-        matrices: what was written, by the name of the step of the trace.
-        skipped: the keys that mean no step, or hold no numbers, each with a hint or "".
-    """
-
-    matrices: dict[str, Written | ShapeMismatch]
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
-def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
+def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
     """Return the matrices of a submission, each by the step of the trace that it is.
 
-    Cells that are not mentioned are missing. Labels beside rows and columns give their order.
-
-    Raises:
-        InputError: for an unknown label, a cell that is written twice, a submission without any
-            key that means a step or without any number. A matrix of the wrong shape raises
-            nothing.
+    Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
+    an unknown label does, a cell that is written twice, and a submission without any number.
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
-    uneven: dict[str, Written | ShapeMismatch] = {}
+    uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
         if word in ABOUT and word not in trace:
@@ -131,7 +105,7 @@ def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
                 _refuse_words(step, matrix)
                 found.setdefault(step.name, []).append(matrix)
             is_known = True
-    matrices: dict[str, Written | ShapeMismatch] = {}
+    matrices: Matrices = {}
     for step in trace:
         if step.name in uneven:
             matrices[step.name] = uneven[step.name]
@@ -142,7 +116,7 @@ def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
     fault_of = {str(one.path[0]): one for one in unknown}
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
-    return ReadSubmission(_of_one_computer(matrices), skipped)
+    return _of_one_computer(matrices), skipped
 
 
 def _keyed_matrix(
@@ -168,9 +142,8 @@ def _keyed_matrix(
 
 def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
     """Return True if the key means one cell, so that 0,94 is not two numbers, 0 and 94."""
-    return (
-        bool(at) and step.value[at].size == 1 and DECIMAL_COMMA.fullmatch(text.strip()) is not None
-    )
+    is_one = bool(at) and step.value[at].size == 1
+    return is_one and DECIMAL_COMMA.fullmatch(text.strip()) is not None
 
 
 def dtype_of(raw: Any) -> str:
@@ -181,7 +154,6 @@ def dtype_of(raw: Any) -> str:
 
 
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
-    """Raise an InputError for words instead of a matrix, or a lone number such as dk: 2."""
     texts = matrix.texts
     if not texts.size or matrix.at:
         return
@@ -211,10 +183,7 @@ def _hint(fault: Fault, raw: Any) -> str:
     return fault.hint if is_slip and not fault.hint.startswith("there are") else ""
 
 
-def _of_one_computer(
-    found: dict[str, Written | ShapeMismatch],
-) -> dict[str, Written | ShapeMismatch]:
-    """Return small matrices as short floats, too, where the others are such floats."""
+def _of_one_computer(found: Matrices) -> Matrices:
     written = [one for one in found.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & SHORT_FLOAT_ERRORS.keys()
     if not kinds:
@@ -228,11 +197,8 @@ def _of_one_computer(
     return found
 
 
-def _written(
-    step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
-) -> Written | ShapeMismatch:
-    """Return the numbers of a step; a mismatch where a matrix has another shape."""
-    on_paper = _on_paper(step, matrices, submission)
+def _written(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Written | ShapeMismatch:
+    on_paper = _on_paper(step, matrices, sheet)
     if isinstance(on_paper, ShapeMismatch):
         return on_paper
     values, unit, texts = numbers_of(on_paper)
@@ -252,41 +218,37 @@ def _written(
     return Written(values, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 
-def _on_paper(
-    step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
-) -> Array | ShapeMismatch:
+def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Array | ShapeMismatch:
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)
-        return _mismatch(step, matrices[0], shape, submission) if found is None else found
-    taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
-    for one in matrices:
-        if taken[one.at].any():
-            message = f"{visible(one.word)} is {step.name}, which is given twice"
-            if not one.at and not matrices[0].at:
-                words = f"{visible(matrices[0].word)} and {visible(one.word)}"
-                message = f"{words} are the same step, {step.name}"
+        return _mismatch(step, matrices[0], shape, sheet) if found is None else found
+    givers, texts = np.full(shape, -1), np.full(shape, "", object)
+    for number, one in enumerate(matrices):
+        giver = givers[one.at].max()
+        if giver >= 0:
+            words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
+            message = f"{words} are the same step, {step.name}"
+            if one.at or matrices[giver].at:
+                message = f"numbers of {step.name} are given twice, by {words}"
             raise fail(message, one.word, hint="leave one of them out")
-        taken[one.at] = True
+        givers[one.at] = number
     for one in matrices:
-        wanted = taken[one.at].shape
+        wanted = givers[one.at].shape
         found = texts_in_place(step, one, wanted)
         if found is None:
-            return _mismatch(step, one, wanted, submission)
+            return _mismatch(step, one, wanted, sheet)
         texts[one.at] = found
     return texts
 
 
-def _mismatch(
-    step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...], submission: Submission
-) -> ShapeMismatch:
+def _mismatch(step: Step, matrix: KeyedMatrix, wanted: Shape, sheet: Submission) -> ShapeMismatch:
     shape, word = matrix.texts.shape, matrix.word
     name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
     is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
-    message = (
-        f"the shape is {shape_words(shape)}, but {visible(name)} is {shape_words(wanted)} here"
-    )
+    here = f"{visible(name)} is {shape_words(wanted)} here"
+    message = f"the shape is {shape_words(shape)}, but {here}"
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
@@ -297,11 +259,11 @@ def _mismatch(
     elif _may_have_commas(matrix.texts, wanted):
         first, second = matrix.texts.ravel()[:2]
         hint = f"are these decimal commas? write {first}.{second}"
-    fault = Fault(message, (word,), hint, place=submission.locate((word,)))
+    fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
     return ShapeMismatch(matrix.texts, fault, is_swapped)
 
 
-def _may_have_commas(texts: Array, wanted: tuple[int, ...]) -> bool:
+def _may_have_commas(texts: Array, wanted: Shape) -> bool:
     """Return True if a matrix is twice as wide as its step because 0,27 was read as two numbers."""
     if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
         return False

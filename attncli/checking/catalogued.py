@@ -1,8 +1,4 @@
-"""The mistakes of the catalogue as hypotheses of what went wrong in a step.
-
-A mistake is named only if its calculation, on the student's own operands, gives the student's
-numbers.
-"""
+"""The mistakes of the catalogue as hypotheses of what went wrong in a step."""
 
 from __future__ import annotations
 
@@ -13,15 +9,13 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
-from attncli.checking.agreement import agrees
+from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
-from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import Hypothesis, WrongStep
-from attncli.checking.judged import CORRECT
+from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake, Valued, Words
-from attncli.checking.thresholds import CUT_OFF
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.operations import Transposed
@@ -45,11 +39,7 @@ MIN_EXACT = 2
 
 
 class MistakeInStep(Record, eq=False):
-    """A mistake that may have been made, and what would have been calculated instead.
-
-    Its place is the wrong step, or a hidden step before it. The words fill the blanks of its
-    sentence.
-    """
+    """A mistake that may have been made in a step, and what would have been calculated instead."""
 
     mistake: Mistake
     place: Step
@@ -69,7 +59,6 @@ class MistakeInStep(Record, eq=False):
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
-    """Return the mistakes that may be made in one step, by id."""
     found: dict[str, list[MistakeInStep]] = {}
     for mistake in MISTAKES.values():
         for change, words in mistake.changes(place, trace):
@@ -81,10 +70,9 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
 def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
-    The order is that of the catalogue, and for each mistake in a step before it the nearest step
-    comes first. A single wrong number is no evidence of mistakes in hidden steps.
+    The nearest step comes first. One wrong number is no evidence of mistakes in hidden steps.
     """
-    before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
+    before = [] if is_alone else judge.operands.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
         by_place = [
             judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
@@ -99,10 +87,7 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 
 
 class Explained(Record, eq=False):
-    """A mistake that gives wrong numbers, and what the step becomes by it.
-
-    A rank is a tuple of facts that speak against the mistake; the smallest rank is the likeliest.
-    """
+    """A mistake that gives wrong numbers, and what the step becomes by it."""
 
     made: MistakeInStep
     numbers: Array
@@ -111,13 +96,8 @@ class Explained(Record, eq=False):
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
-    """Return the likeliest mistake that gives the numbers of a step, with at most one other.
-
-    A mistake that no correct number contradicts comes first; then one that gives the whole step,
-    before one that gives whole rows or heads; one that is seen in another step, too; and one that
-    gives the very digits.
-    """
-    before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
+    """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
+    before = mistakes_before(wrong.judge, wrong.step, is_alone)
     found = list(filter(None, (_explained(wrong, made) for made in before)))
     if not found:
         return None
@@ -135,10 +115,7 @@ def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
 
 
 def is_like(one: str, other: str) -> bool:
-    """Return True if two ids may be names of one mistake.
-
-    A student who skips a step uses the one before it.
-    """
+    """Return True if two ids may be names of one mistake."""
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
@@ -151,17 +128,15 @@ def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
 def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
-    The mistake is made with the numbers as they were written, then as they were before rounding,
-    then with intervals that allow for rounding on the way. The intervals may be too wide to be
-    evidence, but no mistake gives the digits of several numbers by chance.
+    Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
-    judge, step = wrong.judge, wrong.judged.step
+    judge, step = wrong.judge, wrong.step
     kept = judge.operands.kept
-    found = kept(("numbers", made), step, lambda: judge.midpoints.changed(step, made.change))
+    found = kept(("numbers", made), step, lambda: judge.operands.written.changed(step, made.change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
-    if not is_possible(judge.trace, judge.midpoints, step, made.change, found):
+    if not is_possible(judge.trace, judge.operands.written, step, made.change, found):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
@@ -170,7 +145,9 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        intervals = kept(("intervals", made), step, lambda: judge.ranges.changed(step, made.change))
+        intervals = kept(
+            ("intervals", made), step, lambda: judge.operands.ranges.changed(step, made.change)
+        )
         ranges = fitted(intervals, step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
@@ -187,27 +164,22 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
     """Return True if a mistake may give half of the wrong cells; it saves most of the intervals.
 
-    An interval that holds the student's number and the mistake's, and is narrower than the
-    difference that it explains, has these two no farther apart than the student's number and the
-    correct one. So this rejects nothing that fits.
+    It rejects nothing that fits: an interval that holds the student's number and the mistake's, and
+    is narrower than what it explains, has them no farther apart than the student's and the right.
     """
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        off = np.abs(wrong.given - numbers)
-        most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
+    off = np.abs(wrong.given - numbers)
+    most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
     return bool(2 * (off > most)[wrong.wrong].sum() <= len(wrong.cells))
 
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
-    """Return True if the other steps that a mistake changes have its numbers, too.
-
-    Return None where no other of these steps was given.
-    """
+    """Return True if other steps show a mistake, too; None if none that it changes was given."""
     seen = None
     for name in change:
         given, other = judge.given.get(name), judge.trace.steps.get(name)
         if name == step.name or other is None or not isinstance(given, Written):
             continue
-        found = fitted(judge.midpoints.changed(other, {name: change[name]}), other)
+        found = fitted(judge.operands.written.changed(other, {name: change[name]}), other)
         if found is None:
             return False
         near = agrees(given.values, given.unit, found, given.share, CUT_OFF)
@@ -218,11 +190,8 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
-    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
-
-    A single cell may fit by chance.
-    """
-    cells, step = wrong.wrong, wrong.judged.step
+    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or ""."""
+    cells, step = wrong.wrong, wrong.step
     if "head" in step.leading:
         heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
         if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:
@@ -246,18 +215,10 @@ def _listed(noun: str, names: list[str]) -> str:
 def is_possible(
     trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
 ) -> bool:
-    """Return True if a person may have calculated a step so.
+    """Return True if a person may have calculated a step, which became `found`, so.
 
-    Nobody writes one row again for all other rows; but heads may share what all of them are made
-    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1
-    over the queries where there is only one query.
-
-    Args:
-        trace: the correct calculation.
-        replay: the calculation that was changed.
-        step: the changed step.
-        change: what was calculated instead.
-        found: what the step became.
+    Nobody writes one row again for all other rows, but heads may share what they are made from, and
+    a sum is written beside its terms. Weights do not sum to 1 over the only query.
     """
     made = change.get(step.name, step.operation)
     for axis in range(-1, 1 - found.ndim, -1):
@@ -272,7 +233,6 @@ def is_possible(
 
 
 def _is_summed(made: Expression | None, axis: int) -> bool:
-    """Return True if an axis has the size 1 because the numbers along it were added up."""
     if isinstance(made, Transposed):
         return _is_summed(made.operand, -3 - axis)
     return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

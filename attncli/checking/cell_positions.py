@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import FLOAT_ERROR
 from attncli.checking.names import At
-from attncli.checking.thresholds import FLOAT_ERROR
 from attncli.errors import InputError, KeyPath, fail
 from attncli.notation.last_place import numbers_of
 from attncli.notation.written import BLANK_CELLS
@@ -30,41 +30,27 @@ MAX_LISTED = 12
 """Maximum number of labels that a message lists."""
 
 
-class KeyedMatrix(Record, eq=False):
-    """The matrix that is written under one key of a submission.
+Shape: TypeAlias = tuple[int, ...]
 
-    Attributes:
-        word: the key.
-        at: which cells of the step the key means, an index of its value; () for all.
-        texts: the cells in the shape in which they were written.
-        labels: the label of the row, and that of the column, of each cell, an array of shape
-            (2, *texts.shape) with None where there is none; None without any label.
-        dtype: that of the array which the cells came as; "" for texts and rounded numbers.
-        is_transposed: whether the key is that of the step transposed, such as K^T.
-    """
+
+class KeyedMatrix(Record, eq=False):
+    """The matrix that is written under one key of a submission."""
 
     word: str
-    at: At
+    at: At  # the cells of the step that the key means; () for all
     texts: Array
-    labels: Array | None = None
-    dtype: str = ""
-    is_transposed: bool = False
+    labels: Array | None = None  # of the row and the column of each cell, (2, …), or None
+    dtype: str = ""  # of the array which the cells came as; "" for texts
+    is_transposed: bool = False  # True if the key is that of the step transposed, such as K^T
 
     @property
     def is_exact(self) -> bool:
-        """Whether the numbers are a program's whole numbers, which are not rounded."""
+        """True if the numbers are a program's whole numbers, which are not rounded."""
         return self.dtype.startswith(("int", "uint"))
 
 
-def labels_of_cells(
-    shape: tuple[int, ...], labels: Mapping[tuple[int, ...], Labels]
-) -> Array | None:
-    """Return the labels beside each cell of a matrix, as `KeyedMatrix.labels` has them.
-
-    Args:
-        shape: of what was written.
-        labels: of each matrix of a stack by its place, from 0; those at () are of all others.
-    """
+def labels_of_cells(shape: Shape, labels: Mapping[Shape, Labels]) -> Array | None:
+    """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
     if not labels or len(shape) < 2:
         return None
     found = np.full((2, *shape), None, object)
@@ -77,19 +63,11 @@ def labels_of_cells(
     return found if (found != None).any() else None  # noqa: E711 - cell by cell
 
 
-def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
+def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
     """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
 
     Axes of size 1 may be left out or be in another place; heads may be side by side or one above
     the other. Labels give the order of rows and columns, and show which of them are left out.
-
-    Args:
-        step: which was written.
-        matrix: of one key.
-        wanted: the shape of the cells that the key means.
-
-    Raises:
-        InputError: for a label that the step does not have, or that is written twice.
     """
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
     is_one = texts.size == 1 == prod(wanted)
@@ -114,7 +92,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
     return max(found, key=partial(_nearness, step))
 
 
-def _layouts(step: Step, cells: Array, wanted: tuple[int, ...]) -> list[Array]:
+def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     """Return a matrix in each layout of the step that has its shape, the usual one first."""
     own = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
@@ -144,7 +122,7 @@ def _nearness(step: Step, texts: Array) -> float:
     return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
 
 
-def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
+def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
     """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
     if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
@@ -162,7 +140,6 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
 
 
 def _are_transposed(step: Step, labels: Array) -> bool:
-    """Return True if the labels of a matrix show that it was written transposed."""
     if len(step.trailing) != 2:
         return False
     (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
@@ -181,17 +158,8 @@ def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
 
 
 def _ordered(
-    step: Step,
-    matrix: KeyedMatrix,
-    labels: Array,
-    layouts: Sequence[Array],
-    wanted: tuple[int, ...],
+    step: Step, matrix: KeyedMatrix, labels: Array, layouts: Sequence[Array], wanted: Shape
 ) -> list[Array]:
-    """Return the cells in each layout, in the order of their labels.
-
-    Raises:
-        InputError: if the labels do not fit in any layout.
-    """
     found, errors = [], list[InputError]()
     for cells in layouts:
         texts = matrix.texts.ravel()[cells]
@@ -210,7 +178,7 @@ def _ordered(
     return found
 
 
-def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Array | None:
+def _places(step: Step, labels: Array, wanted: Shape, key: str) -> Array | None:
     """Return the place of each cell among all cells of the step; None without labels."""
     found = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)
@@ -227,22 +195,7 @@ def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Arr
 def _order(
     step: Step, axis: int, size: int, words: Sequence[str | None], path: KeyPath
 ) -> list[int] | None:
-    """Return the place along an axis of each row, or column, of a matrix.
-
-    Args:
-        step: which was written.
-        axis: −2 or −1.
-        size: the number of places of the axis.
-        words: the labels that are written; None where there is none.
-        path: the key of the matrix and its place in a stack.
-
-    Returns:
-        The places in the order of the labels, or in their own order without labels; None where
-        there are no labels, and more or fewer rows than places.
-
-    Raises:
-        InputError: for a word that is no label of the axis, or that is written twice.
-    """
+    """Return the place along an axis (−2 or −1) of each row or column; None if it is unknown."""
     noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
     known = [word for word in words if word is not None]
     is_usual = [*map(_folded, known)] == [*map(_folded, labels)]
@@ -262,7 +215,6 @@ def _order(
 
 
 def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
-    """Return the place of one label along an axis."""
     labels = step.labels[axis]
     places = places_of(word, labels)
     if len(places) == 1:
@@ -296,10 +248,7 @@ def _folded(label: str) -> str:
 
 
 def _labels_along(axis: int, rows: Array, columns: Array) -> list[str | None]:
-    """Return the labels along an axis of a matrix, −2 or −1.
-
-    Where one row was written as a column, its labels are those of the rows.
-    """
+    """Return the labels along an axis; those of one row written as a column are of its rows."""
     lines = [rows[:, 0], columns[:, 0]] if axis == -2 else [columns[0], rows[0]]
     for line in lines:
         if len(set(line)) > 1:

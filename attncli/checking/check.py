@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,11 +13,9 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.findings import Finding
-from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
-from attncli.checking.names import At, named_steps
+from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
-from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -27,6 +25,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
+from attncli.tape.walk import sources
 from attncli.text.notebook import Shown
 
 MAX_KEPT_REPORTS = 64
@@ -67,23 +66,17 @@ class Report(Record, Shown, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
-        """Return True if a step has a wrong cell."""
         return judged.status == "wrong" or any(map(judged.has, self._bad))
 
     @property
     def _bad(self) -> tuple[int, ...]:
-        return (
-            (status.WRONG, status.LAST_DIGIT, status.ROUNDED_EARLY)
-            if self.strict
-            else (status.WRONG,)
-        )
+        also = (status.LAST_DIGIT, status.ROUNDED_EARLY) if self.strict else ()
+        return status.WRONG, *also
 
     def codes(self, name: str) -> Array:
-        """Return the status of each cell that a name in the marking means."""
         return _codes(self.steps[self.answers[name]])[self.cells[name]]
 
     def status(self, name: str) -> str:
-        """Return the status of the worst cell that a name in the marking means."""
         codes = self.codes(name)
         return next((STATUSES[code] for code in status.WORST_FIRST if code in codes), "missing")
 
@@ -95,17 +88,11 @@ class Report(Record, Shown, eq=False):
         asked: dict[str, list[At]] = {}
         for name in self.marking.ask:
             asked.setdefault(self.answers[name], []).append(self.cells[name])
-        return {
-            name: _codes(self.steps[name])[mask_of(self.trace[name], cells)]
-            for name, cells in asked.items()
-        }
+        steps = self.steps
+        return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in asked.items()}
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """The number of missing cells, and of all cells, by name that is asked for or has points.
-
-        A name without missing cells is not among them.
-        """
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
@@ -117,10 +104,7 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def wrong_steps(self) -> list[str]:
-        """The names of the steps with a wrong cell that counts, in the order of computation.
-
-        A step that is not asked for counts where a cell that is asked for follows from it.
-        """
+        """The names of the wrong steps that count, or from which cells follow that count."""
         wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
         if not self.marking.ask:
             return wrong
@@ -131,7 +115,6 @@ class Report(Record, Shown, eq=False):
 
     @property
     def first_wrong_step(self) -> str | None:
-        """The name of the first wrong step, None if no step is wrong."""
         return next(iter(self.wrong_steps), None)
 
     @cached_property
@@ -151,30 +134,21 @@ class Report(Record, Shown, eq=False):
         `marking.follow`; one that is right only to the digits that were written, where more
         are asked for, `marking.few_digits`; one that is both, their product.
         """
-        return {
-            name: round(points * self.share(name) + 1e-9, 2)
-            for name, points in self.marking.points.items()
-        }
+        points = self.marking.points.items()
+        return {name: round(worth * self.share(name) + 1e-9, 2) for name, worth in points}
 
     @property
     def total(self) -> float:
-        """The points of all steps together."""
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
-        """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
         is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
         follow = self.marking.follow if is_from_slip else 1.0
-        worth = {
-            status.CORRECT: 1.0,
-            status.LAST_DIGIT: near,
-            status.ROUNDED_EARLY: near,
-            status.FOLLOWS: follow,
-        }
-        earned = np.array([worth.get(code, 0.0) for code in range(len(STATUSES))])[judged.codes]
+        # In the order of STATUSES: correct, last digit, rounded early, follows, wrong, missing.
+        earned = np.array([1.0, near, near, follow, 0.0, 0.0])[judged.codes]
         if isinstance(judged, Compared) and judged.short is not None:
             written = judged.written
             is_right = agrees(written.values, written.unit, judged.step.array, written.share)
@@ -185,7 +159,6 @@ class Report(Record, Shown, eq=False):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells of all steps have each status."""
         counts = [judged.counts for judged in self.steps.values()]
         return {status: sum(count[status] for count in counts) for status in STATUSES}
 
@@ -234,11 +207,12 @@ class AnswerKey:
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                reading = read_submission(sheet, reference.trace)
-            way = likeliest(Way(reference, reading.matrices, sheet))
+                matrices, skipped = read_submission(sheet, reference.trace)
+            way = likeliest(Way(reference, matrices, sheet))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
+        meant = self._meant.items()
         return Report(
             sheet.name,
             way.reference.trace,
@@ -246,18 +220,45 @@ class AnswerKey:
             {name: finding for name, finding in found.items() if finding is not None},
             said=way.said,
             marking=self.marking,
-            answers={
-                name: answered_by(step.name, self._same, way.given, way.renamed)
-                for name, (step, _) in self._meant.items()
-            },
+            answers={name: answered_by(step.name, self._same, way) for name, (step, _) in meant},
             title=self.problem.title,
-            cells={name: at for name, (_, at) in self._meant.items()},
-            skipped=reading.skipped,
+            cells={name: at for name, (_, at) in meant},
+            skipped=skipped,
         )
 
 
+def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
+    """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
+    base = same.get(name, name)
+    group = [name, base, *(other for other, known in same.items() if known == base)]
+    return next((one for one in (*group, way.renamed.get(base, base)) if one in way.given), base)
+
+
+def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
+    """Yield the given steps from whose numbers the steps with some names follow.
+
+    They count even if they are not asked for; else whatever follows from a mistake would pass.
+    """
+    seen: set[str] = set()
+    todo = [steps[name].step for name in names]
+    while todo:
+        for source in sources(todo.pop()):
+            judged = steps.get(source.name)
+            if judged is None or source.name in seen:
+                continue
+            seen.add(source.name)
+            yield source.name
+            if not _is_right(judged):
+                todo.append(judged.step)
+
+
+def _is_right(judged: Judged) -> bool:
+    """Return True if all numbers of a step were given, and are right without earlier ones."""
+    codes = (status.MISSING, status.FOLLOWS, status.WRONG)
+    return not isinstance(judged, Misshapen) and not any(map(judged.has, codes))
+
+
 def _codes(judged: Judged) -> Array:
-    """Return the status of each cell on paper; all cells of a wrong shape are wrong."""
     codes: Array = judged.step.on_paper(judged.codes)
     return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
 
@@ -269,17 +270,13 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    """Return the numbers of a submission as a text, "" for arrays.
-
-    Submissions with the same text get the same report: a name, a comment and the places in a file
-    make no difference.
-    """
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
-    types = [dtype_of(raw) for raw in answers.values()]  # json writes np.float64 as it does floats
     try:
-        return json.dumps([answers, types, sheet.labels, sheet.ragged])
-    except (TypeError, ValueError, RecursionError):
+        numbers = json.dumps([answers, sheet.labels, sheet.ragged])
+    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
+    types = " ".join(dtype_of(raw) for raw in answers.values())
+    return numbers + types  # json writes np.float64 as it does floats
 
 
 def check(

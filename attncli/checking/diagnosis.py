@@ -2,41 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking import cell_slips, line_slips
-from attncli.checking.catalogued import by_a_mistake
-from attncli.checking.findings import Finding
+from attncli.arithmetic.intervals import interval
+from attncli.checking import hypotheses, line_slips
+from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.catalogued import by_a_mistake, mistakes_before
 from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
-from attncli.checking.judged import WRONG, Compared, Judged, Misshapen
+from attncli.checking.judged import WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
-from attncli.checking.other_shapes import of_mismatch
+from attncli.notation.last_place import numbers_of
 from attncli.records import replace
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.step import Step
+from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of
 
-OF_A_NUMBER: tuple[Search, ...] = (
-    line_slips.wrong_signs,
-    cell_slips.moved_point,
-    cell_slips.swapped_digits,
-)
+MAX_LISTED_LABELS = 6
+"""Maximum number of labels that a sentence lists."""
+
+
+def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
+    """Return the fault of a shape, or the mistake that gives numbers of that shape."""
+    fault, step = judged.mismatch.fault, judged.step
+    what, advice = _sentence(fault.message), _sentence(fault.hint)
+    shape = Finding("wrong_shape", what, advice)
+    if judged.mismatch.transposed:
+        if _is_turned(judge, judged):
+            what = f"Rows and columns of {step.name} have changed places: {fault.message}."
+            return Finding("transposed", what, _line_for_each(step))
+        place, what = what.removesuffix("."), "Rows and columns have changed places."
+        shape = Finding("transposed", what, _line_for_each(step), place, certain=False)
+    made = next(_of_other_shape(judge, judged), None)
+    return replace(made, also=(shape,)) if made else shape
+
+
+def _is_turned(judge: Judge, judged: Misshapen) -> bool:
+    """Return True if most numbers are those of the step with rows and columns exchanged."""
+    numbers, unit = numbers_of(judged.mismatch.texts)[:2]
+    right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
+    if right.shape != numbers.shape:
+        return False
+    found = agrees(numbers, unit, right, units=CUT_OFF)
+    return bool(2 * found.sum() >= found.size)
+
+
+def _line_for_each(step: Step) -> str:
+    for axis, noun in zip(step.axes[-2:], ("row", "column"), strict=False):
+        if axis in ("query", "key", "time"):
+            labels = step.labels.get(axis, ())
+            names = f": {all_of(list(map(label_text, labels)))}" if labels else ""
+            names = "" if len(labels) > MAX_LISTED_LABELS else names
+            return f"Write a {noun} for each {axis}{names}."
+    return "Let rows and columns change places."
+
+
+def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
+    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
+    step = judged.step
+    numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
+    for made in mistakes_before(judge, step):
+        found = judge.operands.ranges.changed(step, made.change)
+        if found is None or found.shape == step.array.shape:
+            continue
+        if step.columns and found.ndim == 4:
+            found = np.swapaxes(found, -1, -2)  # type: ignore[type-var]  # of intervals, too
+        found = interval(found.reshape([size for size in found.shape if size > 1]))
+        if found.shape != numbers.shape or numbers.size < 2:
+            continue
+        is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_evident and agrees(numbers, unit, found).all():
+            yield made.finding(step)
+
+
+def _sentence(text: str) -> str:
+    is_word = text.startswith(("the ", "a ", "row ", "matrix "))
+    return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."
+
+
+OF_A_NUMBER = (line_slips.wrong_signs, hypotheses.moved_point, hypotheses.swapped_digits)
 """Slips in writing a number down."""
 
-OF_ONE_CELL: tuple[Search, ...] = (line_slips.mask_slip, *OF_A_NUMBER, cell_slips.other_term)
+OF_ONE_CELL = (line_slips.mask_slip, *OF_A_NUMBER, hypotheses.other_term)
 """Explanations of one wrong number, in the order of trial."""
 
-OF_SEVERAL: tuple[Search, ...] = (
-    line_slips.mask_slip,
-    line_slips.wrong_signs,
-    line_slips.other_divisor,
-    line_slips.common_factor,
-    line_slips.other_step,
-    line_slips.exchange,
-    line_slips.other_score,
-    line_slips.like_another_line,
-    line_slips.misread_factor,
+OF_SEVERAL = (
+    *(line_slips.mask_slip, line_slips.wrong_signs, line_slips.other_divisor),
+    *(line_slips.common_factor, line_slips.other_step, line_slips.exchange),
+    *(line_slips.other_score, line_slips.like_another_line, line_slips.misread_factor),
 )
 """Explanations of several wrong numbers, in the order of trial."""
 
@@ -51,12 +107,7 @@ MIN_ROUNDED = 1e-3
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
-    """Return what explains the wrong numbers of a step, None for a step that is not wrong.
-
-    The judge has judged every step up to this one. A single wrong number was more likely copied
-    wrongly than made by a mistake that no other number shows. Then the mistakes of the catalogue
-    are tried, then slips; otherwise only the place is named.
-    """
+    """Return what explains the wrong numbers of a step, None for a step that is not wrong."""
     if isinstance(judged, Misshapen):
         return of_mismatch(judge, judged)
     if not isinstance(judged, Compared) or not judged.has(WRONG):
@@ -84,11 +135,10 @@ def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
 
 
 def _where(wrong: WrongStep) -> Finding | None:
-    """Return the place of the wrong cells: one cell, few cells or one line; None otherwise."""
     cells, axis = wrong.cells, wrong.axis
     if len(cells) == 1:
         place = f"Only {wrong.place}"
-        return Finding("single_cell_slip", cell_slips.off_by(wrong), wrong.again, place, hint="")
+        return Finding("single_cell_slip", hypotheses.off_by(wrong), wrong.again, place, hint="")
     is_few = len(cells) <= MAX_FEW and 3 * len(cells) <= wrong.shown.sum()
     is_line = axis is not None and not wrong.is_only_line
     if is_few and not (is_line and (wrong.wrong | ~wrong.shown)[wrong.in_line].all()):
@@ -100,27 +150,24 @@ def _where(wrong: WrongStep) -> Finding | None:
 
 
 def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
-    """Return a finding with lines that work its cells: each of few cells, the first of a line.
-
-    Only the first wrong step of a report has them: it is the one to be worked again.
-    """
-    judge, step = wrong.judge, wrong.judged.step
+    """Return a finding with lines that work its cells: each of few cells, the first of a line."""
+    judge, step = wrong.judge, wrong.step
     if not wrong.is_first or is_long(step):
         return finding
-    from attncli.explaining.explain import explain_with  # correct submissions never need it
+    from attncli.explaining.explain import Explainer  # correct submissions never need it
 
     def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
-        found = judge.midpoints(source)
+        found = judge.operands.written(source)
         return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
 
     cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
     places = (place_of(step, at) for at in cells)
-    lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
+    explainer = Explainer(judge.trace, numbers=numbers)
+    lines = (explainer.explain(step, place).line for place in places)
     return replace(finding, worked=tuple(lines))
 
 
 def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
-    """Return the finding for numbers with too few decimals, None where there are none."""
     if not isinstance(judged, Compared) or judged.short is None:
         return None
     step = judged.step

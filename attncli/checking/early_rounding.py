@@ -1,41 +1,31 @@
-"""Numbers that come from rounding on the way, in steps that are not shown or of constants.
-
-A schedule explains a step only if it gives every number of it exactly as it was written. A number
-that no schedule explains may be off by as much as hidden steps cause that are rounded one digit
-finer than the submission.
-"""
+"""Numbers that come from rounding on the way, in hidden steps or of constants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import count
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import float_error, is_informative, largest
-from attncli.checking.constants import Constant, any_of, constants_of, with_constants
-from attncli.checking.digits import are_decimals
-from attncli.checking.joint_intervals import axis_of_shares
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.checking import agreement, schedules
+from attncli.checking.agreement import (
+    CUT,
+    RoundingRule,
+    are_decimals,
+    float_error,
+    is_informative,
+    largest,
+    with_sum,
+)
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.readings import common_readings, readings, result_of
-from attncli.checking.rounding_rules import CUT, RoundingRule, with_sum
-from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
-from attncli.checking.thresholds import (
-    CUT_OFF,
-    MAX_CHANCE,
-    MAX_FINER,
-    MAX_HALVES,
-    MAX_TRIED_NUMBERS,
-    MIN_GIVEN,
-    MIN_SHARE_GIVEN,
-    PLAUSIBLE_UNITS,
-    ROUNDED,
-)
-from attncli.checking.trial import Trial
+from attncli.checking.reference import axis_of_shares
+from attncli.checking.trial import Trial, common_readings, readings
 from attncli.records import Record
+from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
@@ -43,10 +33,7 @@ COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 
 
 class Explanation(Record, eq=False):
-    """The cells that a hypothesis explains, by which numbers, and what a report says of it.
-
-    `fits` holds the cells that it would explain if no earlier hypothesis had.
-    """
+    """The cells that a hypothesis explains, by which numbers, and what a report says of it."""
 
     cells: Array
     numbers: Array
@@ -58,9 +45,9 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
     cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
-        found = result_of(operands, given.step, reading)
-        if _fits(given, found[None], cuts).all():
-            yield Explanation(_unexplained(given, WRONG), found)
+        found = Trial(operands, schedules.EXACT, given.step, reading).numbers
+        if _fits(given, found, cuts).all():
+            yield Explanation(_unexplained(given, WRONG), found[0])
             return
 
 
@@ -70,72 +57,45 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     if not _may_be_rounded(operands, given):
         return
     every = (*operands.ancestors(step), step)
-    constants = operands.reference.kept(("constants", step), partial(constants_of, every))
-    is_rounded = operands.hidden_before(step) or long_inputs((step,))
+    constants = operands.reference.kept(("constants", step), partial(schedules.constants_of, every))
+    is_rounded = operands.hidden_before(step) or schedules.long_inputs((step,))
     if not (is_rounded or constants or axis_of_shares(step) is not None):
         return
     if not _is_within_reach(operands, given, constants):
         return
-    best: Explanation | None = None
+    first: Explanation | None = None
     for trial in _trials(operands, step):
-        is_whole, found = _explained_by(operands, given, trial)
-        best = found if is_whole else best or found
-        if is_whole:
-            break
-    if best:
-        yield best
+        found = _explained_by(operands, given, trial)
+        if found and found.cells[_unexplained(given, WRONG)].all():
+            yield found
+            return
+        first = first or found
+    if first:
+        yield first
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
-    """Yield the schedules that are tried on the way to a step, the likelier first."""
-    every = (
-        (reading, part)
-        for reading in common_readings(operands, step)
-        for schedules in _schedules(operands, step, reading.worked)
-        for part in schedules.chunks(MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1)
-    )
-    for index, (reading, part) in enumerate(every):
-        make = partial(Trial, operands, part, step, reading)
-        trial = operands.kept(("trial", index), step, make)
-        yield trial
-        if trial.has_ties:
-            make = partial(Trial, operands, part.to_even, step, reading)
-            yield operands.kept(("trial to even", index), step, make)
-
-
-def _size(*steps: Step) -> int:
-    return sum(step.array.size for step in steps)
-
-
-def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
-    """Return the schedules for steps that are worked on the way to one, the likelier first."""
-    hidden = [one.name for one in worked if not operands.is_whole(one)]
-    every = (*(one.name for one in worked), step.name)
-
-    def make() -> list[Schedules]:
-        names = (*long_inputs((step, *worked)), *hidden)
-        parts_of_1 = [one.name for one in (*worked, step) if axis_of_shares(one) is not None]
-        shares = [name for name in parts_of_1 if name in hidden]
-        constants, own = constants_of((*worked, step)), operands.roundings
-        found = schedules_of(names, own, constants, shares, every, step.backward)
-        return [Schedules((Schedule(),)), *found] if step.name in parts_of_1 else found
-
-    # The submissions of a class show the same steps.
-    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
+    index = count()
+    for reading in common_readings(operands, step):
+        size = sum(one.array.size for one in (step, *reading.worked))
+        for tried in schedules.schedules_for(operands, step, reading.worked):
+            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+                make = partial(Trial, operands, part, step, reading)
+                trial = operands.kept(("trial", next(index)), step, make)
+                yield trial
+                if trial.has_ties:
+                    make = partial(Trial, operands, part.to_even, step, reading)
+                    yield operands.kept(("trial", next(index)), step, make)
 
 
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what hidden steps give that are rounded to the submission's own digits.
-
-    A half may be rounded up in one cell and down in the next, as in a program's floats. Through
-    the many steps of a backward pass, such intervals may grow as wide as anything.
-    """
+    """Yield what hidden steps give in the submission's own digits, with halves up or down."""
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
     for rounding in operands.roundings:
         found = bounded(operands.replay(operands.written, rounding.either).result(step))
-        is_narrow = found.high - found.low <= MAX_HALVES * largest(step.array)
+        is_narrow = found.high - found.low <= agreement.MAX_HALVES * largest(step.array)
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
@@ -147,12 +107,12 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     step = given.step
     if operands.are_floats or not operands.hidden_before(step) or not operands.roundings:
         return
-    near = given.agrees(operands.written.result(step), MAX_FINER)
-    near |= given.agrees(interval(operands.meant.result(step)), MAX_FINER)
+    near = given.agrees(operands.written.result(step), agreement.MAX_FINER)
+    near |= given.agrees(interval(operands.meant.result(step)), agreement.MAX_FINER)
     near &= given.codes == WRONG
     if not near.any():
         return
-    units = CUT_OFF if _may_cut(operands, given) else ROUNDED
+    units = agreement.CUT_OFF if _may_cut(operands, given) else agreement.ROUNDED
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
@@ -172,35 +132,47 @@ def _may_be_rounded(operands: Operands, given: Given) -> bool:
 
 
 def _unexplained(given: Given, *codes: int) -> Array:
-    """Return the cells that hold a number and have one of some statuses."""
     found: Array = np.isin(given.codes, codes) & ~given.written.blank
     return found
 
 
 def _may_cut(operands: Operands, given: Given) -> bool:
-    """Return True if a number so far was cut off rather than rounded."""
-    return operands.cuts or LAST_DIGIT in given.codes
+    before = operands.judged.values()
+    return LAST_DIGIT in given.codes or any(one.has(LAST_DIGIT) for one in before)
 
 
-def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
+def _is_within_reach(
+    operands: Operands, given: Given, constants: Sequence[schedules.Constant]
+) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
+    roundings = (*COARSEST_ROUNDINGS, *operands.roundings)
+
+    def around(source: Step) -> Interval:
+        numbers, shown = operands.numbers(source), operands.shown(source)
+        more = agreement.CUT_OFF * shown.unit if shown else 0.0
+        return hull(*numbers, numbers[0] - more, numbers[0] + more)
+
+    def coarser(made: Values) -> Values:
+        return hull(made, *(one.any_finer(made) for one in roundings))
 
     def coarsest() -> Interval:
-        change = with_constants([None, *constants], operands.trace, any_of)
-        return bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
+        change = schedules.with_constants([None, *constants], operands.trace, _any_of)
+        return bounded(operands.replay(around, coarser, change).result(given.step))
 
     found = operands.kept("coarsest", given.step, coarsest)
     if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
-    within = given.agrees(found, CUT_OFF)[_unexplained(given, WRONG)]
+    within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
 
 
-def _explained_by(
-    operands: Operands, given: Given, trial: Trial
-) -> tuple[bool, Explanation | None]:
-    """Return whether a schedule gives all numbers, and the first that gives all or nearly all."""
+def _any_of(factors: Array) -> Interval:
+    return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
+
+
+def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation | None:
+    """Return what the first schedule explains that gives all or nearly all numbers."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
     # A schedule that keeps every digit leaves open whether its student cuts numbers off.
     of_others = _may_cut(operands, given)
@@ -213,19 +185,14 @@ def _explained_by(
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
             words = part.each[index].words(list(operands.trace.steps))
-            return bool(fits[index].all()), Explanation(cells, found[index], words)
-    return False, None
+            return Explanation(cells, found[index], words)
+    return None
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:
     """Return the results that give every number, else those that give nearly all that are off.
 
-    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that
-    were rounded early makes none of them wrong.
-
-    Args:
-        given: the step.
-        fits: which numbers each result gives, (results, written numbers).
+    These must give all other numbers: a slip beside rounded numbers makes none of them wrong.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
@@ -235,74 +202,47 @@ def _likeliest(given: Given, fits: Array) -> list[int]:
 
 
 def _fewest(count: int) -> float:
-    """Return how many of some numbers that are off a schedule must give."""
-    return min(count, max(MIN_GIVEN, MIN_SHARE_GIVEN * count))
+    return min(count, max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count))
 
 
 def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
-    """Return which numbers of a step several results give exactly as they were written.
-
-    Args:
-        given: the step.
-        found: (results, …).
-        cuts: which results belong to somebody who cuts numbers off.
-        roundings: how weights are rounded whose largest is adjusted so that they sum to 1.
-
-    Returns:
-        Truth values, (results, written numbers).
-    """
+    """Return which numbers several results give exactly as written, (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
-    fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
+    made, more = found[:, cells], float_error(values, given.written.share)
+    over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
+    low = np.where(values == 0, -unit, 0.0)
+    cut = (over >= low - more) & (over < unit - more)
+    fits: Array = (np.abs(over) <= agreement.ROUNDED * unit + more) | (cuts[:, None] & cut)
     along = axis_of_shares(given.step)
-    if along is None:
-        return fits
     for rounding in roundings:
-        if rounding.writes(unit):
+        if along is not None and rounding.writes(unit):
             adjusted = with_sum(found, along, 1.0, rounding)[:, cells]
             whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
             fits = fits | whole
     return fits
 
 
-def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: float) -> Array:
-    """Return which numbers are written so: rounded, or perhaps cut off by whoever cuts."""
-    more = float_error(values, share)
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
-        is_zero = values == 0
-        rounded = np.abs(over) <= ROUNDED * unit + more
-        low = np.where(is_zero, -unit, 0.0)
-        cut = (over >= low - more) & (over < unit - more)
-    return rounded | (cuts[:, None] & cut)
-
-
 def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
-    """Return True if it is no coincidence that a schedule gives the numbers of a step.
+    """Return True if it is no coincidence that the last of some schedules gives certain numbers.
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
     not off as well as the chosen one differ in the others: a number that is wrong for no reason, by
-    as much and to either side, is among these with some probability.
-
-    Args:
-        given: the step.
-        usual: what follows where nothing is rounded on the way.
-        results: what the schedules give that are as likely or likelier, (schedules, …); the last is
-            to explain the step.
-        gives: the numbers that it gives.
+    as much and to either side, is among these with some probability. `usual` is without rounding.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)
-    with np.errstate(invalid="ignore"):
-        apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
+    apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
-    if not (gives & (nearest > PLAUSIBLE_UNITS)).any():
+    if not (gives & (nearest > agreement.PLAUSIBLE_UNITS)).any():
         return True
-    far = gives & (nearest > CUT_OFF)
+    far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)
     off = np.abs(results[:, far] - chosen[far])
     same &= (off <= 2 * (nearest * unit)[far]).all(axis=1)  # no farther off to the other side
-    same &= (off < ((nearest - CUT_OFF) * unit)[far]).any(axis=1)  # and rounded to be seen
+    seen = ((nearest - agreement.CUT_OFF) * unit)[far]
+    same &= (off < seen).any(axis=1)  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
-    return bool(np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(MAX_CHANCE))
+    chance = np.log(different) - np.log(2 * nearest[far] + 1).sum()
+    return bool(chance <= np.log(agreement.MAX_CHANCE))

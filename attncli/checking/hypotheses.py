@@ -1,23 +1,21 @@
-"""Hypotheses of what went wrong in a step; all are tested in the same way."""
+"""Hypotheses of what went wrong in a step, all tested in the same way; and those of one number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import agrees
-from attncli.checking.findings import Finding
-from attncli.checking.judged import MISSING, WRONG, Compared
+from attncli.checking.agreement import MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
+from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
-from attncli.checking.thresholds import MAX_COINCIDENCE, MAX_HAND_DECIMALS
-from attncli.explaining.terms import Term
-from attncli.explaining.worked import Worked
+from attncli.explaining.terms import Term, Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values
@@ -30,64 +28,34 @@ MAX_WORKED_SIZE = 500
 
 
 class Hypothesis(Record, eq=False):
-    """One way in which wrong numbers may have come about; arrays have the layout of the step.
-
-    Attributes:
-        finding: the finding if it holds.
-        expected: what the step becomes; None for what follows from the earlier numbers.
-        written: what the student would have written without the slip; None for what they wrote.
-        unit: the units of these numbers; None for those of what the student wrote.
-        fitted: number of cells that it was fitted to, which are no evidence.
-        is_fact: True if it only states what is seen, and guesses nothing.
-    """
+    """One way in which wrong numbers may have come about; arrays have the layout of the step."""
 
     finding: Finding
-    expected: Values | None = None
-    written: Array | None = None
-    unit: Array | None = None
-    fitted: int = 0
-    is_fact: bool = False
+    expected: Values | None = None  # what the step becomes; None for what follows
+    written: Array | None = None  # the numbers without the slip; None for what is written
+    unit: Array | None = None  # the units of these
+    fitted: int = 0  # number of cells that it was fitted to, which are no evidence
+    is_fact: bool = False  # True if it only states what is seen, and guesses nothing
 
 
-class WrongStep(Record, eq=False):
-    """A step with wrong cells, and a judge who has judged every step up to it.
+class WrongStep:
+    """A step with wrong cells, and a judge who has judged every step up to it."""
 
-    Arrays have the layout of the step's array.
-    """
-
-    judge: Judge
-    judged: Compared
-
-    @cached_property
-    def wrong(self) -> Array:
-        return np.asarray(self.judged.codes == WRONG)
-
-    @cached_property
-    def shown(self) -> Array:
-        """The cells that were not left out."""
-        return np.asarray(self.judged.codes != MISSING)
-
-    @cached_property
-    def cells(self) -> list[Index]:
-        """The places of the wrong cells."""
-        return [tuple(place) for place in np.argwhere(self.wrong).tolist()]
-
-    @property
-    def given(self) -> Array:
-        return self.judged.written.values
-
-    @cached_property
-    def _worked(self) -> Worked:
-        return Worked(self.judge.midpoints, large=0)
+    def __init__(self, judge: Judge, judged: Compared) -> None:
+        self.judge, self.judged, self.step = judge, judged, judged.step
+        self.wrong: Array = judged.codes == WRONG
+        self.shown: Array = judged.codes != MISSING
+        self.cells: list[Index] = [tuple(place) for place in np.argwhere(self.wrong).tolist()]
+        self.given = judged.written.values
+        self.off: Array = np.abs(self.given - judged.yours)
+        self.spread: Array = judged.follows.high - judged.follows.low
+        self._worked = Worked(judge.operands.written)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
-        """Return the products whose sum a cell is, each as its factors; an addend has one factor.
-
-        A cell that is neither a sum nor a product has none, nor has a cell of a large step.
-        """
-        if is_long(self.judged.step):
+        """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
+        if is_long(self.step):
             return []
-        found = _summands(self._worked.term(self.judged.step, place))
+        found = _summands(self._worked.term(self.step, place))
         return found if len(found) > 1 or len(found[0]) > 1 else []
 
     @cached_property
@@ -98,20 +66,7 @@ class WrongStep(Record, eq=False):
 
     # ---- does a hypothesis hold?
 
-    @cached_property
-    def off(self) -> Array:
-        """The distance of each number from what follows from the student's earlier ones."""
-        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-            return np.asarray(np.abs(self.given - self.judged.yours))
-
-    @cached_property
-    def spread(self) -> Array:
-        """The width of the interval of what follows from the student's earlier numbers."""
-        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-            return np.asarray(self.judged.follows.high - self.judged.follows.low)
-
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
-        """Return what follows, with other numbers, as uncertain, in some cells."""
         follows = self.judged.follows
         low, high = numbers - self.spread, numbers + self.spread
         return Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
@@ -122,17 +77,15 @@ class WrongStep(Record, eq=False):
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
     ) -> Array:
-        """Return the cells that a hypothesis gives or leaves right; arguments as its attributes.
+        """Return the cells that a hypothesis gives or leaves right.
 
-        An interval that accepts anything explains nothing: in half of the wrong cells it must be
-        narrower than the error that it explains.
+        In half of the wrong cells its interval must be narrower than the error that it explains.
         """
         judged, follows = self.judged, self.judged.follows
         written = self.given if written is None else written
         unit = judged.unit if unit is None else unit
         expected = follows if expected is None else interval(expected)
-        with np.errstate(invalid="ignore"):
-            width = expected.high - expected.low
+        width = expected.high - expected.low
         is_narrow = (expected.low == expected.high) | (width <= self.off)
         if 2 * (is_narrow & self.wrong).sum() < self.wrong.sum():
             return np.zeros(self.wrong.shape, bool)
@@ -147,29 +100,26 @@ class WrongStep(Record, eq=False):
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
         The probability that a number that is wrong for no reason agrees with it is the width of the
-        interval of agreement, relative to the error. A number that was written down wrongly has no
-        more information than its digits.
+        interval of agreement, relative to the error.
         """
         given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
         if hypothesis.written is not None:
             off = np.minimum(off, np.minimum(np.abs(given), np.abs(yours)))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            share = self.judged.written.share * np.abs(np.nan_to_num(yours))
-            digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
-            found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
+        share = self.judged.written.share * np.abs(np.nan_to_num(yours))
+        digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
+        found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
         found = np.sort(np.nan_to_num(found, nan=1.0))
         return bool(tried * np.prod(found[hypothesis.fitted :]) <= MAX_COINCIDENCE)
 
     # ---- what its places are called
 
     def cell(self, place: Index) -> str:
-        return cell_name(self.judged.step, place_of(self.judged.step, place))
+        return cell_name(self.step, place_of(self.step, place))
 
     @property
     def is_one_line(self) -> bool:
-        """True if the step has only one row or column on paper."""
-        return min(self.judged.step.value.shape[-2:], default=1) == 1
+        return min(self.step.value.shape[-2:], default=1) == 1
 
     @cached_property
     def axis(self) -> int | None:
@@ -185,7 +135,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def in_line(self) -> Array:
-        """The cells of that line."""
         found = np.zeros(self.wrong.shape, bool)
         at: list[int | slice] = list(self.cells[0])
         at[-1 if self.axis == -2 else -2] = slice(None)
@@ -194,7 +143,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def place(self) -> str:
-        """The part of the step that is wrong, if it is one cell or one line; or ""."""
         if len(self.cells) == 1:
             return f"{self.cell(self.cells[0])} is wrong"
         if self.axis is None or self.is_only_line:
@@ -202,17 +150,16 @@ class WrongStep(Record, eq=False):
         return f"Only {self.line_with_head(self.axis)} is wrong"
 
     def noun(self, axis: int) -> str:
-        return "row" if (axis == -2) != self.judged.step.columns else "column"
+        return "row" if (axis == -2) != self.step.columns else "column"
 
     def line(self, axis: int, line: int) -> str:
-        """Return the name of a row or column: its label, or its number from 1."""
-        trailing = self.judged.step.trailing
+        trailing = self.step.trailing
         axis_name = trailing[axis] if len(trailing) >= -axis else ""
-        return label_text(place_word(self.judged.step.labels, axis_name, line))
+        return label_text(place_word(self.step.labels, axis_name, line))
 
     def line_with_head(self, axis: int) -> str:
         """Return the name of the line of the wrong cells; the only line of a head is the head."""
-        step, place = self.judged.step, self.cells[0]
+        step, place = self.step, self.cells[0]
         pairs = zip(LEADING, place, strict=False)
         stacked = ", ".join(f"{name} {i + 1}" for name, i in pairs if name in step.leading)
         if self.given.shape[axis] == 1:
@@ -222,8 +169,7 @@ class WrongStep(Record, eq=False):
 
     @property
     def again(self) -> str:
-        """The advice for one number; a copied step needs no calculation."""
-        is_copied = isinstance(self.judged.step.operation, Step)
+        is_copied = isinstance(self.step.operation, Step)
         return "Copy it again." if is_copied else "Calculate it again."
 
 
@@ -243,10 +189,7 @@ def _summands(term: Term) -> list[tuple[Term, ...]]:
 
 
 def _grid(*arrays: Array) -> Array:
-    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0.
-
-    Zeros at the end of a whole number are digits, but no information.
-    """
+    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0."""
     found = np.zeros(arrays[0].shape)
     for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)
@@ -270,3 +213,111 @@ def explained_by(wrong: WrongStep, search: Search) -> Finding | None:
     is_only = len({one.finding.what for one in holding}) == 1
     is_certain = first.is_fact or (is_only and wrong.is_certain(first, len(tried)))
     return replace(first.finding, certain=is_certain)
+
+
+POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
+"""Places by which a decimal point may be moved. Chosen."""
+
+MAX_UNITS = 2**53
+"""Maximum size of a number, in units in the last place, whose digits a float holds exactly."""
+
+TERM_SLIPS = (
+    (-2, "sign_slip", "was taken as {}"),
+    (-1, "single_cell_slip", "was left out"),
+    (1, "single_cell_slip", "was counted twice"),
+)
+"""How often a term is added in excess, the id of the slip, and the words for it."""
+
+CARRIES = (1, 10, 100)
+"""Errors of sums that people add up by hand. Chosen."""
+
+
+def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The number is right but for the place of its decimal point, or a 0 at its end."""
+    (place,) = wrong.cells
+    given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
+    words = "Its decimal point is in the wrong place."
+    advice = "Put the point where it belongs."
+    finding = Finding("decimal_point_slip", words, advice, wrong.place)
+    for factor in (10.0**-power for power in POWERS_OF_TEN):
+        if not np.isfinite([given * factor, unit * factor]).all():
+            continue  # an infinite unit would let anything round to it
+        written = np.where(wrong.wrong, given * factor, wrong.given)
+        units = np.where(wrong.wrong, unit * factor, wrong.judged.unit)
+        kept = abs(given * factor / unit) if unit else 0.0
+        if factor < 1 <= kept < np.inf and abs(kept - round(kept)) < 1e-6:
+            yield Hypothesis(finding, written=written)
+        if abs(given) > unit:
+            yield Hypothesis(finding, written=written, unit=units)
+
+
+def swapped_digits(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Two neighbouring digits of the number are exchanged: 14 for 41."""
+    (place,) = wrong.cells
+    unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
+    count = abs(given) / unit if unit else np.inf
+    digits = f"0{round(count):d}" if count < MAX_UNITS else ""  # 0.41 may be 4.01
+    words = "Two of its digits have changed places."
+    finding = Finding("digits_swapped", words, "Copy the number again.", wrong.place)
+    for i in range(len(digits) - 1):
+        other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
+        if other != digits:
+            number = float(np.copysign(int(other) * unit, given))
+            yield Hypothesis(finding, written=np.where(wrong.wrong, number, wrong.given))
+
+
+def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The number is a sum, and a mistake was made in one of its terms."""
+    (place,) = wrong.cells
+    yours = float(wrong.judged.yours[place])
+    if not np.isfinite([float(wrong.given[place]), yours]).all():
+        return
+    values = ([factor.value for factor in factors] for factors in wrong.terms(place))
+    terms = [factors for factors in values if prod(factors)]
+    slips = [
+        (id_, words.format(short(-prod(term))), times * prod(term), term)
+        for times, id_, words in TERM_SLIPS
+        for term in terms
+    ]
+    for term in terms:
+        if len(term) > 1:
+            words = f"was taken as {short(sum(term))}, the sum"
+            slips.append(("single_cell_slip", words, sum(term) - prod(term), term))
+    for id_, words, excess, factors in slips:
+        what = f"{_product_text(factors)} {words}."
+        finding = Finding(id_, what, wrong.again, wrong.place, hint="")
+        numbers = np.where(wrong.wrong, yours + excess, wrong.judged.yours)
+        yield Hypothesis(finding, wrong.with_numbers(numbers, wrong.wrong))
+
+
+def _product_text(factors: Sequence[float]) -> str:
+    """Return a product as people write it, such as 2·(-1); a single factor is itself."""
+    texts = [short(factor) for factor in factors]
+    if len(texts) > 1:
+        texts = [f"({x})" if x.startswith("-") else x for x in texts]
+    return "·".join(texts)
+
+
+def off_by(wrong: WrongStep) -> str:
+    """Return by how much a sum is off, where that is an amount of `CARRIES`; or ""."""
+    (place,) = wrong.cells
+    off = float(wrong.given[place] - wrong.judged.yours[place])
+    if abs(off) not in CARRIES or not wrong.terms(place):
+        return ""
+    return f"It is {abs(off):g} too {'large' if off > 0 else 'small'}."
+
+
+def short(value: float) -> str:
+    """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
+
+    >>> short(-0.0), short(2 / 3), short(0.15), short(1e-5)
+    ('0', '2/3', '0.15', '1e-05')
+    """
+    is_decimal = round(value, 4) == value
+    for parts in (3, 6, 7, 9) if not is_decimal and abs(value) < 10 else ():
+        count = round(value * parts)
+        if count % parts and abs(value * parts - count) < 1e-9:
+            return f"{count}/{parts}"
+    if 0 < abs(value) < 1e-3 or abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value + 0.0:.4f}".rstrip("0").rstrip(".")  # −0 is 0

@@ -1,19 +1,78 @@
-"""The steps of a student's answers, judged."""
+"""What is said of a step of a student's answers: the status of each cell, and findings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import agrees, is_same
+from attncli.checking.agreement import ROUNDED, agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.thresholds import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
+from attncli.text.sentences import small
+
+SHAPES = ("wrong_shape", "transposed")
+"""Ids of findings about the shape of a matrix."""
+
+
+class Finding(Record):
+    """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
+
+    Attributes:
+        id: the public name of the mistake.
+        what: a sentence that says what was done; "" where only the place is known.
+        advice: a sentence that says what to do.
+        place: the words before the colon, such as "In scaled" or "Only row 2 is wrong"; or "".
+        certain: False if the numbers may be so by chance.
+        hint: the sentence in the place of `what` for readers who must not see a correct number;
+            None where `what` holds none.
+        gives_all: True if it gives every number of the step, the correct ones, too.
+        also: another mistake that gives the same numbers, if there is one.
+        worked: lines that work wrong numbers out from the student's own earlier ones.
+    """
+
+    id: str
+    what: str
+    advice: str
+    place: str = ""
+    certain: bool = True
+    hint: str | None = None
+    gives_all: bool = False
+    also: tuple[Finding, ...] = ()
+    worked: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        return self.sentence()
+
+    def sentence(self, solution: bool = True) -> str:
+        """Return where and what was done; without the solution, no number that tells a correct one.
+
+        >>> slip = Finding("row_slip", "It was divided by 2, not by 3.", "", "Only row 1 is wrong",
+        ...     certain=False, hint="")
+        >>> slip.sentence(), slip.sentence(solution=False)
+        ('Only row 1 is wrong: perhaps it was divided by 2, not by 3.', 'Only row 1 is wrong.')
+        """
+        what = self.what if solution or self.hint is None else self.hint
+        if what and not self.certain:
+            what = f"Perhaps {small(what)}"
+        if not what:
+            return f"{self.place}."
+        return f"{self.place}: {small(what)}" if self.place else what
+
+    @property
+    def others(self) -> Iterator[tuple[str, str]]:
+        for other in self.also:
+            place = f", {small(other.place)}," if other.place else ""
+            said = f"Another mistake{place} gives the same numbers: {small(other.what)}"
+            # A wrong shape is no other mistake, but what one led to.
+            yield other.message if other.id in SHAPES else said, other.id
+
 
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
@@ -51,7 +110,6 @@ class Judged(Record, eq=False):
 
     @cached_property
     def status(self) -> str:
-        """The status of the step: that of its worst cell."""
         return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
 
 
@@ -102,7 +160,6 @@ class Given(Judged):
         return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
-        """Return which of the student's numbers agree with what is expected."""
         return agrees(self.written.values, self.unit, expected, self.written.share, units)
 
 
@@ -126,5 +183,4 @@ class Compared(Given):
 
     @property
     def expected(self) -> Array:
-        """The number with which each cell was compared, with every digit."""
         return self.explained

@@ -1,12 +1,8 @@
-"""Each cell of a student's answers, judged by hypotheses of how its number was calculated.
-
-A step is compared with one ordered list, `HYPOTHESES`. Each is a way in which a person can have
-worked; a number that none of them explains is wrong.
-"""
+"""Each cell of a student's answers, judged by hypotheses of how its number was calculated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
 
@@ -14,66 +10,31 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
+from attncli.checking import agreement, early_rounding
 from attncli.checking import judged as status
-from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
-from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import are_decimals, informative_units
-from attncli.checking.early_rounding import (
-    Explanation,
-    by_a_schedule,
-    by_finer_steps,
-    by_halves,
-    by_shown_numbers,
-)
-from attncli.checking.joint_intervals import axis_of_shares
+from attncli.checking.agreement import largest
+from attncli.checking.answers import Matrices, Written
+from attncli.checking.early_rounding import Explanation
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.reference import Reference
-from attncli.checking.thresholds import (
-    COARSEST_SHARE,
-    COARSEST_UNIT,
-    CUT_OFF,
-    FINE_UNIT,
-    FLOAT_ERROR,
-    ROUNDED,
-)
+from attncli.checking.reference import Reference, axis_of_shares
 from attncli.records import replace
-from attncli.tape.replay import Replay, Values
+from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 
 class Judge:
-    """Judges one student's answers, step by step in the order of computation.
+    """Judges one student's answers, step by step in the order of computation."""
 
-    Attributes:
-        reference: the correct calculations.
-        trace: the first of them.
-        given: the student's matrices by step.
-        judged: the steps so far; all of them after construction.
-    """
-
-    def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
-        self.reference = reference
-        self.trace = reference.trace
-        self.given = given
+    def __init__(self, reference: Reference, given: Matrices) -> None:
+        self.reference, self.trace, self.given = reference, reference.trace, given
         self.judged: dict[str, Judged] = {}
         for step in self.trace:
             self.judged[step.name] = self._judge(step)
 
     @cached_property
     def operands(self) -> Operands:
-        """The operands of later steps; a correct submission never needs them."""
         return Operands(self.reference, self.given, self.judged)
-
-    @property
-    def midpoints(self) -> Replay[Array]:
-        """The calculation on the student's own numbers as they were written."""
-        return self.operands.written
-
-    @property
-    def ranges(self) -> Replay[Values]:
-        """The calculation on the uncertainty intervals of the student's numbers."""
-        return self.operands.ranges
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
@@ -84,13 +45,20 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share != FLOAT_ERROR or not self.reference.is_given(given):
+        if written.share != agreement.FLOAT_ERROR or not self._is_correct(given):
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
 
+    def _is_correct(self, given: Given) -> bool:
+        """Return True if all numbers of a step are correct; missing ones do not count."""
+        ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
+        inside = agreement.is_within(
+            given.written.values, Interval(ends.low - half, ends.high + half)
+        )
+        return bool(inside.all() or (inside | given.written.missing).all())
+
     def _compared(self, given: Given) -> Judged:
-        """Return a step with each cell's status, that of the first hypothesis that explains it."""
         codes, expected, words = given.codes, given.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in HYPOTHESES:
@@ -113,7 +81,6 @@ class Judge:
         return Compared(given.step, codes, given.written, given.unit, *about)
 
     def _yours(self, step: Step, is_wrong: bool) -> tuple[Array, Interval]:
-        """Return what the student's own earlier numbers give, and the intervals of that."""
         yours = self.operands.written.result(step)
         if not is_wrong:
             return yours, Interval(yours, yours)
@@ -122,19 +89,16 @@ class Judge:
         return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
 
     def _unit(self, step: Step, written: Written) -> Array:
-        """Return the units of the last informative digits.
-
-        A number with fewer decimals than are asked for is read as padded with zeros.
-        """
+        """Return the units of the last informative digits; decimals that are asked for count."""
         unit, asked = written.unit, self.trace.problem.marking.decimals
         if asked and not written.dtype:
             finest = 10.0**-asked
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
-        if unit.max(initial=0.0) <= FINE_UNIT:
+        if unit.max(initial=0.0) <= agreement.FINE_UNIT:
             return unit
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
-        return informative_units(written.values, unit, written.texts, most)
+        return agreement.informative_units(written.values, unit, written.texts, most)
 
     def _short(self, given: Given, yours: Array) -> Array | None:
         """Return which wrong numbers are correct only to the digits that were written."""
@@ -143,7 +107,7 @@ class Judge:
             return None
         found = np.zeros(given.codes.shape, bool)
         for numbers in (given.step.array, yours):
-            found |= agrees(written.values, written.unit, numbers, written.share)
+            found |= agreement.agrees(written.values, written.unit, numbers, written.share)
         found &= (given.codes == status.WRONG) & (written.unit > given.unit)
         return found if found.any() else None
 
@@ -152,9 +116,8 @@ class Judge:
 
 
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
-    """Yield the correct numbers, and those of other correct calculations."""
     step = given.step
-    is_short = given.written.share != FLOAT_ERROR
+    is_short = given.written.share != agreement.FLOAT_ERROR
     yield operands.right_in_floats(step) if is_short else step.array
     for other in operands.reference.others:
         yield other[step.name].array
@@ -166,50 +129,44 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     yours = operands.written.result(step)
     yield yours
     ends = bounded(operands.meant.result(step))
-    known = is_informative(ends, max(largest(step.array), largest(yours)))
+    known = agreement.is_informative(ends, max(largest(step.array), largest(yours)))
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
 def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """The correct number, rounded."""
-    for numbers in _correct_numbers(operands, given):
-        yield _near(operands, given, numbers)
+    return (_near(operands, given, numbers) for numbers in _correct_numbers(operands, given))
 
 
 def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """What follows from the student's own earlier numbers, rounded."""
-    for numbers in _followed(operands, given):
-        yield _near(operands, given, numbers)
+    return (_near(operands, given, numbers) for numbers in _followed(operands, given))
 
 
 def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Either of these, one unit off in the last place, as where it was cut off.
-
-    A number without more digits excuses no error, and a coarse unit would excuse nearly any.
-    """
+    """Either of these, one unit off in the last place, as where it was cut off."""
     unit, step = given.unit, given.step
-    forgiven = are_decimals(unit)
+    forgiven = agreement.are_decimals(unit)
     if axis_of_shares(step) is not None:
         values = given.written.values
-        forgiven &= (given.written.unit <= COARSEST_SHARE) & (values >= 0) & (values <= 1)
+        forgiven &= (given.written.unit <= agreement.COARSEST_SHARE) & (values >= 0) & (values <= 1)
     else:
         most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = np.where(unit < 1, max(most, COARSEST_UNIT), COARSEST_SHARE * most)
-        forgiven &= unit <= coarsest
+        coarsest = max(most, agreement.COARSEST_UNIT), agreement.COARSEST_SHARE * most
+        forgiven &= unit <= np.where(unit < 1, *coarsest)
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
-        found = _near(operands, given, numbers, CUT_OFF)
-        exact = exact_cells(numbers, unit, given.written.share)
+        found = _near(operands, given, numbers, agreement.CUT_OFF)
+        exact = agreement.exact_cells(numbers, unit, given.written.share)
         yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
 
 
-def _near(operands: Operands, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
+def _near(
+    operands: Operands, given: Given, numbers: Values, units: float = agreement.ROUNDED
+) -> Explanation:
     """Return which wrong cells are within some units, or the tolerance, of some numbers."""
     found = given.agrees(numbers, units)
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
-    with np.errstate(invalid="ignore"):  # −∞ − ∞
-        middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
     return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
 
 
@@ -217,9 +174,9 @@ HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]]
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),
-    (status.FOLLOWS, by_shown_numbers),
-    (status.ROUNDED_EARLY, by_a_schedule),
-    (status.ROUNDED_EARLY, by_halves),
-    (status.ROUNDED_EARLY, by_finer_steps),
+    (status.FOLLOWS, early_rounding.by_shown_numbers),
+    (status.ROUNDED_EARLY, early_rounding.by_a_schedule),
+    (status.ROUNDED_EARLY, early_rounding.by_halves),
+    (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
 )
 """The status that each explanation of a number gives, and its search, in the order of trial."""

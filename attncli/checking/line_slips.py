@@ -1,8 +1,4 @@
-"""Slips in a line or in a whole matrix: what may have gone wrong where several cells are wrong.
-
-A search yields hypotheses of how the wrong numbers came about; `hypotheses` tests them all alike.
-`mask_slip` and `wrong_signs` are also tried where one cell is wrong.
-"""
+"""Slips in a line or in a whole matrix: hypotheses of how several cells became wrong."""
 
 from __future__ import annotations
 
@@ -15,12 +11,10 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
-from attncli.checking.agreement import float_error, is_exact
-from attncli.checking.cell_slips import short
-from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep
+from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short
+from attncli.checking.judged import Finding
 from attncli.checking.mistakes.nodes import made_by
-from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.operations import Divide
@@ -32,17 +26,12 @@ from attncli.text.sentences import all_of
 
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers of the line were divided by the sum of another line, or by a third number.
-
-    The third number is what the largest dividend was divided by.
-    """
-    made, judge = wrong.judged.step.operation, wrong.judge
+    """The numbers of the line were divided by the sum of another line, or by a third number."""
+    made, judge = wrong.step.operation, wrong.judge
     if wrong.axis is None or not isinstance(made, Divide):
         return
-    dividend, divisor = (
-        np.broadcast_to(evaluate(part, judge.midpoints), wrong.given.shape)
-        for part in (made.dividend, made.divisor)
-    )
+    parts = (evaluate(part, judge.operands.written) for part in (made.dividend, made.divisor))
+    dividend, divisor = (np.broadcast_to(part, wrong.given.shape) for part in parts)
     line = wrong.in_line & wrong.shown
     at = max(map(tuple, np.argwhere(line).tolist()), key=lambda place: abs(float(dividend[place])))
     if not wrong.given[at]:
@@ -63,7 +52,6 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The line holds the numbers of another line; the nearest one is tried first."""
     axis, given, yours = wrong.axis, wrong.given, wrong.judged.yours
     if axis is None or wrong.is_only_line:
         return
@@ -81,11 +69,7 @@ def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A number was misread in a whole line.
-
-    Each cell is a sum of products. A misread factor of every cell of the line puts each off by the
-    same multiple of the other factors.
-    """
+    """A misread number puts each cell of a line off by the same multiple of the other factors."""
     if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
         return
     cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]
@@ -119,19 +103,19 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
 
     Of weights w and powers e, w_k / (1 − w_k) is e_k divided by the sum of the other powers.
     """
-    shares, judge = wrong.judged.step.operation, wrong.judge
+    shares, judge = wrong.step.operation, wrong.judge
     if not isinstance(shares, Shares) or wrong.axis != -2:
         return
     power, total = made_by(Exp, shares.dividend), made_by(Sum, shares.divisor)
     if power is None or total is None or total.along != -1:
         return
     scores, (batch, head, row, _) = power.operand, wrong.cells[0]
-    hidden = judge.operands.hidden_before(wrong.judged.step)
+    hidden = judge.operands.hidden_before(wrong.step)
     if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
         return
-    e = evaluate(shares.dividend, judge.midpoints)[batch, head, row]
+    e = evaluate(shares.dividend, judge.operands.written)[batch, head, row]
     given, unit = (x[batch, head, row] for x in (wrong.given, wrong.judged.unit))
-    right = judge.midpoints(scores)[batch, head, row]
+    right = judge.operands.written(scores)[batch, head, row]
     if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.given.shape:
         return
     for k in np.flatnonzero((e > 0) & (given > unit) & (given < 1 - unit)).tolist():
@@ -170,17 +154,13 @@ MIN_EVEN = 3
 
 
 def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A blocked cell holds a number, or an open one holds none.
-
-    No sign or digit explains that, so it is named before any other slip; but not where other
-    numbers are wrong, too.
-    """
+    """A blocked cell holds a number, or an open one holds none; no sign or digit explains that."""
     blocked = _blocked(wrong)
     if blocked is None:
         return
     nothing = (wrong.given == -np.inf) | (wrong.given == 0)
     written = np.where(wrong.wrong & (blocked | nothing), wrong.judged.yours, wrong.given)
-    sign = "−∞" if isinstance(wrong.judged.step.operation, Masked) else "0"
+    sign = "−∞" if isinstance(wrong.step.operation, Masked) else "0"
     is_one = len(wrong.cells) == 1
     them, they_are = ("it", "it is") if is_one else ("them", "they are")
     hint = None
@@ -198,7 +178,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def _blocked(wrong: WrongStep) -> Array | None:
     """Return the cells that the student's mask, or the correct one, blocks; None without one."""
-    step, midpoints = wrong.judged.step, wrong.judge.midpoints
+    step, midpoints = wrong.step, wrong.judge.operands.written
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)
     if not step.name.startswith(("exp", "weights")):
@@ -211,7 +191,6 @@ def _blocked(wrong: WrongStep) -> Array | None:
 
 
 def _listed(wrong: WrongStep) -> str:
-    """Return the names of the wrong cells, or of some and the number of the others."""
     names = [wrong.cell(place) for place in wrong.cells[:MAX_NAMED]]
     if len(wrong.cells) > MAX_NAMED:
         names = [*names[:-1], f"{len(wrong.cells) - MAX_NAMED + 1} more"]
@@ -219,23 +198,20 @@ def _listed(wrong: WrongStep) -> str:
 
 
 def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Every wrong cell has the wrong sign."""
     if not wrong.given[wrong.wrong].any():
         return
     if len(wrong.cells) == 1:
         finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
     else:
         is_whole = wrong.wrong[wrong.shown].all()
-        has = (
-            _every(wrong, "has", "have") if is_whole else f"{len(wrong.cells)} of the numbers have"
-        )
+        some = f"{len(wrong.cells)} of the numbers have"
+        has = _every(wrong, "has", "have") if is_whole else some
         finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
     written = np.where(wrong.wrong, -wrong.given, wrong.given)
     yield Hypothesis(finding, written=written, is_fact=len(wrong.cells) > 1)
 
 
 def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
-    """Return the subject and the verb of a sentence about all numbers of the step."""
     if wrong.is_one_line:
         return f"All {wrong.shown.sum()} numbers {of_several}"
     return f"Every number {verb}"
@@ -265,27 +241,22 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
     every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
     which = "is one too many" if abs(factor) > 1 else "was left out"
-    finding = Finding(
-        "constant_factor",
-        f"{every} {words} what {they} should be.",
-        f"Look for a factor that {which}.",
-        hint="All numbers are off by the same factor.",
-    )
+    what, advice = f"{every} {words} what {they} should be.", f"Look for a factor that {which}."
+    hint = "All numbers are off by the same factor."
+    finding = Finding("constant_factor", what, advice, hint=hint)
     yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers are those of an earlier step."""
-    step = wrong.judged.step
+    step = wrong.step
     for other in takewhile(lambda other: other is not step, wrong.judge.trace):
         if other.array.shape == wrong.given.shape:
             what = f"These are the numbers of {other.name}, not those of {step.name}."
             finding = Finding("another_step", what, f"Calculate {step.formula}.")
-            yield Hypothesis(finding, wrong.judge.midpoints(other), is_fact=True)
+            yield Hypothesis(finding, wrong.judge.operands.written(other), is_fact=True)
 
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Two rows, two columns or two cells are exchanged."""
     given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
 
     def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
@@ -312,7 +283,7 @@ def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def all_the_same(wrong: WrongStep) -> Finding | None:
     """Return that every number is the same where the operands are not; else None."""
-    step, given = wrong.judged.step, wrong.given[wrong.shown]
+    step, given = wrong.step, wrong.given[wrong.shown]
     if given.size < MIN_EVEN or not (given == given[0]).all():
         return None
     if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:

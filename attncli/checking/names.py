@@ -1,4 +1,4 @@
-"""Keys of answers: the step, and its cells, that each key means."""
+"""Names of steps in answers and in markings: the step, and its cells, that each of them means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.errors import InputError, fail
-from attncli.mechanisms.named import with_named_steps
+from attncli.arithmetic.elements import Array
+from attncli.errors import Fault, InputError, KeyPath, collected, fail, refuse
+from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import key_of, with_key
 from attncli.problem.keys import KEYS
+from attncli.problem.marking import Marking
 from attncli.records import replace
 from attncli.tape.find import find_cells, several_meant
 from attncli.tape.step import Step
@@ -33,14 +35,8 @@ Meaning: TypeAlias = tuple[Step, At, bool]
 def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is the name of a step or another word for it, a row, a cell, or whatever else
-    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
-
-    Raises:
-        InputError: for a word that means no step, or one of several.
+    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`.
     """
-    if word in trace:  # as nearly all are
-        return trace[word], (), False
     found = _meaning(word, trace)
     if isinstance(found, InputError):
         raise InputError(*found.faults)
@@ -48,10 +44,7 @@ def find_answer(word: str, trace: Trace) -> Meaning:
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
-    """Return the names of steps that keys of answers mean and that the trace leaves out.
-
-    Each changes nothing here, and equals another step; `with_named_steps` adds it.
-    """
+    """Return the names of steps that keys mean and that change nothing, so the trace has none."""
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
     wide = _wide(trace) if unknown else trace
@@ -65,7 +58,6 @@ _wide = lru_cache(maxsize=8)(with_named_steps)  # many submissions have keys tha
 
 @lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
 def _meaning(word: str, trace: Trace) -> Meaning | InputError:
-    """Return what a key means, or why it means nothing; see `find_answer`."""
     if word in trace:
         return trace[word], (), False
     if len(word) > MAX_KEY_LENGTH:
@@ -81,7 +73,6 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
 
 
 def _cells(word: str, trace: Trace) -> Meaning:
-    """Return what a word means that is not the name of a step."""
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
@@ -112,9 +103,69 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    """Return the error for an answer whose key is an input."""
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"
     message = f"{visible(name)} is an input of the problem, not a step"
     return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
+
+
+Meant: TypeAlias = dict[str, tuple[Step, At]]
+"""The step, and its cells (() for all), that each name in a marking means."""
+
+
+def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
+    """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
+
+    Points count only for cells that are asked for, where any are.
+    """
+    faults, asked = list[Fault](), list[str]()
+    meant, points = Meant(), dict[str, float]()
+    known: dict[tuple[str, bytes], str] = {}
+    words = list[tuple[str, KeyPath, float | None]]()
+    words += [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
+    words += [(word, ("points", word), value) for word, value in marking.points.items()]
+    for word, place, value in words:
+        path = ("marking", *place)
+        with collected(faults):
+            step, at = _cells_meant(word, trace, path)
+            mask = mask_of(step, [at]).tobytes()
+            name = known.setdefault((step.name, mask), visible(word)) if at else step.name
+            if name in points:
+                message = f"{visible(word)} is {name}, which has points twice"
+                raise fail(message, *path, hint="leave one of them out")
+            meant[name] = step, at
+            if value is None:
+                asked.append(name)
+            else:
+                points[name] = value
+    refuse(faults)
+    if asked:
+        same = equal_steps(trace)
+        base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}
+        for name in list(points):
+            step, at = meant[name]
+            cells = [meant[other][1] for other in asked if base[other] == base[name]]
+            if not mask_of(step, cells)[at].all():
+                del points[name]
+    return replace(marking, ask=tuple(dict.fromkeys(asked)), points=points), meant
+
+
+def mask_of(step: Step, cells: Iterable[At]) -> Array:
+    """Return truth values, in the shape of a step on paper: the cells that any index names."""
+    mask = np.zeros(step.value.shape, bool)
+    for at in cells:
+        mask[at] = True
+    return mask
+
+
+def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
+    wide = with_named_steps(trace, named_steps((word,), trace))
+    try:
+        step, at, _ = find_answer(word, wide)
+    except InputError as error:
+        fault = error.faults[0]
+        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
+        raise InputError(replace(fault, path=path, hint=hint)) from None
+    return step, at

@@ -1,12 +1,8 @@
-"""The numbers with which a student went on: as written, or as they were before rounding.
-
-A shown step takes the place of the computed one, so that a slip differs from what only follows from
-it. A hidden step is computed from those before it.
-"""
+"""The numbers with which a student went on: as written, or as they were before rounding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -15,14 +11,11 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval, where
-from attncli.checking.agreement import agrees, is_exact, is_same
-from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import roundings_of
-from attncli.checking.joint_intervals import together
-from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
-from attncli.checking.reference import Reference
-from attncli.checking.rounding_rules import RoundingRule
-from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
+from attncli.checking import agreement
+from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
+from attncli.checking.answers import Matrices, Written
+from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
+from attncli.checking.reference import Reference, together
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
@@ -36,37 +29,21 @@ MAX_KEPT_SIZE = 100
 
 
 class Operands:
-    """The numbers from which later steps of one submission are made.
+    """The numbers from which later steps of one submission are made."""
 
-    Args:
-        reference: the correct calculations.
-        given: the student's matrices by step.
-        judged: the steps that have been judged so far, by name; the judge adds to it.
-    """
-
-    def __init__(
-        self,
-        reference: Reference,
-        given: Mapping[str, Written | ShapeMismatch],
-        judged: Mapping[str, Judged],
-    ) -> None:
-        self.reference = reference
-        self.trace = reference.trace
-        self.judged = judged
-        self._shown = [one for one in given.values() if isinstance(one, Written)]
-        self._together = together(reference.trace, given)
-        # Numbers with many digits may look like floats among others that were written by hand.
-        inexact = [
-            one
-            for name, one in given.items()
-            if isinstance(one, Written)
-            and not is_same(one.values, reference.trace[name].array)[~one.blank].all()
-        ]
+    def __init__(self, reference: Reference, given: Matrices, judged: Mapping[str, Judged]) -> None:
+        self.reference, self.trace, self.judged = reference, reference.trace, judged
+        self._shown = {name: one for name, one in given.items() if isinstance(one, Written)}
+        self._together = together(self.trace, given)
+        shown = self._shown.items()
+        exact = {s: is_same(one.values, self.trace[s].array)[~one.blank].all() for s, one in shown}
+        inexact = [one for name, one in shown if not exact[name]]
         floats = [one for one in inexact if one.dtype]
-        if 2 * len(floats) < len(inexact):
-            floats = []
-        self._share = max((one.share for one in floats), default=FLOAT_ERROR)
-        self._smallest = max((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0)
+        # Numbers with many digits may look like floats among others that were written by hand.
+        floats = floats if 2 * len(floats) >= len(inexact) else []
+        self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
+        smallest = (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats)
+        self._smallest = max(smallest, default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
@@ -78,13 +55,7 @@ class Operands:
         settle: Callable[[Values], Values] = lambda found: found,
         instead: Change = EMPTY,
     ) -> Replay[Values]:
-        """Return the calculation in intervals, with some numbers in the place of shown steps.
-
-        Args:
-            shown: gives the numbers of a shown step; its missing cells are worked.
-            settle: gives the value of a hidden step that later steps use.
-            instead: operations on intervals that take the place of others.
-        """
+        """Return the calculation with some numbers for shown steps, and hidden ones settled."""
         return Replay(
             self.trace,
             lambda step: self._known(step, shown),
@@ -95,15 +66,10 @@ class Operands:
 
     @cached_property
     def written(self) -> Replay[Array]:
-        """The calculation on the numbers as they were written; hidden steps have every digit."""
         return Replay(self.trace, self._known, self.completed)
 
     @cached_property
     def meant(self) -> Replay[Values]:
-        """The calculation on the numbers that a student had before rounding them.
-
-        Of a wrong number these are unknown, so it is the interval of what rounds to it.
-        """
         return self.replay(self._meant, self._in_floats)
 
     @cached_property
@@ -125,59 +91,25 @@ class Operands:
         )
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
-        """Return a result for a step, kept for a class if it depends on no number of a student.
-
-        Args:
-            name: what the result is.
-            step: the step.
-            make: works the result out, from the correct numbers and `roundings`.
-        """
+        """Return a result for a step, kept for a class if it depends on no number of a student."""
         if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
             return make()
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
 
-    def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
-        """Return the intervals of a step where everything before it may be rounded coarsely.
-
-        Args:
-            step: the step.
-            roundings: the coarsest ways to round; those of the submission are added.
-            change: operations on intervals that take the place of others.
-        """
-
-        def around(source: Step) -> Interval:
-            written, more = self.written(source), CUT_OFF * self._given(source).unit
-            return hull(*self.numbers(source), written - more, written + more)
-
-        every = (*roundings, *self.roundings)
-        return self.replay(
-            around, lambda found: hull(found, *(one.any_finer(found) for one in every)), change
-        ).result(step)
-
     # ---- what is shown
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        """The roundings of the student, by the digits of what was written."""
-        return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
+        shown = self._shown.values()
+        return roundings_of([text for one in shown for text in one.texts.ravel().tolist()])
 
     @property
     def are_floats(self) -> bool:
-        """True if the submission holds numbers of a calculation in short floats."""
-        return self._share != FLOAT_ERROR
-
-    @property
-    def cuts(self) -> bool:
-        """True if a number so far was cut off rather than rounded."""
-        return any(one.has(LAST_DIGIT) for one in self.judged.values())
+        return self._share != agreement.FLOAT_ERROR
 
     def shown(self, step: Step) -> Given | None:
-        """Return a step from whose written numbers later steps go on; None for any other.
-
-        Nothing follows from a matrix of another shape, which is taken as not handed in, nor from a
-        wrong step that holds nothing but 0 or 1.
-        """
+        """Return a given step with a number other than 0 and 1, on which later steps go on."""
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
@@ -187,34 +119,24 @@ class Operands:
         return given is not None and not given.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
-        """Return True if no step before it was given."""
-        for name, judged in self.judged.items():
-            if name == step.name:
-                return True
-            if self.shown(judged.step):
-                return False
-        return True
+        before = takewhile(lambda one: one.step.name != step.name, self.judged.values())
+        return not any(self.shown(one.step) for one in before)
 
-    def ancestors(self, step: Step) -> list[Step]:
+    def ancestors(
+        self, step: Step, is_left_out: Callable[[Step], bool] = lambda source: False
+    ) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
-        return self._sources(step, lambda source: False)
-
-    def hidden_before(self, step: Step) -> list[Step]:
-        """Return the steps that a step is made of and that are not shown in every cell."""
-        if step.name not in self._hidden:
-            self._hidden[step.name] = self._sources(step, self.is_whole)
-        return self._hidden[step.name]
-
-    def _sources(self, step: Step, is_left_out: Callable[[Step], bool]) -> list[Step]:
         wanted, found = {source.name for source in sources(step)}, []
-        for other in reversed(self._before(step)):
+        for other in reversed(list(takewhile(lambda other: other is not step, self.trace))):
             if other.name in wanted and not is_left_out(other):
                 found.append(other)
                 wanted.update(source.name for source in sources(other))
         return found[::-1]
 
-    def _before(self, step: Step) -> list[Step]:
-        return list(takewhile(lambda other: other is not step, self.trace))
+    def hidden_before(self, step: Step) -> list[Step]:
+        if step.name not in self._hidden:
+            self._hidden[step.name] = self.ancestors(step, self.is_whole)
+        return self._hidden[step.name]
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)
@@ -225,10 +147,7 @@ class Operands:
         return self._given(step).values
 
     def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
-        """Return the numbers of a step that is shown in every cell, None for any other."""
-        if not self.is_whole(step):
-            return None
-        return (shown or self._values)(step)
+        return (shown or self._values)(step) if self.is_whole(step) else None
 
     def completed(
         self,
@@ -237,30 +156,20 @@ class Operands:
         shown: Callable[[Step], Any] | None = None,
         is_kept: bool = False,
     ) -> Any:
-        """Return worked numbers of a step, with the shown numbers in their place.
-
-        Args:
-            step: the step.
-            made: the worked numbers, perhaps of several calculations along the first axis.
-            shown: gives the numbers of a shown step; by default as they were written.
-            is_kept: True if worked numbers stay where they are written so.
-        """
+        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
         if (given := self.shown(step)) is None:
             return made
         stays = wide_as(given.written.blank, made)
         numbers = wide_as((shown or self._values)(step), made)
         if is_kept:
             unit = wide_as(given.unit, made)
-            stays = stays | agrees(numbers, unit, made, self._share, CUT_OFF)
+            stays = stays | agrees(numbers, unit, made, self._share, agreement.CUT_OFF)
         return np.where(stays, made, numbers)
 
     # ---- what the numbers of a step were before rounding
 
     def _meant(self, step: Step) -> Values:
-        """Return the numbers of a step before rounding, as far as they are known.
-
-        A wrong number is whatever rounds to it, and one that follows from it what follows.
-        """
+        """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
         if self.are_floats:  # a program goes on with the floats that it has
             return self._in_floats(self.written(step))
         given = self._given(step)
@@ -269,7 +178,7 @@ class Operands:
         if not any(one.has(WRONG) for one in (*before, given)):
             return given.expected
         follows = bounded(self.meant.result(step))
-        half = np.where(self._is_unrounded(given), 0.0, ROUNDED * given.unit)
+        half = np.where(self._is_unrounded(given), 0.0, agreement.ROUNDED * given.unit)
         around = Interval(given.values - half, given.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
         ends = interval(given.expected)
@@ -281,17 +190,14 @@ class Operands:
     def _is_unrounded(self, given: Given) -> bool:
         """Return True if no number of a step was rounded, neither a correct nor a student's one.
 
-        A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
-        where 10 is correct.
+        A wrong number with all its decimals may be the rounding of anything: 5.77 for 10.
         """
         unit, share = given.unit, given.written.share
-        if not is_exact(given.step.array, unit, share):
-            return False
-        if not is_exact(self.meant.result(given.step), unit, share):
-            return False
-        with np.errstate(invalid="ignore"):  # −∞
-            tens = given.values / np.where(unit, 10 * unit, 1.0)
-            uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
+        for right in (given.step.array, self.meant.result(given.step)):
+            if not is_exact(right, unit, share):
+                return False
+        tens = given.values / np.where(unit, 10 * unit, 1.0)
+        uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
 
     def _in_floats(self, found: V) -> V | Interval:
@@ -310,18 +216,15 @@ class Operands:
         """Return the numbers with which the student may have gone on from a shown step.
 
         These are the written ones; what explains them, with every digit; and, where it is written
-        so, what the numbers before them give, as they were written and before rounding, and what
-        explains them, with one and two digits more than were written.
+        so, what the numbers before them give, and what explains them, with one and two digits more.
         """
         if step.name not in self._numbers:
             given, written = self._given(step), self.written(step)
-            known = (given.codes != WRONG) & (given.codes != MISSING)
             found = [written]
-            meant = np.where(known, given.expected, written)
-            finer = (
-                one(meant) for own in self.roundings[:1] for one in (own.finer, own.finer.finer)
-            )
-            again = (self.written.result(step), _middle(self.meant.result(step)), *finer)
+            meant = np.where(np.isin(given.codes, (WRONG, MISSING)), written, given.expected)
+            own = self.roundings[:1]
+            finer = (one(meant) for rule in own for one in (rule.finer, rule.finer.finer))
+            again = (*self.unrounded(step)[1:], *finer)
             for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
                 if not any(np.array_equal(other, one) for one in found):
                     found.append(other)
@@ -329,7 +232,6 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        """Return what a step becomes where no hidden step is rounded."""
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
 
 
@@ -347,5 +249,4 @@ def bounded(found: Values) -> Interval:
 
 def _middle(found: Values) -> Array:
     ends = interval(found)
-    with np.errstate(invalid="ignore"):  # −∞ + ∞
-        return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

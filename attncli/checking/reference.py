@@ -1,18 +1,23 @@
-"""The correct calculations of a problem."""
+"""The correct calculations of a problem, and joint intervals for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Container, Hashable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import is_within, reach
-from attncli.checking.judged import Given
-from attncli.checking.thresholds import ROUNDED
+from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
+from attncli.checking.agreement import reach
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
+from attncli.tape.operations import Divide, MatMul
+from attncli.tape.replay import Change
+from attncli.tape.step import Expression, Operation, Step
 
 T = TypeVar("T")
 
@@ -25,18 +30,13 @@ most 220 of those of a sample, and 1,000 take about 16 MB (measured). Chosen."""
 
 
 class Reference(Record, eq=False):
-    """The correct calculations of a problem, with which submissions are compared.
+    """The correct calculations of a problem, with which submissions are compared."""
 
-    Attributes:
-        trace: the calculation by which a submission is judged.
-        others: calculations that are correct as well, such as the one without rounding.
-    """
-
-    trace: Trace
-    others: tuple[Trace, ...] = ()
+    trace: Trace  # the calculation by which a submission is judged
+    others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
 
     @cached_property
-    def _intervals(self) -> dict[str, Interval]:
+    def intervals(self) -> dict[str, Interval]:
         """The correct numbers of each step, widened by the error of floats."""
         return {step.name: reach(0.0, step.array) for step in self.trace}
 
@@ -55,8 +55,8 @@ class Reference(Record, eq=False):
     def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """Return a result that depends on the problem and a key alone; work it out only once.
 
-        The students of a class hand in the same steps. Where they hand in only the output, this
-        makes judging a wrong one three times as fast (benchmarks/checking.py).
+        Where the students of a class hand in only the output, this makes judging a wrong one three
+        times as fast (benchmarks/checking.py).
         """
         if not self.is_small:
             return make()
@@ -69,12 +69,96 @@ class Reference(Record, eq=False):
         self._kept[key] = found
         return found
 
-    def is_given(self, given: Given) -> bool:
-        """Return True if all numbers of a step are correct; missing ones do not count."""
-        ends, half = self._intervals[given.step.name], ROUNDED * given.unit
-        inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
-        return bool(inside.all() or (inside | given.written.missing).all())
-
     def changed(self, change: Callable[[Trace], Trace]) -> Reference:
-        """Return every calculation changed, as by another correct way of working."""
         return Reference(change(self.trace), tuple(map(change, self.others)))
+
+
+def together(trace: Trace, given: Container[str]) -> Change:
+    """Return operations with joint intervals for those whose operands depend on each other.
+
+    Of two powers in [1, 2] each, a share is between 1/3 and 2/3; the intervals of the powers and of
+    their sum, taken as independent, would give 1/4 to 1. A sum that is given is an ordinary
+    divisor.
+    """
+    found: dict[str, Expression] = {}
+    for step in trace:
+        made, total = step.operation, shares_of(step.operation)
+        if isinstance(made, Divide) and isinstance(made.divisor, Step):
+            if total is not None and made.divisor.name not in given:
+                found[step.name] = Share(made.dividend, total.along, made.divisor)
+        elif (
+            isinstance(made, MatMul)
+            and isinstance(made.left, Step)
+            and axis_of_shares(made.left) == ALONG_KEYS
+        ):
+            found[step.name] = Mixture(made.left, made.right)
+    return found
+
+
+def shares_of(made: Expression | None) -> Sum | None:
+    """Return the sum by which each number is divided, if it is the sum of the same numbers."""
+    if isinstance(made, Divide) and isinstance(made.divisor, Step):
+        total = made.divisor.operation
+        if isinstance(total, Sum) and total.operand is made.dividend:
+            return total
+    return None
+
+
+def axis_of_shares(step: Step) -> int | None:
+    """Return the axis along which a step's numbers are parts of 1, or all 0; else None."""
+    made = step.operation
+    if isinstance(made, Hardmax | Sparsemax):
+        return made.along
+    total = shares_of(made)
+    powers = total.operand if total is not None else None
+    is_softmax = isinstance(powers, Step) and isinstance(powers.operation, Exp)
+    return total.along if total is not None and is_softmax else None
+
+
+class Share(Operation):
+    """Each number divided by the sum of its line, which may have been rounded."""
+
+    part: Expression
+    along: int
+    total: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        return Divide(self.part, self.total).apply(*arrays)
+
+    def bounds(self, *operands: Any) -> Any:
+        """A positive number has its least share where it is least and all others are largest."""
+        part, total = operands
+        if (part.low < 0).any():
+            return part / total
+        lows, highs = (end.sum(axis=self.along, keepdims=True) for end in (part.low, part.high))
+        least, most = part.low + (highs - part.high), part.high + (lows - part.low)
+        low = np.where(least > 0, part.low / least, part.high > 0)
+        high = np.where(most > 0, part.high / most, 0.0)
+        # By which part of itself the sum may have been rounded, if it was.
+        off = np.maximum(total.high - lows, highs - total.low)
+        is_rounded = (total.high > highs) | (total.low < lows)
+        by = np.where(is_rounded & (lows > 0), off / lows, 0.0)
+        return Interval(low / (1 + by), high * (1 + by))
+
+
+class Mixture(Operation):
+    """Values mixed by weights whose rows sum to 1, so between the least and the largest value."""
+
+    weights: Expression
+    values: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        product: Array = arrays[0] @ arrays[1]
+        return product
+
+    def bounds(self, *operands: Any) -> Any:
+        """As the product, but within the range of the values, times the sums of the weights."""
+        weights, values = operands
+        plain = weights @ values
+        if (weights.low + weights.high < 0).any():  # no shares, by a mistake
+            return plain
+        least = values.low.min(axis=-2, keepdims=True)
+        most = values.high.max(axis=-2, keepdims=True)
+        inside = weights.sum(axis=-1, keepdims=True) * Interval(least, most)
+        low, high = np.maximum(plain.low, inside.low), np.minimum(plain.high, inside.high)
+        return Interval(np.minimum(low, high), np.maximum(low, high))

@@ -1,36 +1,137 @@
-"""Rounding schedules: the steps and constants that a student rounds on the way, and their digits.
-
-A schedule is a way of working that a person can carry out. All schedules of a list are tried at
-once: arrays have one place for each schedule along the axis of the batch.
-"""
+"""Rounding schedules: the steps and constants that a student rounds on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain, combinations
+from math import floor, log, log10
+from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.constants import Constant
-from attncli.checking.rounding_rules import CUT, EVEN, UP, RoundingRule
+from attncli.attention.normalizers import Exp
+from attncli.checking.agreement import CUT, EVEN, UP, RoundingRule
+from attncli.checking.operands import Operands
+from attncli.checking.reference import axis_of_shares
+from attncli.notation.text import text
 from attncli.records import Record, replace
-from attncli.tape.step import Step
-from attncli.tape.walk import sources
+from attncli.tape.operations import Scale
+from attncli.tape.replay import Change
+from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import everywhere, sources, walk
 from attncli.text.sentences import all_of
 
+CONSTANT_DECIMALS = (1, 2, 3, 4)
+"""Decimals to which constants are rounded."""
+
+MIN_DIGITS = 2
+"""Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
+
+
+class Constant(Record, eq=False):
+    """A constant of the calculation, taken as another number."""
+
+    words: str  # of a report: `√3 taken as 1.73`
+    factors: Mapping[str, float]  # multiplies the operand instead, by the name of the step
+
+
+def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
+    """Return the roundings of the constants of some steps, those with more digits first."""
+    found: dict[str, dict[str, float]] = {}
+    for step in steps:
+        node = _holder(step)
+        for words, factor in _rounded(node) if node is not None else ():
+            found.setdefault(words, {})[step.name] = factor
+    return tuple(Constant(words, factors) for words, factors in found.items())
+
+
+def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
+    if isinstance(node, Exp):
+        if node.base == np.e:
+            for value in rounded_values(np.e):
+                yield f"e taken as {value:g}", log(value) / node.temperature
+        for value in rounded_values(node.temperature):
+            yield f"the temperature taken as {value:g}", log(node.base) / value
+        return
+    own = node.over if node.times == 1 else node.times / node.over
+    is_divisor = node.times == 1
+    name = _name(own) if is_divisor or node.symbol is None else text(node.symbol)
+    for value in rounded_values(own):
+        yield f"{name} taken as {value:g}", 1 / value if is_divisor else value
+    for value in rounded_values(1 / own) if is_divisor else ():
+        yield f"1/{name} taken as {value:g}", value
+
+
+def _name(value: float) -> str:
+    square = value * value
+    is_root = abs(square - round(square)) < 1e-9 * square
+    return f"√{round(square)}" if is_root else f"{value:.6g}"
+
+
+def rounded_values(value: float) -> list[float]:
+    """Return a constant rounded and cut off to a few decimals, where that changes it."""
+    found: dict[float, None] = {}
+    for decimals in CONSTANT_DECIMALS[::-1]:
+        digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
+        for mode in (UP, CUT):
+            short = round(float(RoundingRule(decimals, mode=mode)(np.asarray(value))), decimals)
+            if digits >= MIN_DIGITS and abs(short - value) > 1e-9:
+                found[short] = None
+    return list(found)
+
+
+# ---- operations with other constants
+
+
+class Multiplied(Operation):
+    """An operand times factors: one factor for each schedule, along the axis of the batch."""
+
+    operand: Expression
+    factors: Any
+    pointwise = True
+
+    def apply(self, *arrays: Array) -> Array:
+        extra = arrays[0].ndim - self.factors.ndim
+        product: Array = arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
+        return product
+
+
+def with_constants(
+    constants: Iterable[Constant | None], steps: Iterable[Step], as_factor: Callable[[Array], Any]
+) -> Change:
+    """Return the operations in which constants are others; None for all exact ones."""
+    every = list(constants)
+    named = {name for one in every if one for name in one.factors}
+    found: dict[str, Expression] = {}
+    for step in steps:
+        node = _holder(step) if step.name in named else None
+        if node is not None:
+            own = _factor(node)
+            factors = [one.factors.get(step.name, own) if one else own for one in every]
+            other: Expression = Multiplied(node.operand, as_factor(np.array(factors)))
+            if isinstance(node, Exp):
+                other = replace(node, operand=other, base=np.e, temperature=1.0)
+            assert step.operation is not None  # as it holds the node
+            found[step.name] = everywhere(step.operation, node, other)
+    return found
+
+
+def _holder(step: Step) -> Scale | Exp | None:
+    nodes = walk(step.operation) if step.operation is not None else ()
+    return next((node for node in nodes if isinstance(node, Scale | Exp)), None)
+
+
+def _factor(node: Scale | Exp) -> float:
+    if isinstance(node, Scale):
+        return float(node.times) / float(node.over)
+    return log(node.base) / float(node.temperature)
+
+
 PARTS = (
-    ("Q", "K", "V"),
-    ("h",),
-    ("hidden",),
-    ("scores",),
-    ("scaled",),
-    ("capped", "biased", "masked"),
-    ("exp",),
-    ("sum",),
-    ("weights",),
-    ("context", "c", "concat", "aligned"),
+    *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
+    *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
@@ -63,19 +164,12 @@ MAX_SINGLE = 16
 
 
 class Schedule(Record, eq=False):
-    """One way to round on the way.
+    """One way to round on the way."""
 
-    Attributes:
-        names: the steps and inputs that are rounded.
-        rounding: how they are rounded; None where only a constant is.
-        constant: the constant that is rounded, if one is.
-        adjusts: True if the largest weight of each line is adjusted so that they sum to 1.
-    """
-
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # the steps and inputs that are rounded
     rounding: RoundingRule | None = None
     constant: Constant | None = None
-    adjusts: bool = False
+    adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
     def words(self, order: Sequence[str]) -> str:
         """Return the words of a report; `order` holds the names of all steps in their order."""
@@ -97,7 +191,6 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
-        """The roundings of each step, and the schedules that round it so."""
         found: dict[str, dict[RoundingRule, Array]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
@@ -121,50 +214,54 @@ class Schedules(Record, eq=False):
             yield Schedules(self.each[start : start + size], self.is_usual)
 
 
-def schedules_of(
-    names: Sequence[str],
-    own: Sequence[RoundingRule],
-    constants: Sequence[Constant],
-    shares: Sequence[str],
-    every: Sequence[str],
-    is_backward: bool,
-) -> list[Schedules]:
-    """Return the schedules to be tried, the likelier first.
+EXACT = Schedules((Schedule(),))
+"""The schedule that keeps every digit."""
 
-    Args:
-        names: the hidden steps, and inputs with many digits.
-        own: the roundings of the submission, each half up.
-        constants: the constants that may be rounded.
-        shares: the hidden steps whose lines sum to 1.
-        every: the names of all steps that are worked, and of the one that is to be explained.
-        is_backward: True for a step of the backward pass, whose steps are all rounded alike.
-    """
+
+def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
+    """Return the schedules for steps that are worked on the way to one, the likelier first."""
+    hidden = [one.name for one in worked if not operands.is_whole(one)]
+    make = partial(_schedules, hidden, operands.roundings, (*worked, step))
+    # The submissions of a class show the same steps.
+    every = (*(one.name for one in worked), step.name)
+    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
+
+
+def _schedules(
+    hidden: Sequence[str], own: Sequence[RoundingRule], every: Sequence[Step]
+) -> list[Schedules]:
+    *worked, step = every
+    names = (*long_inputs((step, *worked)), *hidden)
+    constants, parts_of_1 = (
+        constants_of(every),
+        [one.name for one in every if axis_of_shares(one) is not None],
+    )
+    shares = {name for name in parts_of_1 if name in hidden}
 
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
-        return [replace(one, adjusts=True) for one in schedules if one.names & {*shares}]
+        return [replace(one, adjusts=True) for one in schedules if one.names & shares]
 
     finer = (one for rounding in own for one in (rounding.finer, rounding.finer.finer))
-    likely = [Schedule(frozenset(every), one) for one in finer]
+    likely = [Schedule(frozenset(one.name for one in every), rounding) for rounding in finer]
     likely += [Schedule(constant=constant) for constant in constants]
-    usual: list[Schedule] = []
-    common: list[Schedule] = []
+    usual, common = list[Schedule](), list[Schedule]()
     if names:
-        by_own = list(_own_schedules(names, own, is_backward))
+        by_own = list(_own_schedules(names, own, step.backward))
         usual = [one for one in by_own if one.names == frozenset(names)]
         likely += [one for one in by_own if one not in usual]
-        common = list(_common_schedules(names, own, is_backward))
+        common = list(_common_schedules(names, own, step.backward))
         whole = [*usual, *(one for one in common if one.names == frozenset(names))]
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
     lists = (usual, True), (likely, False), (common, False)
-    return [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
+    found = [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
+    return [EXACT, *found] if step.name in parts_of_1 else found
 
 
 def _own_schedules(
     names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to the digits of the submission."""
     parts = [frozenset(names)] if is_backward else list(_parts(names).values())
     ways = [rounding.of_mode(mode) for rounding in roundings for mode in (UP, CUT)]
     for count in (len(parts), *range(1, len(parts))):
@@ -176,7 +273,6 @@ def _own_schedules(
 def _common_schedules(
     names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to other digits."""
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = {}
     for wanted in (EVERY,) if is_backward else COMMON_PARTS:
@@ -198,7 +294,7 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        index = next((i for i, stems in enumerate(PARTS) if stem in stems), len(PARTS) - 1)
+        index = next((i for i, stems in enumerate(PARTS) if stem in stems.split()), len(PARTS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 

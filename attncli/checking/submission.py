@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.errors import KeyPath, Place, fail
-from attncli.forms.matrix_texts import with_zeros
+from attncli.forms.matrices import with_zeros
 from attncli.problem.keys import KEYS
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
@@ -38,7 +38,6 @@ Locate: TypeAlias = Callable[[KeyPath], Place]
 
 
 def nowhere(_: KeyPath) -> Place:
-    """Return no place, for what is written in no file."""
     return Place("")
 
 
@@ -119,11 +118,6 @@ def submission_of(
 
 
 def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the key under which matrices are given, "" for none, and the matrices.
-
-    Raises:
-        InputError: as of `submission_of`.
-    """
     if not isinstance(values, Mapping):
         message = "answers must be a mapping of step names to matrices"
         is_path = isinstance(values, str | os.PathLike)
@@ -148,7 +142,6 @@ def _tells_problem(values: Mapping[str, Any]) -> bool:
 
 
 def _said(raw: object) -> str:
-    """Return text, also of several lines in a list; "" for anything else."""
     if isinstance(raw, list | tuple):
         lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
         return "\n".join(filter(None, lines))

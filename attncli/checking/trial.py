@@ -1,34 +1,79 @@
-"""Rounding schedules carried out: what a step becomes by each of them."""
+"""What a step becomes by readings of the shown steps, and by rounding schedules."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
-from attncli.checking.constants import with_constants
-from attncli.checking.joint_intervals import axis_of_shares
+from attncli.checking.agreement import UP, with_sum
 from attncli.checking.operands import Operands
-from attncli.checking.readings import Reading, result_of
-from attncli.checking.rounding_rules import UP, with_sum
-from attncli.checking.schedules import Schedules
+from attncli.checking.reference import axis_of_shares
+from attncli.checking.schedules import Schedules, with_constants
+from attncli.records import EMPTY, Record
+from attncli.tape.replay import Replay
 from attncli.tape.step import Step
+from attncli.tape.walk import sources
+
+MAX_COMBINATIONS = 64
+"""Maximum number of combinations of the numbers of the shown steps of which a step is made."""
+
+MAX_STARTS = 40
+"""Maximum number of steps of which each is tried as the first that kept every digit."""
+
+
+class Reading(Record, eq=False):
+    """One way in which a student may have gone on from the shown steps."""
+
+    worked: Sequence[Step]  # the steps that are worked again, in order
+    numbers: Mapping[str, Array] = EMPTY  # of other steps; by default as written
+    is_kept: bool = False  # True if worked numbers stay where they are written so
+
+
+def readings(operands: Operands, step: Step) -> Iterator[Reading]:
+    """Yield the readings of the shown steps of which a step is made."""
+    hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
+    numbers = [operands.numbers(source) for source in shown]
+    if not any(len(found) > 1 for found in numbers):
+        return
+    for choice in islice(product(*numbers), MAX_COMBINATIONS):
+        chosen = zip(shown, choice, strict=True)
+        yield Reading(hidden, {source.name: found for source, found in chosen})
+    every = operands.ancestors(step)
+    for start in range(len(every) if len(every) <= MAX_STARTS else 0):
+        yield Reading(every[start:], is_kept=True)
+
+
+def common_readings(operands: Operands, step: Step) -> list[Reading]:
+    """Return the readings in which all shown steps are read alike."""
+    hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
+    numbers = {source.name: operands.numbers(source) for source in shown}
+    count = max((len(found) for found in numbers.values()), default=1)
+    alike = [
+        Reading(hidden, {name: found[min(i, len(found) - 1)] for name, found in numbers.items()})
+        for i in range(count)
+    ]
+    every = operands.ancestors(step)
+    return alike if len(every) == len(hidden) else [*alike, Reading(every, is_kept=True)]
+
+
+def _shown_before(operands: Operands, step: Step) -> list[Step]:
+    every = [source for one in (*operands.hidden_before(step), step) for source in sources(one)]
+    shown = (source for source in every if source.operation is not None and operands.shown(source))
+    return list({source.name: source for source in shown}.values())
 
 
 class Trial:
-    """Schedules that are carried out at once on the way to a step.
+    """What schedules make of a step; arrays have a place for each along the axis of the batch.
 
-    Arrays have one place for each schedule along the axis of the batch.
-
-    Attributes:
-        schedules: the schedules.
-        numbers: what the step becomes, (schedules, …) with the shape of the step.
-        is_valid: the schedules that can be carried out, (schedules,). Nobody divides by a sum, or
-            goes on from a line of weights, that was rounded to nothing but zeros.
-        has_ties: True if a usual schedule rounded a half up, which other people round to even.
+    One is not valid if it divides by a sum, or goes on from weights, that were rounded to zeros.
+    There are ties if a usual schedule rounded a half up, which other people round to even.
     """
 
-    numbers: Array
+    numbers: Array  # what the step becomes, (schedules, …) with the shape of the step
 
     def __init__(
         self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
@@ -38,7 +83,9 @@ class Trial:
         self._adjusts = np.array([one.adjusts for one in schedules.each])
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
-        if self._count > 1 and _adds_batch(operands, step):
+        before = operands.ancestors(step)
+        adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
+        if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
             each = [Trial(operands, one, step, reading) for one in schedules.chunks(1)]
             self.numbers = np.concatenate([one.numbers for one in each])
@@ -47,9 +94,24 @@ class Trial:
             return
         constants = (one.constant for one in schedules.each)
         change = with_constants(constants, (*reading.worked, step), self._along_batch)
-        with np.errstate(all="ignore"):
-            found = result_of(operands, step, reading, self._settled, self._known, change)
-            found = self._rounded(step, found)
+        again = {source.name for source in reading.worked}
+
+        def known(source: Step) -> Array | None:
+            if source.name in again:
+                return None
+            numbers = reading.numbers.get(source.name)
+            return self._known(source, operands.written(source) if numbers is None else numbers)
+
+        def settled(source: Step, made: Array) -> Array:
+            made = self._settled(source, made)
+            found: Array = operands.completed(source, made, is_kept=reading.is_kept)
+            return found
+
+        def of_input(source: Step) -> Array:
+            return self._known(source, source.array)
+
+        replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=of_input)
+        found = self._rounded(step, replay.result(step))
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         if self._count == 1:
             found = np.broadcast_to(found, step.array.shape)
@@ -59,10 +121,7 @@ class Trial:
         return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
 
     def _spread(self, array: Array) -> Array:
-        """Return numbers with a place for each schedule and batch along the first axis.
-
-        Those of one schedule stay: steps before a sum over the batch have more places than the sum.
-        """
+        """Return numbers with a place for each schedule and batch; of one schedule as they are."""
         if self._count == 1:
             return array
         places = self._count * self._batch
@@ -71,11 +130,9 @@ class Trial:
         return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
 
     def _known(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of an input, or of a shown step; one for all broadcasts."""
         return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
 
     def _settled(self, source: Step, made: Array) -> Array:
-        """Return the value of a worked step that later steps use."""
         made = self._rounded(source, made)
         if isinstance(source.operation, Sum):
             lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
@@ -83,7 +140,6 @@ class Trial:
         return made
 
     def _rounded(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of a step as each schedule rounds them."""
         by_rounding = self.schedules.by_step.get(source.name, {})
         made = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None
@@ -103,9 +159,3 @@ class Trial:
                     total = (shares != 0).any(axis=along, keepdims=True).astype(float)
                     made[adjusts] = with_sum(shares, along, total, rounding)
         return made
-
-
-def _adds_batch(operands: Operands, step: Step) -> bool:
-    """Return True if a step adds up numbers of several batch elements, as d_W does."""
-    before = operands.ancestors(step)
-    return any(source.array.shape[0] > step.array.shape[0] for source in before)

@@ -1,53 +1,227 @@
-"""Other correct ways of working; whoever takes one is right, and a report says so once.
-
-A way is another form of the calculation, or another reading of the submission, that gives the
-correct result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
-"""
+"""Other correct forms of the calculation, and other readings of a submission."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TypeAlias
+from math import log2
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
-from attncli.checking import other_forms
-from attncli.checking.agreement import agrees, is_same
-from attncli.checking.answers import ShapeMismatch, Written, read_submission
+from attncli.attention.masks import Masked
+from attncli.attention.normalizers import Exp, Sum
+from attncli.checking.agreement import CUT_OFF, agrees, is_same
+from attncli.checking.answers import Matrices, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission
-from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
+from attncli.notation.tree import Call, Formula, Words, minus
 from attncli.problem.kinds import KINDS
 from attncli.records import EMPTY, Record, replace
-from attncli.tape.operations import TOKENS
+from attncli.tape.derivatives import Subtract
+from attncli.tape.operations import TOKENS, Divide, MatMul, Scale
 from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import evaluate, walk
+from attncli.tape.step import Expression, Operation, Step, notation_of
+from attncli.tape.walk import evaluate, sources, transform, walk
+
+Forms: TypeAlias = Iterator[tuple[str, Change]]
+"""The sentence for each form, and its operations."""
+
+BEFORE_MASK = ("scores", "scaled", "capped", "biased")
+"""First parts of the names of steps that may come before the mask."""
+
+
+class Shifted(Operation):
+    """The scores of each line minus their largest; −∞ stays."""
+
+    operand: Expression
+    along: int
+
+    def apply(self, *arrays: Array) -> Array:
+        largest = arrays[0].max(axis=self.along, keepdims=True)
+        shifted: Array = arrays[0] - np.where(largest == -np.inf, 0.0, largest)
+        return shifted
+
+    def bounds(self, *operands: Any) -> Any:
+        (scores,) = operands
+        ends = (end.max(axis=self.along, keepdims=True) for end in (scores.low, scores.high))
+        least, most = (np.where(np.isfinite(end), end, 0.0) for end in ends)
+        return type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
+
+    def notation(self, columns: bool) -> Formula:
+        return minus(notation_of(self.operand, columns), Words("largest"))
+
+
+class Log(Operation):
+    """The natural logarithm of each number."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, *arrays: Array) -> Array:
+        logarithm: Array = np.log(arrays[0])
+        return logarithm
+
+    def bounds(self, *operands: Any) -> Any:
+        (numbers,) = operands
+        return type(numbers)(np.log(numbers.low), np.log(numbers.high))
+
+    def notation(self, columns: bool) -> Formula:
+        return Call("ln", (notation_of(self.operand, columns),))
+
+
+def masked_early(trace: Trace, given: Collection[str]) -> Forms:
+    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
+    if any(step.backward for step in trace):
+        return
+    masks = [
+        (step, mask, _before(mask)) for step in trace if isinstance(mask := step.operation, Masked)
+    ]
+    for kind in BEFORE_MASK:
+        blocked: dict[str, Expression] = {
+            scores.name: replace(mask, operand=made_by(scores))
+            for _, mask, line in masks
+            for scores in line
+            if scores.name.startswith(kind)
+        }
+        if blocked:
+            yield f"{kind} has −∞ where the mask blocks.", blocked
+    for kind in BEFORE_MASK:
+        moved: dict[str, Expression] = {}
+        read: dict[str, Step] = {}
+        for masked, mask, line in masks:
+            for scores in line[1:]:
+                if scores.name.startswith(kind) and masked.name in given:
+                    moved[masked.name] = replace(mask, operand=scores)
+                    read |= {scores.name: masked, masked.name: line[0]}
+        if moved:
+            made = ((step, with_steps(made_by(step), read)) for step in trace)
+            linked = {step.name: new for step, new in made if new is not step.operation}
+            yield f"The mask was applied right after {kind}.", linked | moved
+
+
+def _before(mask: Masked) -> list[Step]:
+    """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them."""
+    line: list[Step] = []
+    part: Expression | None = mask.operand
+    while isinstance(part, Step) and part.operation and part.name.startswith(BEFORE_MASK):
+        line.append(part)
+        part = None if part.name.startswith("capped") else sources(part)[0]
+    return line
+
+
+def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
+    """Yield the largest score, of each row or of all, subtracted before the e^."""
+    along = trace.problem.rules.normalize.along
+    for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
+        change: dict[str, Expression] = {
+            step.name: replace(step.operation, shift_along=axis)
+            for step in trace
+            if isinstance(step.operation, Exp) and step.operation.shift_along is None
+        }
+        if change:
+            yield f"The largest score of {whose} was subtracted before the e^.", change
+
+
+def _other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
+    """Yield the forms whose own numbers might as well be mistakes."""
+    if any(step.backward for step in trace):
+        return
+    yield from _factor_before(trace)
+    yield from _shift_before(trace)
+    yield from _powers_of_2(trace)
+    yield from _logarithms(trace)
+
+
+def _factor_before(trace: Trace) -> Forms:
+    scale = trace.steps.get("scaled")
+    made = scale.operation if scale is not None else None
+    if not isinstance(made, Scale) or "Q" not in trace or "K" not in trace:
+        return
+    scores, factor = made.operand, float(made.times) / float(made.over)
+    if not isinstance(scores, Step) or not isinstance(scores.operation, MatMul) or factor <= 0:
+        return
+    for names, part in ((("Q",), factor), (("K",), factor), (("Q", "K"), factor**0.5)):
+        scaled = {name: Scale(made_by(trace[name]), times=part) for name in names}
+        what = "Q and K were" if len(names) > 1 else f"{names[0]} was"
+        yield f"{what} scaled before the product.", {**scaled, "scaled": scores}
+
+
+def _shift_before(trace: Trace) -> Forms:
+    along = trace.problem.rules.normalize.along
+    for stem in ("scores", "scaled", "masked"):
+        steps = [step for step in trace if step.name.partition("_")[0] == stem]
+        change = {step.name: Shifted(made_by(step), along) for step in steps}
+        if change and any(isinstance(step.operation, Exp) for step in trace):
+            yield f"The largest of each row was subtracted already in {stem}.", change
+
+
+def _powers_of_2(trace: Trace) -> Forms:
+    """Yield scores times log₂ e, whose powers of 2 are the powers of e of the scores."""
+    change: dict[str, Expression] = {}
+    for step, made, scores in _exponentials(trace):
+        factor = log2(made.base) / made.temperature
+        change[scores.name] = Scale(made_by(scores), times=factor)
+        change[step.name] = replace(made, base=2.0, temperature=1.0)
+    if change:
+        yield "The scores were multiplied by log₂ e, for powers of 2.", change
+
+
+def _logarithms(trace: Trace) -> Forms:
+    """Yield the logarithm of each sum, subtracted from the scores."""
+    change: dict[str, Expression] = {}
+    for step, made, scores in _exponentials(trace):
+        if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
+            return
+        for total in trace:
+            if isinstance(total.operation, Sum) and total.operation.operand is step:
+                change[total.name] = Log(total.operation)
+                for weights in trace:
+                    node = weights.operation
+                    if isinstance(node, Divide) and node.divisor is total:
+                        change[weights.name] = Exp(Subtract(scores, total))
+    if change:
+        yield "sum holds the logarithm of the sum, for softmax in logarithms.", change
+
+
+def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
+    for step in trace:
+        made = step.operation
+        if isinstance(made, Exp) and isinstance(made.operand, Step):
+            yield step, made, made.operand
+
+
+def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
+
+    def rule(part: Step) -> Expression:  # an input may have the name of a step
+        return part if part.operation is None else read.get(part.name, part)
+
+    return transform(made, rule)
+
+
+def made_by(step: Step) -> Expression:
+    """Return the operation of a step; for an input, the input itself."""
+    return step if step.operation is None else step.operation
+
 
 SHIFTED = ("exp", "sum")
 """First parts of the names of steps with other numbers where a largest score is subtracted."""
 
 
 class Way(Record, eq=False):
-    """One way of working a problem, and a submission as it is read then.
-
-    Attributes:
-        reference: the correct calculations, of which the first is shown.
-        given: the student's matrices by step.
-        sheet: what was handed in.
-        said: a sentence for each thing that was done otherwise than in the problem.
-        renamed: the step that was given under the name of another one, by that name.
-    """
+    """One way of working a problem, and a submission as it is read then."""
 
     reference: Reference
-    given: Mapping[str, Written | ShapeMismatch]
+    given: Matrices
     sheet: Submission
-    said: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = EMPTY
+    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
+    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
 
     @cached_property
     def judge(self) -> Judge:
@@ -55,7 +229,6 @@ class Way(Record, eq=False):
 
     @cached_property
     def wrong(self) -> set[str]:
-        """The names of the steps that have a wrong number, or the wrong shape."""
         judged = self.judge.judged.items()
         return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
@@ -64,10 +237,7 @@ WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
 def likeliest(way: Way) -> Way:
-    """Return the way of working that leaves the fewest steps wrong.
-
-    It makes no correct step wrong, and the problem's own way wins a tie.
-    """
+    """Return the way with the fewest wrong steps that makes no correct one wrong."""
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
             possible = way.wrong | (other.given.keys() - way.given.keys())
@@ -104,7 +274,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
         return  # it could not have been read
     right = way.reference.changed(partial(remade, turned=True))
     try:
-        given = read_submission(way.sheet, right.trace).matrices
+        given = read_submission(way.sheet, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
@@ -128,15 +298,11 @@ def _scores_adjusted(way: Way) -> Iterator[Way]:
 
 
 def _in_form(
-    forms: Callable[..., other_forms.Forms], way: Way, is_evident: bool = True
+    forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
 ) -> Iterator[Way]:
     """Yield another form of the calculation.
 
-    Args:
-        forms: yields the forms of a calculation.
-        way: the calculation, and what was given.
-        is_evident: False where the numbers of a form may as well be mistakes. Such a form is tried
-            only where it changes every wrong step, and a later step was given.
+    If not evident, as its numbers may be mistakes, it must change every wrong step before a given.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
@@ -152,29 +318,18 @@ def _in_form(
 
 
 def shifted(right: Reference) -> Iterator[Reference]:
-    """Yield the correct calculations in which the largest score is subtracted before the e^.
-
-    Only the steps whose names begin as in `SHIFTED` have other numbers then.
-    """
-    for _, change in other_forms.shifts(right.trace):
+    """Yield the correct calculations in which the largest score is subtracted before the e^."""
+    for _, change in shifts(right.trace):
         yield right.changed(partial(remade, change=change))
 
 
 def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
-    """Return a calculation with other operations in some of its steps.
-
-    A step with unchanged numbers keeps its array.
-
-    Args:
-        trace: the calculation.
-        change: the operations.
-        turned: True to exchange the convention of rows and that of columns.
-    """
+    """Return a calculation with other operations in some steps, or in the other convention."""
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     made: dict[str, Step] = {}
     others: set[str] = set()  # the names of the steps with other numbers
     for step, operation in _in_order(trace, change):
-        linked, array = other_forms.with_steps(operation, made), step.array
+        linked, array = with_steps(operation, made), step.array
         if step.name in change or not others.isdisjoint(_names_in(operation)):
             found = evaluate(linked, lambda part: part.array)
             found = rounding(step.name, found) if rounding else found
@@ -187,15 +342,13 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
-    """Yield each step and its operation, after the steps of which it is made."""
-    rest = {step.name: change.get(step.name, other_forms.made_by(step)) for step in trace}
+    rest = {step.name: change.get(step.name, made_by(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
         yield trace[name], rest.pop(name)
 
 
 def _names_in(made: Expression) -> list[str]:
-    """Return the names of the steps, not of the inputs, in an expression."""
     parts = (part for part in walk(made) if isinstance(part, Step))
     return [part.name for part in parts if part.operation is not None]
 
@@ -203,8 +356,8 @@ def _names_in(made: Expression) -> list[str]:
 SEARCHES: tuple[WaySearch, ...] = (
     _turned_round,
     _scores_adjusted,
-    partial(_in_form, other_forms.masked_early),
-    partial(_in_form, other_forms.shifts),
-    partial(_in_form, other_forms.other_forms, is_evident=False),
+    partial(_in_form, masked_early),
+    partial(_in_form, shifts),
+    partial(_in_form, _other_forms, is_evident=False),
 )
 """Searches for another way; each is tried on the result of the one before it."""

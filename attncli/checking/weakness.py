@@ -25,10 +25,7 @@ OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "
 
 
 def unseen(trace: Trace, decimals: int) -> dict[str, str]:
-    """Return the mistakes that the right numbers of a problem do not show, and why.
-
-    They leave every number of every step as it is, in answers with that many decimals.
-    """
+    """Return the mistakes that change no number, in answers with some decimals, and why."""
     hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
     for id_, row in MISTAKES.items():
@@ -77,14 +74,8 @@ def largest_slips(
 ) -> dict[str, int]:
     """Return the largest slip in one cell of each step that passes as rounding, in units.
 
-    Args:
-        problem: the problem.
-        names: the steps that are handed in, correct but for the slip.
-        decimals: the number of decimals with which they are written.
-        sizes: the slips that are tried, to either side, the largest first.
-
-    Returns:
-        One of the sizes, or 1 where none of them passes.
+    All steps with these names are handed in, correct but for the slip. The sizes that are tried, to
+    either side, are the largest first; 1 is returned if none of them passes.
     """
     key = AnswerKey(problem.marked(Marking(tolerance=problem.marking.tolerance)))
     right = {name: _as_texts(key.trace[name].value, decimals) for name in names}

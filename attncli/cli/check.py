@@ -1,23 +1,18 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
 
-from attncli.cli import options, shared
+from attncli.cli import options, output, run, targets
 from attncli.cli.options import Words
-from attncli.cli.output import BAD_INPUT, WRONG_ANSWER
-from attncli.cli.progress import counted, tell
-from attncli.cli.run import Run
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
-from attncli.records import replace
+from attncli.records import EMPTY, replace
+from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
     from attncli.files.assignment import Assignment
@@ -32,7 +27,7 @@ INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
-ASK_HELP = "The steps, or cells, that count; by default all."
+ASKED_HELP = "The steps, or cells, that count; by default all."
 POINTS_HELP = "Points of each right step, or cell."
 DIGITS_HELP = "Digits that answers must have; fewer are wrong."
 TOLERANCE_HELP = "How far a right number may be off."
@@ -40,19 +35,21 @@ FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error
 FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
-FORMAT_HELP = "table, json, csv, tsv, markdown, html or gradescope."
-OUT_HELP = options.OUT_HELP.format("{student}.html", "student")
+REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
+REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
 SOLUTION_HELP = "Show students the right numbers, too."
+
+CLASS_PAGE = "index.html"
 
 
 def check(
     ctx: typer.Context,
-    problem: Annotated[str, Argument(metavar="INPUT", help=PROBLEM_HELP)],
-    answers: Annotated[Words, Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
+    answers: Annotated[Words, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
     points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
     decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
     tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
@@ -60,23 +57,21 @@ def check(
     few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
     map_: Annotated[Words, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
-    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
+    out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
     feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
     allow_outside: options.AllowOutside = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
-    color: options.ColorOption = options.Color.auto,
-    theme: options.ThemeOption = options.Theme.auto,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
-    """Find the first wrong number in hand-worked answers."""
-    out = None if out == "-" else out
     sources = list(answers or ())
-    matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
-    shared.prepare([problem, *sources, *matrices.values()], out, feedback)
+    matrices = run.matrix_flags(matrix or (), "weights=w.csv")
+    run.prepare([problem, *sources, *matrices.values()], out, feedback)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
     from attncli.files.submissions import for_problem
@@ -84,26 +79,26 @@ def check(
 
     of_problem = for_problem(matrices)
     of_answers = {name: file for name, file in matrices.items() if name not in of_problem}
-    overrides = Overrides(shared.marking_options(ctx), of_problem, allow_outside)
-    format_ = shared.format_name("reports", format_, out)
+    overrides = Overrides(run.marking_options(ctx), of_problem, allow_outside)
+    format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)
     if problem_only:
         if format_ != "table" or out is not None or sources or of_answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
-        return _print_weaknesses(_problems(problem, overrides), selection, display)
+        return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points)
     if "-" in sources:
-        shared.wait_for("answers")
+        run.wait_for("answers")
     grading = Grading(
-        *(assignment, strict, shared.standard_input(), of_answers, allow_outside),
-        headings=_headings(map_ or []),
-        tell=silent if quiet else tell,
+        *(assignment, strict, run.standard_input(), of_answers, allow_outside),
+        headings=_headings(map_) if map_ else EMPTY,
+        tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
     )
     prints = not quiet and format_ == "table" and out is None
-    students = counted(grading.students(sources), "students", prints=prints)
+    students = output.counted(grading.students(sources), "students", prints=prints)
     raise typer.Exit(_write(students, format_, selection, out, feedback, display))
 
 
@@ -116,27 +111,56 @@ def _write(
     display: Display,
 ) -> int:
     """Write the reports of all students; return the exit status."""
-    outcome = Outcome()
-    graded = outcome.watched(students)
+    statuses = {0}
+    graded = _watched(students, statuses)
     if feedback is not None:
-        from attncli.cli.feedback import with_pages
-
-        graded = with_pages(graded, Path(feedback), selection)
+        graded = _with_pages(graded, Path(feedback), selection)
     if format_ == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
-        shared.write_format("reports", format_, graded, selection, out)
-    return outcome.status
+        targets.write_format("reports", format_, graded, selection, out)
+    return max(statuses)
 
 
-def _print_weaknesses(
-    problems: "Iterable[Problem]", selection: "ReportSelection", display: Display
-) -> None:
-    from attncli.rendering.weaknesses import weaknesses
+def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Student"]:
+    """Yield the students, add exit statuses, and print why a submission could not be read."""
+    from attncli.files.grading import Unread
 
-    write_lines([weaknesses(problem, selection.digits) for problem in problems], display)
+    printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
+    for student in students:
+        for one in student:
+            if isinstance(one, Unread):
+                statuses.add(output.BAD_INPUT)
+                faults = [fault for fault in one.error.faults if str(fault) not in printed]
+                printed.update(map(str, faults))
+                if faults:
+                    output.complain(InputError(*faults))
+            elif one.verdict != "correct":
+                statuses.add(output.WRONG_ANSWER)
+        yield student
+
+
+def _with_pages(
+    students: Iterable["Student"], folder: Path, selection: "ReportSelection"
+) -> Iterator["Student"]:
+    """Yield the students after the page of each is written; then write the page of the class."""
+    from attncli.rendering import feedback
+    from attncli.rendering.verdicts import Tally
+
+    rows, tally, taken = [], Tally(), {alike(CLASS_PAGE)}
+    for student in students:
+        stem = safe(student[0].name)
+        names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
+        name = next(name for name in names if alike(name) not in taken)
+        taken.add(alike(name))
+        output.write_bytes(feedback.student(student, selection), folder / name)
+        rows.append(feedback.row(student, name))
+        for one in student:
+            tally.add(one)
+        yield student
+    output.write_bytes(feedback.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
@@ -148,45 +172,22 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     return Assignment(_problems(source, overrides))
 
 
-def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
-    """Return the problems of a file; if one is wrong, print why and end the command."""
-    run = Run([source], overrides, keep_going=True)
-    problems = list(run.problems())
-    if run.failed:
-        raise typer.Exit(BAD_INPUT)
-    return problems
-
-
-def _headings(flags: list[str]) -> dict[str, str]:
-    if not flags:
-        return {}
+def _headings(flags: list[str]) -> Mapping[str, str]:
     from attncli.files.class_lists import read_headings
 
-    return dict(read_headings(flags))
+    return read_headings(flags)
 
 
-class Outcome:
-    """The exit status of a command that checks answers."""
+def _print_weaknesses(problems: "list[Problem]", digits: int, display: Display) -> None:
+    from attncli.rendering.weaknesses import weaknesses
 
-    def __init__(self) -> None:
-        self.status = 0
-        self._printed: set[str] = set()
+    write_lines([weaknesses(problem, digits) for problem in problems], display)
 
-    def watched(self, students: Iterable["Student"]) -> Iterator["Student"]:
-        """Yield the students, set the status, and print why a submission could not be read.
 
-        What is wrong with the heading of a table is printed once, not for each student.
-        """
-        from attncli.files.grading import Unread
-
-        for student in students:
-            for one in student:
-                if isinstance(one, Unread):
-                    self.status = BAD_INPUT
-                    faults = [f for f in one.error.faults if str(f) not in self._printed]
-                    self._printed.update(map(str, faults))
-                    if faults:
-                        shared.complain(InputError(*faults))
-                elif one.verdict != "correct":
-                    self.status = self.status or WRONG_ANSWER
-            yield student
+def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
+    """Return the problems of a file; if one is wrong, print why and end the command."""
+    found = run.Run([source], overrides, keep_going=True)
+    problems = list(found.problems())
+    if found.failed:
+        raise typer.Exit(output.BAD_INPUT)
+    return problems

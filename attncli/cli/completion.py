@@ -5,57 +5,206 @@ The scripts in `shells/` call the command again with the line up to the cursor. 
 was typed, for the others the word, a tab, and its meaning.
 """
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
-from enum import StrEnum
-from typing import Annotated
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
-from attncli.cli import shared
-from attncli.cli.output import write_bytes
+from attncli.cli.output import print_lines, write_bytes
+from attncli.cli.run import LARGE_FILES, prepare
 from attncli.errors import InputError
 
+if TYPE_CHECKING:
+    from attncli.mechanisms.trace import Trace
+    from attncli.rendering.formats import Kind
 
-class Shell(StrEnum):
-    """A shell that completes what is typed."""
+Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
+Candidates: TypeAlias = Mapping[str, str]
+"""Words that may be typed, each with its meaning, or an empty text."""
+
+FILE_PARAMETERS = {
+    *("inputs", "input_", "problem", "answers", "roster", "file", "out", "map_", "feedback")
+}
+"""The names of parameters whose values are files or folders."""
+
+STEP_PARAMETERS = {"only", "ask", "blank", "give"}
+"""The names of options whose values are lists of steps."""
+
+KIND_OF_OUTPUT: Mapping[str, "Kind"] = {
+    "compute": "traces",
+    "check": "reports",
+    "explain": "explanations",
+    "worksheet": "worksheets",
+}
+"""What each command with formats writes."""
+
+MAXIMUM_CELLS = 100
+"""Cells of larger steps are not offered: nobody reads a longer list."""
+
+CURSOR = "\0"
+"""Marks the end of the line, where the word that is being typed may still be empty."""
 
 
 def completion(
     ctx: typer.Context,
-    shell: Annotated[Shell, Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
     line: Annotated[str | None, Option(hidden=True)] = None,
     word: Annotated[str, Option(hidden=True)] = "",
 ) -> None:
-    """Print a script that completes commands of attn in a shell."""
     if line is None:
         from importlib.resources import files
 
         script = files("attncli.cli") / "shells" / f"completion.{shell}"
         write_bytes([script.read_bytes()], None)
         return
-    from attncli.cli.candidates import candidates, split
-
-    shared.prepare([])
-    typed = split(line)
+    prepare([])
+    words, last, quote = split(line)
     try:
-        found = candidates(typed, ctx.find_root())
+        found = candidates(words, last, ctx.find_root())
     except (InputError, OSError):  # a problem that cannot be read has no steps
         found = {}
     if found is None:
-        lines = ["files"]
+        print_lines(["files"])
+        return
+    found = {text: meaning for text, meaning in found.items() if text.isprintable()}
+    if shell == "bash":
+        # bash replaces `word` only, the end of the word after a sign such as "=".
+        kept = len(last) - len(split(quote + word)[1])
+        shown = [text[kept:] for text in found]
     else:
-        words = {text: help_ for text, help_ in found.items() if text.isprintable()}
-        if shell is Shell.bash:
-            # bash replaces `word` only, the end of the word after a sign such as "=".
-            kept = len(typed.last) - len(split(typed.quote + word).last)
-            shown = [text[kept:] for text in words]
-        else:
-            shown = [f"{text}\t{words[text]}".rstrip("\t") for text in words]
-        lines = ["words", *shown]
-    write_bytes(["".join(f"{text}\n" for text in lines).encode(errors="replace")], None)
+        shown = [f"{text}\t{found[text]}".rstrip("\t") for text in found]
+    print_lines(["words", *shown])
+
+
+def split(text: str) -> tuple[list[str], str, str]:
+    r"""Return the complete words of a line, the last one, and the quotation mark open in that.
+
+    >>> split(r"attn explain my\ hw.yaml 'scores[am, ")
+    (['attn', 'explain', 'my hw.yaml'], 'scores[am, ', "'")
+    """
+    for quote in ("", "'", '"'):
+        with suppress(ValueError):  # another quotation mark is open
+            *words, last = shlex.split(text + CURSOR + quote)
+            break
+    return words, last.removesuffix(CURSOR), quote
+
+
+def candidates(words: list[str], last: str, root: Any) -> Candidates | None:
+    """Return the whole words that may be at the cursor; None if it is the name of a file."""
+    group, prefix = root.command, ""
+    name = next((word for word in words[1:] if not word.startswith("-")), None)
+    if name is None:
+        return _named(group.shell_complete(root, last))
+    command = group.get_command(root, name)
+    if command is None:
+        return {}
+    words = words[words.index(name) + 1 :]
+    if last.startswith("-") and "=" in last:
+        option, _, last = last.partition("=")
+        prefix = f"{option}="
+        words.append(option)
+    options = (p for p in command.params if words and words[-1] in p.opts and not p.is_flag)
+    parameter = next(options, None)
+    if parameter is not None:
+        words.pop()  # click would refuse an option without a value
+    # click reads what is complete; it ignores whatever is wrong with it.
+    settings = {"resilient_parsing": True, "ignore_unknown_options": True}
+    context = command.make_context(name, words, parent=root, allow_extra_args=True, **settings)
+    if parameter is None and last.startswith("-"):
+        return _named(command.shell_complete(context, last))
+    parameter = parameter or _next_argument(context)
+    if parameter is None:
+        return {}
+    found = values_of(parameter.name, last, context)
+    if found is None:
+        return None
+    found = found or dict.fromkeys(getattr(parameter.type, "choices", ()), "")
+    return {prefix + word: found[word] for word in found if word.startswith(last)}
+
+
+def _named(items: Any) -> Candidates:
+    return {item.value: " ".join((item.help or "").split()) for item in items}
+
+
+def _next_argument(context: Any) -> Any:
+    arguments = (p for p in context.command.params if p.param_type_name == "argument")
+    return next((p for p in arguments if p.nargs < 0 or context.params.get(p.name) is None), None)
+
+
+def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
+    """Return the values of a parameter, empty if it takes any text; None if it is a file."""
+    command = str(context.info_name)
+    if parameter in STEP_PARAMETERS or parameter == "rows":
+        before = last[: last.rfind(",") + 1]
+        found: dict[str, str] = {}
+        for trace in _traces(context):
+            labels = dict.fromkeys(trace.labels.get("query", ()), "")
+            names = {step.name: step.formula for step in trace}
+            found |= labels if parameter == "rows" else names
+        return {before + name: found[name] for name in found if name not in before.split(",")}
+    if parameter == "cells":
+        return {cell: text for trace in _traces(context) for cell, text in _cells(trace, last)}
+    if parameter in FILE_PARAMETERS or (parameter == "matrix" and "=" in last):
+        return None
+    if parameter == "format_":
+        from attncli.rendering.formats import formats_of
+
+        if command == "vary":
+            return {"table": "for a terminal", "json": "for programs"}
+        return {name: row.meaning for name, row in formats_of(KIND_OF_OUTPUT[command]).items()}
+    if parameter == "name":
+        from attncli.files.sample_files import sample_files, title
+
+        return {name: title(path) for name, path in sample_files().items()}
+    return _of_keys(command, parameter.rstrip("_"))
+
+
+def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
+    """Yield the steps, and the cells of the step whose name is typed."""
+    from attncli.tape.cells import cell_name
+
+    typed = last.partition("[")[0]
+    for step in trace:
+        yield step.name, step.formula
+        if step.name == typed and step.value.size <= MAXIMUM_CELLS:
+            import numpy as np
+
+            yield from ((cell_name(step, place), "") for place in np.ndindex(step.value.shape))
+
+
+def _of_keys(command: str, key: str) -> Candidates:
+    """Return the words that a key of a problem may be, or the keys that are matrices."""
+    from attncli.attention.masks import MASKS
+    from attncli.forms.form import TRUTH, ArrayForm
+    from attncli.problem.keys import KEYS
+
+    if key == "matrix":
+        rows = KEYS.items()
+        return {f"{name}=": row.meaning for name, row in rows if isinstance(row.form, ArrayForm)}
+    if key not in KEYS:
+        return {}
+    if key == "mask" and command == "new":
+        return {name: row.summary for name, row in MASKS.items()}
+    form = KEYS[key].form
+    return dict.fromkeys(["true", "false"] if form is TRUTH else form.words(), "")
+
+
+def _traces(context: Any) -> Iterator["Trace"]:
+    """Yield the calculations of the problems on the line, with the options on the line."""
+    from attncli.files.load import Overrides, load_each
+    from attncli.mechanisms.compute import compute
+    from attncli.problem.keys import KEYS
+
+    values = context.params
+    names = values.get("inputs") or [values.get("input_") or values.get("problem")]
+    options = {key: text for key, text in values.items() if key in KEYS and isinstance(text, str)}
+    for path in (Path(name).expanduser() for name in names if name not in (None, "-")):
+        if path.is_file() and path.stat().st_size < LARGE_FILES:
+            for problem in load_each(str(path), Overrides(options)):
+                if not isinstance(problem, InputError):
+                    yield compute(problem)

@@ -1,23 +1,15 @@
 """`attn compute`: every step of a calculation."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
 
-from attncli.cli import options, shared
-from attncli.cli.key_flags import key_flags
+from attncli.cli import options, run, targets
 from attncli.cli.options import Words
-from attncli.cli.output import BAD_INPUT
-from attncli.cli.progress import tell
-from attncli.cli.run import Run
-from attncli.cli.sizes import warn_of_size
+from attncli.cli.output import BAD_INPUT, tell, warn
 from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.records import EMPTY
@@ -27,22 +19,20 @@ if TYPE_CHECKING:
     from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
-INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
-FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
-MATRIX_HELP = "Add or replace a matrix."
 HEAT_HELP = "Draw the weights, without numbers."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@key_flags()
+@options.key_flags()
 def compute(
     ctx: typer.Context,
-    inputs: Annotated[Words, Argument(metavar="[INPUT]...", help=INPUTS_HELP)] = None,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    inputs: Annotated[Words, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=TRACE_FORMATS)] = None,
     out: options.Out = None,
     only: Annotated[Words, options.content(metavar="STEP[,STEP]", help="Only these steps.")] = None,
     head: Annotated[Words, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
@@ -56,73 +46,67 @@ def compute(
     reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
-    color: options.ColorOption = options.Color.auto,
-    theme: options.ThemeOption = options.Theme.auto,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
-    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
+    matrix: Annotated[Words, options.matrix(help="Add or replace a matrix.")] = None,
     keys: Mapping[str, str] = EMPTY,
     heat: Annotated[bool, options.content("--heat", help=HEAT_HELP)] = False,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
-    """Show every step of a calculation."""
     sources = list(inputs or ())
-    matrices = shared.matrix_flags(matrix or (), "W_q=wq.csv")
-    out = None if out == "-" else out
+    matrices = run.matrix_flags(matrix or (), "W_q=wq.csv")
     if not sources and not matrices:
         if sys.stdin is not None and sys.stdin.isatty():
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
-    shared.prepare([*sources, *matrices.values()], out)
+    run.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
     from attncli.rendering.selection import Selection
 
-    format_ = shared.format_name("traces", format_, out)
-    shared.refuse_flag_of("latex", "standalone", standalone, format_)
-    shared.refuse_flag_of("html", "reveal", reveal, format_)
+    format_ = targets.format_name("traces", format_, out)
+    targets.refuse_flag_of("latex", "standalone", standalone, format_)
+    targets.refuse_flag_of("html", "reveal", reveal, format_)
     selection = Selection(
         *(decimals, full, _step_names(only), quiet, why, exact, standalone, reveal),
-        heads=",".join(head or ()),
-        rows=",".join(rows or ()),
+        *(",".join(head or ()), ",".join(rows or ())),
     )
-    overrides = Overrides(keys, matrices, allow_outside)
-    run = Run(sources, overrides, keep_going, quiet)
-    traces = _traces(run, selection, format_, out)
+    problems = run.Run(sources, Overrides(keys, matrices, allow_outside), keep_going, quiet)
+    traces = _traces(problems, selection, format_, out)
     if verbose:
         traces = map(_with_path, traces)
     _write(traces, format_, selection, out, Display(color, theme, not no_pager), heat)
-    raise typer.Exit(BAD_INPUT if run.failed else 0)
+    raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 
 def _step_names(only: Words) -> tuple[str, ...]:
     from attncli.problem.key_names import key_of
 
-    names = shared.listed(only)
+    names = run.listed(only)
     if only is not None and not names:
         raise fail("--only names no step", hint="write such as --only weights, or leave it out")
     return tuple(map(key_of, names))
 
 
-def _traces(run: Run, selection: "Selection", format_: str, out: str | None) -> Iterator["Trace"]:
+def _traces(
+    problems: run.Run, selection: "Selection", format_: str, out: str | None
+) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.rendering.formats import FORMATS
 
     # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
     row = FORMATS[format_]
-    if row.binary:
-        from attncli.cli.targets import is_many
-
-        run.single = out is None or not is_many(out)
+    problems.single = row.binary and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
     foresee = None
     if not (is_chosen or is_small):
-        foresee = partial(warn_of_size, format_=format_, selection=selection)
-    return run.traces(selection.only, not (row.is_page or selection.exact), foresee)
+        foresee = partial(run.warn_of_size, format_=format_, selection=selection)
+    return problems.traces(selection.only, not (row.is_page or selection.exact), foresee)
 
 
 def _with_path(trace: "Trace") -> "Trace":
-    """Print how the steps of n × m numbers were calculated."""
     tell(f"{trace.last.name}: {trace.path}")
     return trace
 
@@ -135,11 +119,7 @@ def _write(
     display: Display,
     heat: bool,
 ) -> None:
-    """Write traces in a format.
-
-    Raises:
-        InputError: if the format has no closed forms, no pictures, or no part of a step.
-    """
+    """Write traces in a format, if it has closed forms, pictures, or parts of steps."""
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
@@ -151,24 +131,16 @@ def _write(
         if selection.exact or not FORMATS[format_].is_page:
             what = "--exact" if selection.exact else f"{format_} files, which are whole"
             raise fail(f"--head and --rows are not for {what}", hint="use --only, or a page")
-    first = next(traces, None)
-    if first is None:
-        return  # nothing is written, not even an empty file
-    every = chain([first], traces)
     width = terminal_width()
     if not on_screen:
-        shared.write_format("traces", format_, every, selection, out)
-    elif heat:
-        from attncli.rendering import heat as pictures
-
-        shaded = is_coloured(display.color)
-        write_lines((pictures.lines(one, selection, width, shaded) for one in every), display)
-    elif selection.exact:
-        write_lines((_exact(trace, selection) for trace in every), display)
+        targets.write_format("traces", format_, traces, selection, out)
+    elif selection.exact and not heat:
+        write_lines((_exact(trace, selection) for trace in traces), display)
     else:
-        from attncli.rendering.table import lines
+        from attncli.rendering.table import lines, pictures
 
-        write_lines((lines(trace, selection, width) for trace in every), display)
+        shown = partial(pictures, has_colours=is_coloured(display.color)) if heat else lines
+        write_lines((shown(trace, selection, width) for trace in traces), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
@@ -177,4 +149,4 @@ def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
 
     exact = Exact(trace)
     yield from exact_lines(exact, selection)
-    shared.warn(exact.warnings())
+    warn(exact.warnings())

@@ -1,91 +1,77 @@
 """`attn explain`: how one number is calculated."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from typer import Argument
 
-from attncli.cli import options, shared
-from attncli.cli.output import BAD_INPUT
-from attncli.cli.run import Run
+from attncli.cli import options, targets
+from attncli.cli.output import BAD_INPUT, complain, warn
+from attncli.cli.run import Run, prepare
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError
-
-if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
 INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
 DEEP_HELP = "Go on to the operands, down to the input."
-FORMAT_HELP = "table, json, latex or markdown."
-EXACT_HELP = "Closed forms too, such as 4√3/3; needs sympy."
+EXPLANATION_FORMATS = "table, json, latex or markdown."
+CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
 
 
 def explain(
-    input_: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    cells: Annotated[list[str], Argument(metavar="CELL...", help=CELLS_HELP)],
+    input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
+    cells: Annotated[list[str], typer.Argument(metavar="CELL...", help=CELLS_HELP)],
     deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
-    format_: Annotated[str, options.format_(help=FORMAT_HELP)] = "table",
+    format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
     decimals: options.Decimals = None,
     full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
     why: options.Why = False,
     allow_outside: options.AllowOutside = False,
-    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
-    color: options.ColorOption = options.Color.auto,
-    theme: options.ThemeOption = options.Theme.auto,
+    exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
-    """Show how one number is calculated, with the numbers put in."""
-    shared.prepare([input_])
-    display = Display(color, theme, not no_pager)
+    prepare([input_])
     from attncli.files.load import Overrides
+    from attncli.mechanisms.named import find
     from attncli.rendering.explanations import Request, lines, requests_of
     from attncli.rendering.selection import ExplanationSelection
 
     if exact:
         from attncli.explaining.exact import Exact
 
-    format_ = shared.format_name("explanations", format_)
+    format_ = targets.format_name("explanations", format_)
     selection = ExplanationSelection(decimals, full, why)
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     for trace in run.traces():
         closed = Exact(trace) if exact else None
-        names = whole_names(cells)
-        known = [name for name in names if is_known(name, trace)]
-        run.failed |= len(known) < len(names)
+        known: list[str] = []
+        for name in _whole_names(cells):
+            try:
+                find(name, trace)
+                known.append(name)
+            except InputError as error:
+                complain(error)
+                run.failed = True
         requests += requests_of(trace, known, deep, closed)
-    if requests and format_ == "table":
-        width = terminal_width()
-        write_lines((lines(request, selection, width) for request in requests), display)
-    elif requests:
-        shared.write_format("explanations", format_, requests, selection, None)
+    if format_ == "table":
+        pages = (lines(request, selection, terminal_width()) for request in requests)
+        write_lines(pages, Display(color, theme, not no_pager))
+    else:
+        targets.write_format("explanations", format_, requests, selection, None)
     for closed in dict.fromkeys(request.exact for request in requests):
         if closed is not None:
-            shared.warn(closed.warnings())
+            warn(closed.warnings())
     raise typer.Exit(BAD_INPUT if run.failed else 0)
 
 
-def is_known(name: str, trace: "Trace") -> bool:
-    """Return whether a name means cells of a calculation; if it does not, print why."""
-    from attncli.mechanisms.named import find
-
-    try:
-        find(name, trace)
-    except InputError as error:
-        shared.complain(error)
-        return False
-    return True
-
-
-def whole_names(words: Sequence[str]) -> list[str]:
+def _whole_names(words: Sequence[str]) -> list[str]:
     """Return the names of cells, joined where a shell split a name without quotation marks.
 
-    >>> whole_names(["Q", "scores[am,", "I]", "z_am"])
+    >>> _whole_names(["Q", "scores[am,", "I]", "z_am"])
     ['Q', 'scores[am, I]', 'z_am']
     """
     names: list[str] = []

@@ -1,7 +1,5 @@
 """The command line: reads flags, prints, colours and exits. Nothing else in the package does."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,8 +8,7 @@ import typer
 
 from attncli.arithmetic.memory import keep_within_memory
 from attncli.cli.commands import HELP_OPTIONS, Group
-from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, leave
-from attncli.cli.shared import complain
+from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
@@ -50,10 +47,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit status. Every error ends in one message.
-
-    `arguments` are what follows `attn`, by default those of the process.
-    """
+    """Run the command line; return its exit status. Every error ends in one message."""
     stdout = sys.stdout
     try:
         status = app(arguments, prog_name="attn")

@@ -1,46 +1,43 @@
 """`attn new`: a problem file to start from."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
-from attncli.cli import options, shared
-from attncli.cli.key_flags import key_flags
+from attncli.cli import options
 from attncli.cli.output import write_bytes
+from attncli.cli.run import prepare
 from attncli.errors import Place, fail, located
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
-YAML_SUFFIXES = (".yaml", ".yml", "")
-BLANK_HELP = "Write ? in place of each number."
+SUFFIXES_OF_NEW = (".yaml", ".yml", "")
+QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
-@key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
+@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
 def new(
     ctx: typer.Context,
     file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
+        Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
     keys: Mapping[str, str] = EMPTY,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
-    blank: Annotated[bool, options.blanks("--blank", help=BLANK_HELP)] = False,
+    blank: Annotated[bool, options.blanks("--blank", help=QUESTION_MARKS_HELP)] = False,
 ) -> None:
-    """Write a small problem file to start from."""
     file = None if str(file) == "-" else file
-    if file is not None and file.suffix.lower() not in YAML_SUFFIXES:
+    if file is not None and file.suffix.lower() not in SUFFIXES_OF_NEW:
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
-    shared.prepare([])
+    prepare([])
     from attncli.files.load import flag_value
     from attncli.mechanisms.start import start
     from attncli.rendering.problem_file import problem_file

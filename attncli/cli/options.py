@@ -1,28 +1,21 @@
-"""The options that several commands share, each declared once, and the groups of all options."""
+"""The options that several commands share, each declared once, and the groups of all options.
 
-# No postponed annotations here: typer would evaluate each of them at every start.
+Modules of commands have no postponed annotations: typer would evaluate each of them at every start.
+"""
 
-from enum import StrEnum
-from functools import partial
-from typing import Annotated, TypeAlias
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typer import Option
 
-
-class Color(StrEnum):
-    """When to colour."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
+Color: TypeAlias = Literal["auto", "always", "never"]
+Theme: TypeAlias = Literal["auto", "dark", "light"]
 
 
-class Theme(StrEnum):
-    """The background for which colours are chosen."""
-
-    auto = "auto"
-    dark = "dark"
-    light = "light"
+def _named(out: str | None) -> str | None:
+    return None if out == "-" else out
 
 
 # Each of these makes options of one group of a help page.
@@ -36,12 +29,13 @@ output = partial(Option, rich_help_panel="Output")
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
 quiet = partial(content, "--quiet", "-q")
 format_ = partial(output, "--format", "-f", metavar="FORMAT")
-out = partial(output, "--out", "-o", metavar="FILE")
+out = partial(output, "--out", "-o", metavar="FILE", callback=_named)
 matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 
 Words: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
 OUT_HELP = """Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a
 pattern as in pages/{}: a file for each {}."""
 
@@ -59,3 +53,34 @@ Why = Annotated[bool, content("--why", help="Say in a sentence why each step is 
 AllowOutside = Annotated[
     bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
+
+
+def key_flags(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command flags of the keys in the place of its `keys`.
+
+    The command gets a mapping of the keys whose flags were given, to the texts after them. By
+    default all keys whose rows have flags get them.
+    """
+    from attncli.problem.keys import KEYS
+
+    flags = []
+    for key in only or KEYS:
+        if names := KEYS[key].flags_of(key):
+            kind = Annotated[str | None, Option(*names, help=KEYS[key].help)]
+            place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            flags.append(inspect.Parameter(key, place, default=None, annotation=kind))
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_flags(**given: Any) -> None:
+            texts = {flag.name: given.pop(flag.name) for flag in flags}
+            keys = {key: text for key, text in texts.items() if text is not None}
+            command(**given, keys=keys)
+
+        own = inspect.signature(command)
+        of_each = (flags if name == "keys" else [one] for name, one in own.parameters.items())
+        parameters = [parameter for some in of_each for parameter in some]
+        with_flags.__dict__["__signature__"] = own.replace(parameters=parameters)
+        return with_flags
+
+    return decorated

@@ -1,20 +1,25 @@
-"""Files that are written whole or not at all, standard output, and the end of the process."""
+"""Files written whole or not at all, standard output and error, and the end of the process."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
-from attncli.errors import fail, reason_of
+import typer
+
+from attncli.errors import InputError, fail, reason_of
 from attncli.files import file_access
 from attncli.text.escapes import visible
+
+Item = TypeVar("Item")
 
 WRONG_ANSWER = 1
 BAD_INPUT = 2
@@ -25,6 +30,12 @@ READER_WENT_AWAY = 141
 END_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the program at once, without an exception and so without a traceback."""
 
+FIRST_SECONDS = 1.0
+"""How long a run takes before the line of its progress appears."""
+
+NEXT_SECONDS = 0.2
+"""How long that line stays before it changes."""
+
 
 class ReaderWentAwayError(Exception):
     """The reader of standard output is gone, so the command ends silently."""
@@ -34,7 +45,7 @@ class ReaderWentAwayError(Exception):
 def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
     """Call `undo` if a signal or an exception ends the block."""
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def end(number: int, frame: object) -> None:
         undo()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
@@ -59,12 +70,7 @@ def write_bytes(
 ) -> None:
     """Write a file whole or not at all; without one, write each piece to standard output at once.
 
-    Missing folders of the file are made.
-
-    Raises:
-        InputError: if the file cannot be written, or exists and is not to be overwritten, or if
-            binary data would go to a terminal.
-        ReaderWentAwayError: if the reader of standard output is gone.
+    A ReaderWentAwayError is raised if the reader of standard output is gone.
     """
     if out is not None:
         if not overwrite and os.path.isfile(out):  # noqa: PTH113 – it raises nothing
@@ -75,16 +81,10 @@ def write_bytes(
     if binary and sys.stdout is not None and sys.stdout.isatty():
         raise fail("this format is not for a terminal", hint="name a file with -o FILE")
     for piece in pieces:
-        print_bytes(piece)
+        _print(piece)
 
 
-def print_bytes(data: bytes) -> None:
-    """Write to standard output at once.
-
-    Raises:
-        InputError: if it cannot be written.
-        ReaderWentAwayError: if its reader is gone.
-    """
+def _print(data: bytes) -> None:
     if sys.stdout is None:
         raise fail("standard output is closed", hint="write to a file with -o FILE")
     try:
@@ -98,17 +98,8 @@ def print_bytes(data: bytes) -> None:
         raise fail(f"standard output cannot be written: {reason_of(error)}") from None
 
 
-def leave(status: int) -> NoReturn:
-    """End the process at once: to take NumPy down in order takes longer than a homework."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except BrokenPipeError:
-            status = READER_WENT_AWAY
-        except OSError:  # a lost message changes no status
-            status = (status or BAD_INPUT) if stream is sys.stdout else status
-    os._exit(status)
+def print_lines(lines: Iterable[str]) -> None:
+    write_bytes(["".join(f"{line}\n" for line in lines).encode(errors="replace")], None)
 
 
 def _write_file(pieces: Iterable[bytes], out: Path) -> None:
@@ -119,8 +110,7 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
             with out.open("wb") as file:  # a device or a named pipe cannot be replaced
                 file.writelines(pieces)
         elif out.exists() and sys.stdout and out.samefile(f"/dev/fd/{sys.stdout.fileno()}"):
-            for piece in pieces:
-                print_bytes(piece)
+            write_bytes(pieces, None)
         else:
             _refuse_input(out)
             if not out.parent.exists():
@@ -139,21 +129,90 @@ def _replace(out: Path, pieces: Iterable[bytes]) -> None:
     with undone_at_end(partial(beside.unlink, missing_ok=True)):
         with beside.open("xb") as file:
             if out.exists():
-                _copy_owner_and_mode(out.stat(), beside)
+                old = out.stat()
+                beside.chmod(0o600)  # until its owner is known
+                with suppress(OSError, AttributeError):  # Windows has no owners
+                    os.chown(beside, old.st_uid, old.st_gid)
+                beside.chmod(old.st_mode & 0o777)
             file.writelines(pieces)
         _refuse_input(out)  # the pieces may have been read from it
         beside.replace(out)
-
-
-def _copy_owner_and_mode(old: os.stat_result, file: Path) -> None:
-    file.chmod(0o600)  # until its owner is known
-    if hasattr(os, "chown"):
-        with suppress(OSError):
-            os.chown(file, old.st_uid, old.st_gid)
-    file.chmod(old.st_mode & 0o777)
 
 
 def _refuse_input(out: Path) -> None:
     if file_access.is_input(out):
         message = f"{visible(str(out))} is read here, and would be overwritten"
         raise fail(message, hint="name another file with -o")
+
+
+class ProgressLine:
+    """The last line of standard error; there is one in a process."""
+
+    is_shown = False
+
+    @classmethod
+    def show(cls, text: str) -> None:
+        """Replace the line by this text, or remove it."""
+        if cls.is_shown or text:
+            sys.stderr.write(f"\r\x1b[K{text}")  # which clears the line first
+            sys.stderr.flush()
+            cls.is_shown = bool(text)
+
+
+def tell(text: str) -> None:
+    """Print a message to standard error; it is lost if that cannot be written."""
+    try:
+        ProgressLine.show("")
+        typer.echo(text, err=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
+
+
+def complain(error: InputError) -> int:
+    """Print an error's message; return the exit status of bad input."""
+    tell(str(error))
+    return BAD_INPUT
+
+
+def warn(warnings: Iterable[str], title: str = "") -> None:
+    """Print warnings, after the title of their problem if it has one."""
+    name = f"{visible(title)}: " if title else ""
+    for warning in warnings:
+        tell(f"warning: {name}{visible(warning)}")
+
+
+def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[Item]:
+    """Yield the items, and show how many there were while a person waits for them.
+
+    That is if standard error is a terminal, and what is printed (with `prints`) goes elsewhere.
+    """
+    streams = sys.stdout, sys.stderr
+    is_shown = None not in streams and sys.stderr.isatty() and not (prints and sys.stdout.isatty())
+    next_time = time.monotonic() + FIRST_SECONDS
+    try:
+        for number, item in enumerate(items, 1):
+            if number == 2 and not gc.isenabled():
+                gc.freeze()  # imported objects are never collected
+                gc.enable()  # which `__main__` turns off, as a short run does not need it
+            yield item
+            if is_shown and (now := time.monotonic()) >= next_time:
+                next_time = now + NEXT_SECONDS
+                ProgressLine.show(f"{number:,} {noun}")
+    finally:
+        if is_shown:
+            ProgressLine.show("")
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: to take NumPy down in order takes longer than a homework."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except BrokenPipeError:
+            status = READER_WENT_AWAY
+        except OSError:  # a lost message changes no status
+            status = (status or BAD_INPUT) if stream is sys.stdout else status
+    os._exit(status)

@@ -1,20 +1,22 @@
-"""Output to more than one file: a folder, or names made by a pattern."""
+"""The format of output, and its target: a file, a folder, or names made by a pattern."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
-from string import Formatter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from attncli.cli.output import write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from attncli.rendering.formats import Kind
+    from attncli.rendering.formats import Kind, Write
+    from attncli.rendering.selection import PageSelection
 
 PATTERN_FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
@@ -25,8 +27,10 @@ PATTERN_FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
 """The fields of a pattern; the first is the name of the files of a folder."""
 
 NUMBER_WIDTH = re.compile(r"\d{0,3}")
+"""The width that may follow the colon of a field."""
+
 TEXT_WIDTH = re.compile(r"\d{0,3}(\.\d{1,3})?")
-"""What may follow the colon of a field: a width, and for texts the maximum of characters."""
+"""A width and a maximum of characters, which may follow the colon of a field of text."""
 
 
 def is_folder(out: str) -> bool:
@@ -34,27 +38,94 @@ def is_folder(out: str) -> bool:
     return out.endswith("/") or Path(out).is_dir()
 
 
-def is_many(out: str) -> bool:
+def is_many(out: str | None) -> bool:
     """Return whether output goes to one file per problem, or per student."""
-    return is_folder(out) or "{" in out or "}" in out
+    return out is not None and (is_folder(out) or "{" in out or "}" in out)
+
+
+def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
+    """Return the name of a format: the given one, or that of the output file's suffix."""
+    from attncli.rendering.formats import FORMATS, format_named, format_of_file, formats_of
+
+    if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
+        stem = Path(out or "page").with_suffix("")
+        tex = "" if kind == "reports" else f"-o {stem}.tex --standalone, for LaTeX, or "
+        hint = f"use {tex}-o {stem}.html, and print that page to a PDF in a browser"
+        raise fail("attn writes no PDF", hint=hint)
+    meant = None if out is None or is_folder(out) else format_of_file(out, kind)
+    if name is not None:
+        chosen = format_named(name, kind)
+        suffixes = FORMATS[chosen].suffixes
+        last = Path(out or "").suffix.lower()  # .csv of .tidy.csv
+        fits = last == ".txt" or any(suffix.endswith(last) for suffix in suffixes)
+        if out is not None and meant and not fits:
+            other = visible(str(Path(out).with_suffix(suffixes[0])))
+            message = f"{visible(out)} is the name of a {meant} file, and -f asks for {chosen}"
+            raise fail(message, hint=f"name the file {other}, or leave out -f")
+        return chosen
+    if out is None:
+        return "table"
+    if is_folder(out):
+        message = f"{visible(out)} is a folder, whose name does not tell a format"
+        raise fail(message, hint="use -f, as in -f html; or name a file in it")
+    if meant:
+        return meant
+    endings = ", ".join(suffix for row in formats_of(kind).values() for suffix in row.suffixes)
+    message = f"the name {visible(out)} does not tell a format"
+    raise fail(message, hint=f"use -f, or one of {endings}")
+
+
+def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None:
+    if is_given and format_ != needed:
+        message = f"--{flag} is for the format {needed}, not {format_}"
+        raise fail(message, hint=f"use it with -f {needed}")
+
+
+def write_format(
+    kind: Kind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
+) -> None:
+    """Write traces and the like, or the reports of each student, as they come.
+
+    They go to standard output, to a file, or to one file for each problem or student; for each
+    problem of a student if the pattern of file names has a title.
+    """
+    from attncli.rendering.formats import FORMATS
+
+    row = FORMATS[name]
+    write: Write = getattr(row, kind)
+    groups = iter(shown)
+    if kind != "reports":
+        first = next(groups, None)
+        if first is None:
+            return  # not even an empty file is written
+        groups = ((one,) for one in chain([first], groups))
+    if out is None or not is_many(out):
+        every = chain.from_iterable(groups)
+        write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
+        return
+    targets = Targets(out, kind, row.suffixes[0])
+    if kind == "reports" and "{title" in out:
+        groups = ((one,) for student in groups for one in student)
+    for count, group in enumerate(groups, 1):
+        first = group[0]
+        if kind == "reports":
+            path = targets.path(count, {"student": first.name, "title": first.title})
+        else:
+            path = targets.path(first.problem.number or 1, {"title": first.problem.title})
+        write_bytes(write(group, selection), path, row.binary)
 
 
 class Targets:
-    """The files of a folder or a pattern, one for each problem or student.
+    """The files of a folder, or of a pattern such as `pages/{title}.html`.
 
-    Args:
-        out: a folder, or a pattern such as `pages/{title}.html`.
-        kind: what is written.
-        suffix: the suffix of the files of a folder.
-        name: the pattern of the files of a folder; by default their first field.
-
-    Raises:
-        InputError: for an unknown field, or a bracket that is not closed.
+    Those of a folder have a suffix, and a name by a pattern, by default their first field.
     """
 
     def __init__(
         self, out: str, kind: Kind | Literal["variants"], suffix: str, name: str = ""
     ) -> None:
+        from string import Formatter  # half a millisecond that few commands need
+
         self._fields = PATTERN_FIELDS[kind]
         if is_folder(out):
             folder = out.replace("{", "{{").replace("}", "}}") if Path(out).is_dir() else out
@@ -75,11 +146,7 @@ class Targets:
                 raise self._error("may have a width behind a field, as in {number:03}, no more")
 
     def path(self, number: int, values: Mapping[str, str]) -> Path:
-        """Return the file of the next problem or student.
-
-        Raises:
-            InputError: if the file of an earlier one has this name.
-        """
+        """Return the file of the next problem or student; no two have the same one."""
         texts = {field: safe(value or f"problem {number}") for field, value in values.items()}
         path = Path(self._pattern.format(number=number, **texts))
         field = next(filter(values.get, values), next(iter(values)))

@@ -1,16 +1,19 @@
-"""Lines on standard output: the width of the terminal, colours, and long output by pages."""
+"""Lines on standard output: the width of the terminal, its background, colours, and the pager."""
 
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from attncli.cli.options import Color, Theme
-from attncli.cli.output import print_bytes
+from attncli.cli.output import undone_at_end, write_bytes
 from attncli.records import Record
 
 if TYPE_CHECKING:
@@ -20,6 +23,24 @@ if TYPE_CHECKING:
 
 BLACK_TEXT_FROM = 110
 """Brightness of a background, of 255, from which on black text is easier to read than white."""
+
+ANSWER_SECONDS = 0.1
+"""How long a terminal has to answer; those that know the question take a few milliseconds."""
+
+QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
+"""OSC 11, for the colour of the background, then a question that every terminal answers."""
+
+COLOUR_ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)")
+LAST_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
+
+DARK_COLOURS = ("0", "1", "2", "3", "4", "5", "6", "8")
+"""The dark ones of the sixteen colours of a terminal, as COLORFGBG numbers them."""
+
+PROGRAM_NOT_FOUND = 127
+"""The exit status of a shell that finds no such program."""
+
+PAGER_SETTINGS = {"LESS": "FRX", "LV": "-c"}
+"""As git sets them: colours are shown, and the text stays on the screen at the end."""
 
 
 def _shades(start: tuple[int, int, int], step: tuple[int, int, int]) -> dict[str, str]:
@@ -34,12 +55,12 @@ def _shades(start: tuple[int, int, int], step: tuple[int, int, int]) -> dict[str
 
 
 STYLES: Mapping[Theme, Mapping[str, str]] = {
-    Theme.dark: {
+    "dark": {
         **{"": "", "title": "bold", "name": "italic", "label": "cyan", "faint": "dim"},
         **{"right": "green", "wrong": "bold red", "near": "yellow"},
         **_shades((14, 26, 48), (10, 18, 22)),
     },
-    Theme.light: {
+    "light": {
         **{"": "", "title": "bold", "name": "italic", "label": "blue", "faint": "dim"},
         **{"right": "rgb(0,110,0)", "wrong": "bold red", "near": "rgb(140,85,0)"},
         **_shades((240, 246, 255), (-24, -18, -9)),
@@ -49,63 +70,53 @@ STYLES: Mapping[Theme, Mapping[str, str]] = {
 
 
 class Display(Record):
-    """How lines are shown.
-
-    Attributes:
-        color: when to colour.
-        theme: for which background.
-        pager: whether a pager shows what is longer than the screen of a terminal.
-    """
+    """How lines are shown: in which colours, and whether a pager shows more than one screen."""
 
     color: Color
-    theme: Theme = Theme.auto
+    theme: Theme = "auto"
     pager: bool = True
+
+
+def is_terminal() -> bool:
+    """Return whether standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def terminal_width() -> int | None:
     """Return how many columns the terminal has; None if output goes elsewhere."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return None
     # Some terminals report a width of 0.
-    return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    return (os.get_terminal_size(sys.stdout.fileno()).columns or 80) if is_terminal() else None
 
 
 def is_coloured(color: Color) -> bool:
     """Return whether to colour, by the option, NO_COLOR, FORCE_COLOR and TERM."""
-    if color is not Color.auto:
-        return color is Color.always
+    if color != "auto":
+        return color == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and not _is_dumb())
+
+
+def _is_dumb() -> bool:
+    return os.environ.get("TERM") == "dumb"
 
 
 def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
-    """Print pages of lines, a blank line between them.
-
-    Raises:
-        InputError: if standard output cannot be written.
-        ReaderWentAwayError: if the reader of standard output is gone.
-    """
-    from attncli.cli.pager import paged
+    """Print pages of lines, a blank line between them."""
     from attncli.rendering.layout import plain, plain_text
 
-    is_plain = not is_coloured(display.color)
-    write = plain_text if is_plain else partial(_coloured, _styles(display.theme))
+    write = plain_text
+    if is_coloured(display.color):
+        write = partial(_coloured, _styles(display.theme))
     pieces = plain(pages, write)
-    for piece in paged(pieces) if display.pager else pieces:
-        print_bytes(piece)
+    write_bytes(_paged(iter(pieces)) if display.pager else pieces, None)
 
 
 def _styles(theme: Theme) -> dict[str, Style]:
-    """Return the styles for a background, by default for that of the terminal."""
     from rich.style import Style
 
-    from attncli.cli.background import is_light
-
-    if theme is Theme.auto:
-        theme = Theme.light if is_light() else Theme.dark
+    if theme == "auto":
+        theme = "light" if is_light() else "dark"
     return {name: Style.parse(style) for name, style in STYLES[theme].items() if style}
 
 
@@ -122,3 +133,119 @@ def _coloured(styles: Mapping[str, Style], line: Line) -> str:
         text = "".join(text for text, _ in spans)
         texts.append(styles[style].render(text, color_system=system) if style in styles else text)
     return "".join(texts)
+
+
+def is_light() -> bool:
+    """Return whether the terminal's background is light; if that is unknown, it is dark.
+
+    The variable COLORFGBG says so, or the terminal, which is asked only if standard input and
+    output both are one.
+    """
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    if background.isdecimal():
+        return background not in DARK_COLOURS
+    if not (is_terminal() and sys.stdin is not None and sys.stdin.isatty()):
+        return False
+    found = COLOUR_ANSWER.search(_answer())
+    if found is None:
+        return False
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
+    luminance: float = 0.2126 * red + 0.7152 * green + 0.0722 * blue  # Rec. 709
+    return luminance > 0.5
+
+
+def _answer() -> bytes:
+    """Return what the terminal answers to the question; nothing if it cannot be asked."""
+    try:
+        import termios
+        import tty
+
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except (ImportError, OSError):  # Windows, or a process without a terminal of its own
+        return b""
+    try:
+        if os.tcgetpgrp(terminal) != os.getpgrp():  # in the background, asking would stop it
+            return b""
+        restore = partial(
+            termios.tcsetattr, terminal, termios.TCSADRAIN, termios.tcgetattr(terminal)
+        )
+        with undone_at_end(restore):
+            tty.setcbreak(terminal, termios.TCSADRAIN)  # which keeps what was typed ahead
+            answer = b"" if _has_input(terminal, 0) else _ask(terminal)
+            restore()
+        return answer
+    except (OSError, termios.error):
+        return b""
+    finally:
+        os.close(terminal)
+
+
+def _ask(terminal: int) -> bytes:
+    from time import monotonic
+
+    os.write(terminal, QUESTION)
+    answer, end = b"", monotonic() + ANSWER_SECONDS
+    while not LAST_ANSWER.search(answer) and _has_input(terminal, max(0, end - monotonic())):
+        answer += os.read(terminal, 256)
+    return answer
+
+
+def _has_input(terminal: int, within_seconds: float) -> bool:
+    from select import select
+
+    return bool(select([terminal], [], [], within_seconds)[0])
+
+
+def _paged(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Show text with the program that PAGER names, less by default; yield what is to be printed.
+
+    That is everything if output goes elsewhere than to a terminal, or if one screen holds it.
+    """
+    program = _pager()
+    height = os.get_terminal_size(sys.stdout.fileno()).lines if program else 0
+    first: list[bytes] = []
+    count = 0
+    while height and count < height:  # some terminals report a height of 0
+        piece = next(pieces, None)
+        if piece is None:
+            height = 0
+        else:
+            first.append(piece)
+            count += piece.count(b"\n")
+    if not height or not _show(program, first, pieces):
+        yield from first
+        yield from pieces
+
+
+def _pager() -> str:
+    """Return the command line of the pager; "" if nothing is to be paged."""
+    from shutil import which
+
+    if not is_terminal() or _is_dumb():
+        return ""
+    chosen = os.environ.get("PAGER")
+    program = (which("less") or "") if chosen is None else chosen.strip()
+    return "" if program == "cat" else program
+
+
+def _show(program: str, first: list[bytes], rest: Iterator[bytes]) -> bool:
+    """Show text with a program, keeping all of it in `first`; return whether there is one."""
+    import subprocess
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
+    try:
+        with subprocess.Popen(  # through a shell, as PAGER is a command line such as "less -S"
+            program, shell=True, stdin=subprocess.PIPE, env=PAGER_SETTINGS | os.environ
+        ) as process:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # the user may quit before the end
+                process.stdin.writelines(first)
+                process.stdin.flush()
+                for piece in rest:
+                    first.append(piece)
+                    process.stdin.write(piece)
+                    process.stdin.flush()
+                process.stdin.close()
+        return process.returncode != PROGRAM_NOT_FOUND
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,18 +1,14 @@
 """`attn vary`: problems like a given one, for a class."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
-from typer import Argument
 
-from attncli.cli import options, shared
+from attncli.cli import options, run
 from attncli.cli.options import Words
-from attncli.cli.output import write_bytes
-from attncli.cli.progress import counted, tell
+from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.errors import Place, fail, located
@@ -22,7 +18,7 @@ from attncli.text.numbers import DEFAULT_DECIMALS
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.problem.problem import Problem
-    from attncli.rendering.variants import Summary, VariantRow
+    from attncli.rendering.variants import VariantRow
     from attncli.teaching.variants import Variant
 
 Contents: TypeAlias = "tuple[Variant, str, bytes, bytes]"
@@ -31,7 +27,7 @@ Contents: TypeAlias = "tuple[Variant, str, bytes, bytes]"
 UNFAIR = 1
 """The exit status if a variant hides what others show."""
 
-FLAGS = {"count": "-n", "seed": "--seed", "values": "--values"}
+FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
 """The flags of the arguments of `teaching.variants.vary`."""
 
 SOLUTION_FOLDER = "keys"
@@ -41,18 +37,18 @@ VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default
 from its least to its largest number in the step that they share."""
 ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name per line."
 KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
-OUT_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
+FILES_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
 variant. One file, or none, holds them all, separated by lines of ---."""
 COUNT_HELP = "How many variants; by default 1."
 SEED_HELP = "Of the random numbers; the same one gives the same files."
 ASK_HELP = "The steps in which mistakes must show; by default all."
-DIGITS_HELP = "Digits in which mistakes must show; by default 2."
-FORMAT_HELP = "Format of the summary at the end: table or json."
+SHOWN_DIGITS = "Digits in which mistakes must show; by default 2."
+SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
 def vary(
     ctx: typer.Context,
-    problem: Annotated[str, Argument(metavar="INPUT", help="The given problem; - reads it.")],
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The given problem; - reads it.")],
     count: Annotated[
         str | None, options.variants("--count", "-n", metavar="N", help=COUNT_HELP)
     ] = None,
@@ -62,29 +58,28 @@ def vary(
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
     ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
-    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
+    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=SHOWN_DIGITS)] = None,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
-    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
     allow_outside: options.AllowOutside = False,
-    color: options.ColorOption = options.Color.auto,
-    theme: options.ThemeOption = options.Theme.auto,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
 ) -> None:
-    """Write problems like a given one, in which mistakes show."""
-    out = None if out == "-" else out
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    shared.prepare([name for name in (problem, roster) if name is not None], out)
+    run.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.files.class_lists import read_roster
     from attncli.files.load import Overrides
     from attncli.forms.scalars import to_count
-    from attncli.rendering.variants import Summary
+    from attncli.rendering.layout import plain_text
+    from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of
 
-    students = [] if roster is None else read_roster(roster, shared.standard_input())
-    given = _problem(problem, Overrides(shared.marking_options(ctx), {}, allow_outside))
-    with located(lambda path: Place(FLAGS.get(str((*path, "")[0]), ""))):
+    students = [] if roster is None else read_roster(roster, run.standard_input())
+    given = _problem(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
+    with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(students) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
         variants = variants_of(given, wanted, start, values)
@@ -92,9 +87,13 @@ def vary(
     paths = _paths(out, students, given.title)
     found = counted(variants, "variants", prints=out is None)
     contents = _contents(found, students, start, key)
-    rows = _one_file_each(contents, paths) if paths else _one_file(contents, out)
-    summary = Summary(start, rows)
-    _print_summary(summary, format_, out, Display(color, theme, pager=False))
+    summary = Summary(start, _write(contents, paths, out))
+    if format_ == "json":
+        write_bytes([record(summary)], None)
+    elif out is None:
+        tell("\n".join(map(plain_text, table(summary))))
+    else:
+        write_lines([table(summary)], Display(color, theme, pager=False))
     if summary.unfair:
         few = f"{len(summary.unfair)} of {wanted} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
@@ -114,12 +113,11 @@ def _refuse_conflicts(
 
 
 def _problem(source: str, overrides: "Overrides") -> "Problem":
-    """Return the one problem of a file."""
     from attncli.files.load import load_all
 
     if source == "-":
-        shared.wait_for("a problem")
-    found = load_all(source, overrides, shared.standard_input())
+        run.wait_for("a problem")
+    found = load_all(source, overrides, run.standard_input())
     if len(found) > 1:
         message = f"{visible(source)} holds {len(found)} problems, and variants are made of one"
         raise fail(message, hint="give a file with one of them")
@@ -131,9 +129,8 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
     if out is None or not is_many(out):
         return []
     digits = max(2, len(str(len(students))))
-    targets = Targets(
-        out, "variants", ".yaml", "{student}" if any(students) else f"{{number:0{digits}}}"
-    )
+    name = "{student}" if any(students) else f"{{number:0{digits}}}"
+    targets = Targets(out, "variants", ".yaml", name)
     numbered = enumerate(students, 1)
     return [targets.path(n, {"student": student, "title": title}) for n, student in numbered]
 
@@ -141,8 +138,8 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
 def _contents(
     variants: Iterable["Variant"], students: Sequence[str], seed: int, key: bool
 ) -> Iterator[Contents]:
-    from attncli.rendering.answer_sheet import answer_sheet
     from attncli.rendering.problem_file import problem_file
+    from attncli.rendering.worksheet import answer_sheet
 
     for variant, student in zip(variants, students, strict=True):
         name = f"{visible(student)}: " if student else ""
@@ -154,51 +151,30 @@ def _contents(
         yield variant, student, problem, solution
 
 
-def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> list["VariantRow"]:
-    """Write each variant to its own file; return the rows of the summary."""
-    from attncli.rendering.variants import row_of
-
+def _write(
+    contents: Iterable[Contents], paths: Sequence[Path], out: str | None
+) -> list["VariantRow"]:
+    """Write each variant to its path, or all to one file; return the rows of the summary."""
     rows: list[VariantRow] = []
-    for (variant, student, problem, solution), path in zip(contents, paths, strict=True):
-        write_bytes([problem], path)
-        if solution:
-            write_bytes([solution], path.parent / SOLUTION_FOLDER / path.name)
-        rows.append(row_of(variant, student, str(path)))
+    one_file = None if out is None else Path(out)
+    of_each = zip(paths, ([one] for one in contents), strict=True)
+    for path, variants in of_each if paths else [(one_file, contents)]:
+        solutions: list[bytes] = []
+        file = str(path) if paths else ""
+        write_bytes(_problems(variants, file, rows, solutions), path)
+        if path is not None and any(solutions):
+            write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
     return rows
 
 
-def _one_file(contents: Iterable[Contents], out: str | None) -> list["VariantRow"]:
-    """Write all variants to one file, or to standard output; return the rows of the summary."""
-    from attncli.rendering.variants import row_of
+def _problems(
+    contents: Iterable[Contents], file: str, rows: list["VariantRow"], solutions: list[bytes]
+) -> Iterator[bytes]:
+    """Yield the problems of a file; add rows of the summary and solutions to lists."""
+    from attncli.rendering.variants import VariantRow
 
-    rows: list[VariantRow] = []
-    solutions: list[bytes] = []
-
-    def problems() -> Iterator[bytes]:
-        for variant, student, problem, solution in contents:
-            separator = b"---\n" if rows else b""
-            rows.append(row_of(variant, student, ""))
-            if solution:
-                solutions.append(separator + solution)
-            yield separator + problem
-
-    path = None if out is None else Path(out)
-    write_bytes(problems(), path)
-    if path is not None and solutions:
-        write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
-    return rows
-
-
-def _print_summary(
-    summary: "Summary", format_: str | None, out: str | None, display: Display
-) -> None:
-    """Print the table of the variants, on standard error if standard output has the variants."""
-    from attncli.rendering.layout import plain_text
-    from attncli.rendering.variants import record, table
-
-    if format_ == "json":
-        write_bytes([record(summary)], None)
-    elif out is None:
-        tell("\n".join(map(plain_text, table(summary))))
-    else:
-        write_lines([table(summary)], display)
+    for number, (variant, student, problem, solution) in enumerate(contents):
+        separator = b"---\n" if number else b""
+        rows.append(VariantRow(variant, student, file))
+        solutions.append(separator + solution if solution else b"")
+        yield separator + problem

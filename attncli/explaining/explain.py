@@ -9,42 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
+from attncli.explaining import terms
 from attncli.explaining.formulas import FormulaOf, name_of
-from attncli.explaining.terms import (
-    Chosen,
-    Constant,
-    Leaf,
-    Named,
-    Term,
-    evaluated,
-    found,
-    replaced,
-    structure,
-)
-from attncli.explaining.worked import Worked, shortest
+from attncli.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
+from attncli.notation import tree
 from attncli.notation.text import pieces, text
-from attncli.notation.tree import (
-    Filled,
-    Formula,
-    Listed,
-    Name,
-    Number,
-    Pattern,
-    Phrase,
-    Plus,
-    Relation,
-    Slot,
-    Times,
-    Words,
-)
 from attncli.records import Record
 from attncli.tape.cells import Index, at_of, cell, cell_name
 from attncli.tape.find import Cells
@@ -53,15 +29,13 @@ from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
 from attncli.text.numbers import DEFAULT_DECIMALS, number_text
 
-MOST_NAMES = 4
-"""A sum of the names of more cells than this is shown with its middle left out."""
+CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
 
-MOST_DIGITS = 17
+MAX_NAMES_SHOWN = 4
+"""Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
+
+MAX_DIGITS = 17
 """Digits that tell every float from its neighbours."""
-
-
-Numbers: TypeAlias = Callable[[Step], Array]
-"""Gives the numbers of a step or an input."""
 
 
 class Source(Record):
@@ -87,9 +61,9 @@ class Explanation(Record):
         value: the number itself.
     """
 
-    nodes: Mapping[str, Formula]
+    nodes: Mapping[str, tree.Formula]
     sources: tuple[Source, ...]
-    reasons: tuple[Formula, ...] = ()
+    reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
 
@@ -133,14 +107,14 @@ class Explanation(Record):
         return text(self.nodes[name]) if name in self.nodes else ""
 
     @property
-    def chain(self) -> Relation:
+    def chain(self) -> tree.Relation:
         """The parts between the signs of equality; repeated ones are left out."""
-        kept: list[Formula] = []
-        for name in CHAIN:
+        kept: list[tree.Formula] = []
+        for name in CHAIN_PARTS:
             node = self.nodes.get(name)
             if node is not None and not (kept and _is_same(node, kept[-1])):
                 kept.append(node)
-        return Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
+        return tree.Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
 
     @property
     def line(self) -> str:
@@ -158,19 +132,10 @@ class Explanation(Record):
         return [*found, "(given)"] if self.given and not self.reasons else found
 
 
-CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
-
-
-def _is_same(one: Formula, other: Formula) -> bool:
-    """Return whether two parts of a chain are the same text."""
-    if isinstance(one, Filled) and isinstance(other, Filled) and one.pattern is other.pattern:
-        pairs = zip(one.numbers, other.numbers, strict=True)
-        return all(a.text == b.text for a, b in pairs)
-    if isinstance(one, Filled) or isinstance(other, Filled):
-        return False
-    # The text of a sum or a product is never that of a cell or a number.
-    are_several = [isinstance(part, Plus | Times) for part in (one, other)]
-    return are_several[0] == are_several[1] and text(one) == text(other)
+def _is_same(one: tree.Formula, other: tree.Formula) -> bool:
+    # Numbers put in a pattern are several: their text is never that of a cell or one number.
+    are_filled = [isinstance(part, tree.Filled) for part in (one, other)]
+    return are_filled[0] == are_filled[1] and text(one) == text(other)
 
 
 def explain(
@@ -231,11 +196,7 @@ def explain_all(
 
 
 def written(found: Cells) -> list[Index]:
-    """Return the places of those cells that are not blank.
-
-    Raises:
-        InputError: if every one is.
-    """
+    """Return the places of those cells that are not blank, of which there must be one."""
     places = [place for place in found.places if not is_blank(found.step, place)]
     if not places:
         raise fail(f"{cell_name(found.step, found.places[0])} is blank: there is nothing yet")
@@ -253,169 +214,152 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
     return isinstance(made, Operation) and len(index) > 1 and made.is_blank(index[-2], index[-1])
 
 
-def explain_with(trace: Trace, step: Step, place: Index, numbers: Numbers) -> Explanation:
-    """Explain a cell at a place on paper by other numbers of the steps before it.
-
-    Args:
-        trace: the calculation.
-        step: a step of it.
-        place: the cell, an index into `step.value`.
-        numbers: gives the numbers of a step or an input, in the layout of its array.
-    """
-    explainer = Explainer(trace)
-    explainer.worked = Worked(numbers, large=0)
-    return explainer.explain(step, place, own=False)
-
-
 class Explainer:
-    """Explains cells of one trace; each step's operation is worked once."""
+    """Explains cells of one trace, by its own arrays or other numbers of the steps before them."""
 
-    def __init__(self, trace: Trace, decimals: int = DEFAULT_DECIMALS, full: bool = False) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        decimals: int = DEFAULT_DECIMALS,
+        full: bool = False,
+        numbers: Callable[[Step], Array] | None = None,
+    ) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
         self.columns = trace.problem.columns
-        self.worked = Worked()
-        self.patterns: dict[object, tuple[Pattern, list[int]]] = {}
-        self.numbers: dict[tuple[Term, int], Number] = {}
+        self.own = numbers is None
+        self.worked = terms.Worked(numbers)
+        self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
+        self.numbers: dict[tuple[Term, int], tree.Number] = {}
 
-    def explain(self, step: Step, place: Index, own: bool = True) -> Explanation:
-        """Explain the cell at a place on paper; its number is the step's own, or the one found."""
+    def explain(self, step: Step, place: Index) -> Explanation:
+        """Explain the cell at a place on paper."""
         term = self.worked.term(step, at_of(step, place))
-        value = shortest(step.array[at_of(step, place)]) if own else term.value
+        value = terms.shortest(step.array[at_of(step, place)]) if self.own else term.value
         result = number_text(value, self.decimals)
-        told = [*found(term, (Leaf, Named, Chosen))]
+        told = [*terms.found(term, (Leaf, Named, Chosen))]
         sources = tuple(self._sources(step, term, told))
-        ends = {"name": cell(step, place), "result": Number(result)}
+        ends = {"name": cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
         rounded = self.trace.problem.round is not None and term.value != value
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         parts = {
             "formula": self._names(term),
-            "numbers": self._numbers(term, unrounded or result),
-            "unfolded": self._unfolded(term, unrounded or result) if _has_short(told) else None,
-            "unrounded": Number(unrounded) if unrounded else None,
+            "numbers": self._numbers(term, unrounded or result)[0],
+            "unfolded": self._unfolded(term, unrounded or result),
+            "unrounded": tree.Number(unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         return Explanation(nodes, sources, tuple(self._reasons(told)), value=value)
 
-    def _names(self, term: Term) -> Formula | None:
-        """Return the formula of a cell, with the names of cells."""
-        if isinstance(term, Chosen | Constant) and not any(found(term, Leaf)):
+    def _names(self, term: Term) -> tree.Formula | None:
+        if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
             return None
-        most = np.inf if self.full else MOST_NAMES
+        most = np.inf if self.full else MAX_NAMES_SHOWN
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
-    def _unfolded(self, term: Term, result: str) -> Formula | None:
-        """Return the numbers with those steps put in that a hand writes as one; or nothing."""
+    def _unfolded(self, term: Term, result: str) -> tree.Formula | None:
+        """Return the numbers with short steps written out; None if there are none."""
         unfolded = self._unfold(term)
-        leaves: list[Term] = []
-        structure(unfolded, leaves)
-        numbers = [self._number(leaf, MOST_DIGITS) for leaf in leaves]
-        if unfolded is term or not self._prints(unfolded, numbers, result):
+        if unfolded is term:
             return None
-        return self._numbers(unfolded, result)
+        formula, fits = self._numbers(unfolded, result)
+        return formula if fits else None
 
-    def _numbers(self, term: Term, result: str) -> Formula:
-        """Return the formula with numbers put in, with digits enough to give the result."""
+    def _numbers(self, term: Term, result: str) -> tuple[tree.Formula, bool]:
+        """Return the formula with numbers put in, and whether they have digits enough."""
         leaves: list[Term] = []
-        key = structure(term, leaves)
-        for digits in range(self.decimals, MOST_DIGITS + 1):
+        key = terms.structure(term, leaves)
+        for digits in range(self.decimals, MAX_DIGITS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
-            if digits == MOST_DIGITS or self._prints(term, numbers, result):
+            fits = self._prints(term, numbers, result)
+            if fits:
                 break
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
-        filled = Filled(pattern, tuple(numbers[i] for i in shown))
-        is_one = not shown or isinstance(pattern.formula, Slot)
-        return filled.formula if is_one else filled
+        filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
+        is_one = not shown or isinstance(pattern.formula, tree.Slot)
+        return filled.formula if is_one else filled, fits
 
-    def _pattern(self, term: Term) -> tuple[Pattern, list[int]]:
+    def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
         """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
         places = count()
-        numbered = replaced(term, lambda part: Named(part, str(next(places))))
+        numbered = terms.replaced(term, lambda part: Named(part, str(next(places))))
         shown: list[int] = []
 
-        def slot(part: Leaf | Named) -> Formula:
+        def slot(part: Leaf | Named) -> tree.Formula:
             assert isinstance(part, Named)  # as all are now
             shown.append(int(part.symbol))
-            return Slot(len(shown) - 1)
+            return tree.Slot(len(shown) - 1)
 
         most = np.inf if self.full else LIMIT
-        return Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
+        return tree.Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
 
-    def _prints(self, term: Term, numbers: Sequence[Number], result: str) -> bool:
-        """Whether numbers as written give what is printed as the result."""
-        shown = evaluated(term, (as_float(number.text) for number in numbers))
+    def _prints(self, term: Term, numbers: Sequence[tree.Number], result: str) -> bool:
+        """Return whether numbers as written give what is printed as the result."""
+        values = (terms.Constant(_as_float(number.text)) for number in numbers)
+        shown = terms.replaced(term, lambda _: next(values)).value
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
-        wanted = as_float(result)
+        wanted = _as_float(result)
         return shown == wanted or abs(shown - wanted) <= unit / 2
 
     def _unfold(self, term: Term) -> Term:
-        """Return a term with the leaves replaced whose steps are short ways to write."""
+        """Return a term with the leaves replaced whose steps are short ways to write others."""
 
         def rule(part: Term) -> Term:
-            if isinstance(part, Leaf) and _is_short(part):
+            made = part.step.operation if isinstance(part, Leaf) else None
+            if isinstance(part, Leaf) and isinstance(made, Operation) and made.unfolds:
                 return self._unfold(self.worked.term(part.step, part.at))
             return part
 
-        return replaced(term, rule)
+        return terms.replaced(term, rule)
 
     def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
         if any(isinstance(part, Chosen) for part in told):
-            told = [*found(term, Leaf, reasons=True)]
+            told = [*terms.found(term, Leaf, reasons=True)]
         cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
         for name, place in cells:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(self, told: Sequence[Term]) -> Iterator[Formula]:
+    def _reasons(self, told: Sequence[Term]) -> Iterator[tree.Formula]:
         """Yield what decided choices, and what letters stand for."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
-            numbers = self._numbers(letter.operands[0], result)
-            yield Relation((Name(letter.symbol), numbers, Number(result)))
+            numbers, _ = self._numbers(letter.operands[0], result)
+            yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
         for chosen in told:
             if isinstance(chosen, Chosen) and chosen.words:
                 yield self._reason(chosen)
 
-    def _reason(self, chosen: Chosen) -> Formula:
+    def _reason(self, chosen: Chosen) -> tree.Formula:
         """Return the words of a choice with numbers in their places."""
         seen = [self._number(term, self.decimals) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
         name = self._names(chosen.seen[0])
-        places: dict[str, Formula] = {
-            "{which}": Words("the first largest" if several else "the largest"),
-            "{seen}": Relation((name, seen[0])) if name is not None else seen[0],
-            "{all}": Listed(tuple(seen)),
+        places: dict[str, tree.Formula] = {
+            "{which}": tree.Words("the first largest" if several else "the largest"),
+            "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
+            "{all}": tree.Listed(tuple(seen)),
             "{largest}": self._number(largest, self.decimals),
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
-        return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
+        return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
 
-    def _number(self, term: Term, digits: int) -> Number:
+    def _number(self, term: Term, digits: int) -> tree.Number:
         """Return the number of a term; a leaf is part of many cells, and is written once."""
         key = term, digits
         if key not in self.numbers:
             source = term.cell if isinstance(term, Leaf) else None
-            self.numbers[key] = Number(number_text(term.value, digits), source)
+            self.numbers[key] = tree.Number(number_text(term.value, digits), source)
         return self.numbers[key]
 
 
-def _is_short(leaf: Leaf) -> bool:
-    """Return whether a leaf is the cell of a step that is a short way to write others."""
-    made = leaf.step.operation
-    return isinstance(made, Operation) and made.unfolds
-
-
-def _has_short(parts: Sequence[Term]) -> bool:
-    return any(isinstance(part, Leaf) and _is_short(part) for part in parts)
-
-
-def as_float(text: str) -> float:
+def _as_float(text: str) -> float:
     """Return the float of a number as `number_text` writes it."""
     return float(text.replace("∞", "inf"))

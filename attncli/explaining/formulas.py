@@ -14,35 +14,30 @@ from attncli.text.numbers import every_digit
 
 
 class FormulaOf(Record):
-    """Turns terms into formulas.
+    """Turns terms into formulas."""
 
-    Attributes:
-        leaf: the formula of a leaf, and of a term that is called by a letter.
-        most: how many terms of a sum are written; the middle of a longer one is left out.
-        ends: how many terms are left at either end then.
-        rows: whether a sum of products of two whole rows is written as q_am · k_I.
-        columns: whether factors change places, as where a token is a column.
-    """
-
-    leaf: Callable[[Leaf | Named], tree.Formula]
-    most: float = math.inf
-    ends: int = 3
-    rows: bool = False
-    columns: bool = False
+    leaf: Callable[[Leaf | Named], tree.Formula]  # also of a term that is called by a letter
+    most: float = math.inf  # the terms of a sum that are written; of a longer one, only its ends
+    ends: int = 3  # the terms that are left at either end then
+    rows: bool = False  # whether a sum of products of two whole rows is written as q_am · k_I
+    columns: bool = False  # whether factors change places, as where tokens are columns
 
     def __call__(self, term: Term) -> tree.Formula:
-        """Return the formula of a term."""
         if isinstance(term, Leaf | Named):
             return self.leaf(term)
         if isinstance(term, Constant):
-            return _constant(term.number)
+            if isinstance(term.number, NumberAsWritten):
+                return tree.Value(term.number.formula)
+            return tree.Number(every_digit(term.value).replace("Infinity", "∞"))
         if isinstance(term, Chosen):
             return self(term.operands[0])
         assert isinstance(term, Made)  # there is no other kind
         if is_sum(term):
             return self._sum(summands(term))
-        if term.op == "sqrt" and self.rows and (length := _length(term.operands[0])):
-            return length
+        if term.op == "sqrt" and self.rows:
+            squares = _arguments([part for _, part in summands(term.operands[0])], "square")
+            if vector := _row(squares):
+                return tree.Norm(vector)
         operands = [self(operand) for operand in term.operands]
         plain = any(isinstance(operand, Constant) for operand in term.operands)
         if term.op == "*" and self.columns and not plain:
@@ -50,7 +45,6 @@ class FormulaOf(Record):
         return NODES[term.op](*operands)
 
     def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
-        """Return a sum, with the middle left out where it is long."""
         if self.rows and (product := self._of_rows(parts)):
             return product
         shown = list(parts)
@@ -80,23 +74,9 @@ class FormulaOf(Record):
 
 
 def name_of(part: Leaf | Named) -> tree.Formula:
-    """Return the name of the cell that a leaf is, or the letter of a term."""
     if isinstance(part, Named):
         return tree.Name(part.symbol)
     return cell(part.step, part.cell[1])
-
-
-def _constant(number: float) -> tree.Formula:
-    """Return a number that belongs to the operation itself, as it was written."""
-    if isinstance(number, NumberAsWritten):
-        return tree.Value(number.formula)
-    return tree.Number(every_digit(float(number)).replace("Infinity", "∞"))
-
-
-def _length(squares: Term) -> tree.Formula | None:
-    """Return ‖q_am‖ for the sum of the squares of a whole row, of which it is the root."""
-    vector = _row(_arguments([term for _, term in summands(squares)], "square"))
-    return tree.Norm(vector) if vector else None
 
 
 def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
@@ -106,7 +86,6 @@ def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
 
 
 def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
-    """Return what the terms are a function of; nothing where one is not."""
     return [argument for (argument,) in _operands(terms, function)]
 
 

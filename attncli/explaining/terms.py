@@ -11,10 +11,16 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attncli.arithmetic.elements import Element
+import numpy as np
+
+from attncli.arithmetic.elements import Array, Element
 from attncli.arithmetic.operators import OPERATORS
 from attncli.tape.cells import Index, place_of
-from attncli.tape.step import Step
+from attncli.tape.step import ALL, Expression, Part, Step
+from attncli.tape.walk import cut, evaluate, evaluate_part
+
+LARGE = 2_000
+"""Number of cells from which working single cells is faster than working the whole step."""
 
 
 class Term(Element):
@@ -38,33 +44,26 @@ class Term(Element):
     # What NumPy calls for each element of np.exp(array) and the like.
 
     def exp(self) -> Term:
-        """e^x."""
         return Made("exp", self)
 
     def log(self) -> Term:
-        """The natural logarithm."""
         return Made("ln", self)
 
     def tanh(self) -> Term:
-        """The hyperbolic tangent."""
         return Made("tanh", self)
 
     def sqrt(self) -> Term:
-        """The square root."""
         return Made("sqrt", self)
 
     # What `elements` calls.
 
     def at_least_zero(self) -> Term:
-        """max(x, 0)."""
         return Made("at_least_zero", self)
 
     def called(self, symbol: str) -> Term:
-        """Return the number with a letter that formulas show for it."""
         return Named(self, symbol)
 
     def decides(self, result: object, seen: Sequence[Term], words: str) -> Term:
-        """Return a number that was chosen because of this one and others."""
         return Chosen(term_of(result), tuple(seen), words)
 
     def __lt__(self, other: Any) -> bool:
@@ -82,29 +81,23 @@ class Term(Element):
     def __eq__(self, other: object) -> bool:
         return self.value == _value(other)
 
-    def __ne__(self, other: object) -> bool:
-        return self.value != _value(other)
-
     __hash__ = object.__hash__
 
 
 class Leaf(Term):
     """A cell of a step or of an input: `at` is its place in the step's array."""
 
-    __slots__ = ("at", "known", "step")
+    __slots__ = ("at", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
         self.value = value
-        self.known: tuple[str, Index] | None = None
 
     @property
     def cell(self) -> tuple[str, Index]:
-        """The name of the step and the place on paper; it is part of many terms, and kept."""
-        if self.known is None:
-            self.known = self.step.name, place_of(self.step, self.at)
-        return self.known
+        """The name of the step, and the place on paper."""
+        return self.step.name, place_of(self.step, self.at)
 
 
 class Constant(Term):
@@ -118,14 +111,19 @@ class Constant(Term):
 
 
 class Made(Term):
-    """What one of + - * / ^ makes of two terms, or a function of one."""
+    """One of + - * / ^ of two terms, or a function of one."""
 
     __slots__ = ("op", "operands")
 
     def __init__(self, op: str, *operands: Term) -> None:
         self.op = op
         self.operands = operands
-        self.value = worked_out(op, [operand.value for operand in operands])
+        try:
+            self.value = TERM_OPERATIONS[op](*[operand.value for operand in operands])
+        except OverflowError:
+            self.value = math.inf
+        except (ZeroDivisionError, ValueError):
+            self.value = math.nan
 
 
 class Named(Term):
@@ -140,7 +138,7 @@ class Named(Term):
 
 
 class Chosen(Term):
-    """A term that stands here because of others, which were `seen`."""
+    """A term that was chosen because of others, which were `seen`."""
 
     __slots__ = ("operands", "seen", "words")
 
@@ -151,23 +149,12 @@ class Chosen(Term):
         self.value = operand.value
 
 
-def worked_out(op: str, numbers: Sequence[float]) -> float:
-    """Return what an operation makes of numbers; ∞ or nan where it fails."""
-    try:
-        return WORK[op](*numbers)
-    except OverflowError:
-        return math.inf
-    except (ZeroDivisionError, ValueError):
-        return math.nan
-
-
 def term_of(value: Any) -> Term:
     """Return a term, of a plain number too."""
     return value if isinstance(value, Term) else Constant(value)
 
 
 def is_sum(term: Term) -> bool:
-    """Return whether a term is a sum, or a difference."""
     return isinstance(term, Made) and term.op in ("+", "-")
 
 
@@ -202,8 +189,7 @@ def found(
 def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     """Return a term with other terms for its leaves and for what has a letter.
 
-    A choice gives way to what was chosen. Where the rule changes nothing, the term itself is
-    returned.
+    A choice gives way to what was chosen. If the rule changes nothing, that is the term itself.
     """
     if isinstance(term, Leaf | Named):
         return rule(term)
@@ -223,9 +209,9 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
 
 
 def structure(term: Term, leaves: list[Term]) -> object:
-    """Return what is alike in terms that differ in their leaves alone, which are added to a list.
+    """Return a key that is equal for terms that differ only in what `replaced` replaces.
 
-    What has a letter is a leaf, too, and a choice gives way to what was chosen.
+    What it replaces is added to a list, in the same order.
     """
     if isinstance(term, Made):
         if is_sum(term):
@@ -239,27 +225,66 @@ def structure(term: Term, leaves: list[Term]) -> object:
     return None
 
 
-def evaluated(term: Term, numbers: Iterator[float]) -> float:
-    """Return the value of a term with other numbers for its leaves, as `structure` finds them."""
-    if isinstance(term, Made):
-        if not is_sum(term):
-            return worked_out(term.op, [evaluated(part, numbers) for part in term.operands])
-        (_, first), *others = summands(term)
-        total = evaluated(first, numbers)
-        for minus, part in others:
-            number = evaluated(part, numbers)
-            total = total - number if minus else total + number
-        return total
-    if isinstance(term, Chosen):
-        return evaluated(term.operands[0], numbers)
-    return term.value if isinstance(term, Constant) else next(numbers)
+class Worked:
+    """The terms of the steps of one trace; each operation is worked once.
+
+    With `numbers`, which gives other numbers of the steps before, only single cells are worked.
+    """
+
+    def __init__(self, numbers: Callable[[Step], Array] | None = None) -> None:
+        self.numbers = numbers or (lambda step: step.array)
+        self.large = LARGE if numbers is None else 0
+        self.inputs: dict[Step, Array] = {}
+        self.done: dict[Step, Array] = {}
+
+    def term(self, step: Step, at: Index) -> Term:
+        """Return how a cell of a step's array was made."""
+        if step.operation is None:
+            return term_of(self.leaves(step)[at])
+        if step.array.size > self.large and step.array.ndim == 4:
+            return self._alone(step.operation, at)
+        if step not in self.done:
+            terms = evaluate(step.operation, self.leaves, Constant)
+            self.done[step] = np.broadcast_to(terms, step.array.shape)
+        return term_of(self.done[step][at])
+
+    def _alone(self, operation: Expression, at: Index) -> Term:
+        batch, head, row, column = at
+        part = (slice(row, row + 1), slice(column, column + 1))
+        worked = evaluate_part(operation, part, self.leaves, Constant)
+        batches, heads = worked.shape[:2]
+        return term_of(worked[min(batch, batches - 1), min(head, heads - 1), 0, 0])
+
+    def leaves(self, step: Step, part: Part = (ALL, ALL)) -> Array:
+        """Return the array of a step, or a part of it, with a leaf for each number."""
+        if step not in self.inputs:
+            self.inputs[step] = np.empty(step.array.shape, object)
+        array = cut(self.inputs[step], part)
+        numbers = np.broadcast_to(self.numbers(step), step.array.shape)
+        for at in np.ndindex(array.shape):
+            if array[at] is None:
+                whole = _place(at, part, step)
+                array[at] = Leaf(step, whole, shortest(numbers[whole]))
+        return array
+
+
+def _place(at: Index, part: Part, step: Step) -> Index:
+    """Return the place in a step's array of a place in a part of it."""
+    sizes = step.array.shape[2:4]
+    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(part, sizes, strict=True))
+    return (*at[:2], at[2] + row, at[3] + column, *at[4:])
+
+
+def shortest(number: Any) -> float:
+    """Return the float of a number; of a shorter one, that of the digits that it has."""
+    return float(str(number)) if isinstance(number, np.float16 | np.float32) else float(number)
 
 
 def _value(other: Any) -> float:
     return other.value if isinstance(other, Term) else float(other)
 
 
-WORK: dict[str, Callable[..., float]] = OPERATORS | {
+TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "^": lambda base, exponent: float(base**exponent),
     "negative": operator.neg,
     "square": lambda x: x * x,

@@ -13,8 +13,8 @@ from attncli.files.document import Document, Headings, Source, error_at
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
+from attncli.problem.faults import REPLACES
 from attncli.problem.keys import KEYS
-from attncli.problem.uses import REPLACES
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document, error_at, unread
-from attncli.notation.commas import Words, pieces_of
 from attncli.notation.from_tex import cells_of, without_tex
-from attncli.notation.grid import LabelledGrid, undecorated
+from attncli.notation.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import grid_of, table_rows
 from attncli.notation.written import CELL, SEVERAL

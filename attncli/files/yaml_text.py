@@ -182,7 +182,7 @@ class _Builder:
         """Refuse a matrix in which every comma without a blank may be a decimal one."""
         text = self.chunk.text[start.start_mark.index : end.end_mark.index]
         if re.fullmatch(document.ONLY_DECIMAL_PAIRS, text):
-            from attncli.notation.commas import ambiguous
+            from attncli.notation.grid import ambiguous
 
             (word,) = re.findall(rf"^[\[\s]*({document.DECIMAL_PAIR})", text)
             raise NotAllowedError(start, str(ambiguous(word, ("decimal", "separated"))))

@@ -1,8 +1,4 @@
-"""The forms in which a value may be written: each reads raw values and has its JSON Schema.
-
-The tables of keys, of score functions, masks and normalisers name the form of each value, so
-that a new key needs no reader of its own. NumPy is imported when a matrix is read.
-"""
+"""The forms in which a value may be written: each reads raw values and has its JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,8 +10,7 @@ from typing import Any, TypeAlias
 
 from attncli.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.forms.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
-from attncli.notation.pattern import in_any_case, of_number
-from attncli.notation.written import SEVERAL
+from attncli.notation.written import SEVERAL, in_any_case, of_number
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -28,20 +23,15 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
 
 class Form(Record, eq=False):
-    """How a value is written.
+    """How a value is written."""
 
-    `read` takes what is written (text, numbers, lists, mappings, arrays) and the key, for
-    messages; it returns the value, or raises an InputError.
-    """
-
-    read: Callable[[object, KeyPath], Any]
+    read: Callable[[object, KeyPath], Any]  # takes what is written, and the key for messages
     kinds: tuple[Schema, ...] = ()  # the schemas of values of this form, without mappings
     parts: Callable[[], Mapping[str, Form]] = dict  # the forms of its keys, where it is a mapping
     names_file: bool = False  # whether a text may be the name of a matrix file
     either: tuple[str, ...] = ()  # keys of which exactly one is given
 
     def schema(self) -> Schema:
-        """Return its part of a JSON Schema."""
         parts = self.parts()
         return any_of([*self.kinds, *([schema_of(parts, either=self.either)] if parts else [])])
 
@@ -59,11 +49,7 @@ class ArrayForm(Form):
     names_file: bool = True
 
 
-# --- JSON Schemas ----------------------------------------------------------------------------
-
-
 def any_of(kinds: Sequence[Schema]) -> Schema:
-    """Return the schema of values of one of several kinds, each of which may be several."""
     flat = [one for kind in kinds for one in (kind["anyOf"] if [*kind] == ["anyOf"] else [kind])]
     return flat[0] if len(flat) == 1 else {"anyOf": flat}
 
@@ -92,10 +78,7 @@ def given(key: str) -> Schema:
 def schema_of(
     parts: Mapping[str, Form], required: Collection[str] = (), either: Sequence[str] = ()
 ) -> Schema:
-    """Return the schema of a mapping: the forms of its keys, and which of them must be given.
-
-    Of the keys in `either` it has exactly one.
-    """
+    """Return the schema of a mapping by the forms of its keys; it has exactly one of `either`."""
     found: Schema = {"type": "object", "additionalProperties": False, "properties": {}}
     for key, form in parts.items():
         found["properties"][key] = form.schema() if key in required else or_nothing(form.schema())
@@ -107,7 +90,6 @@ def schema_of(
 
 
 def listed(items: Schema) -> Schema:
-    """Return the schema of a list that is not empty."""
     return {"type": "array", "minItems": 1, "items": items}
 
 
@@ -121,12 +103,6 @@ def whole_number(least: int | None, most: int = LARGEST_COUNT) -> Schema:
     """Return the schema of a whole number from `least`, or −`most`, to `most`."""
     lowest = -most if least is None else least
     return any_of([{"type": "integer", "minimum": lowest, "maximum": most}, WRITTEN])
-
-
-def number_above(above: int, most: int | None) -> Schema:
-    """Return the schema of a number greater than `above`, of at most `most` where it is given."""
-    bounds = {"exclusiveMinimum": above} | ({} if most is None else {"maximum": most})
-    return any_of([{"type": "number"} | bounds, WRITTEN])
 
 
 NOTHING: Schema = {"type": "null"}
@@ -205,16 +181,12 @@ DEFINITIONS: dict[str, Schema] = {
 """The parts of a schema to which others refer."""
 
 
-# --- words -----------------------------------------------------------------------------------
-
-
 def _is_array(raw: object) -> bool:
     numpy = sys.modules.get("numpy")  # imported by the code that made an array, if there is one
     return numpy is not None and isinstance(raw, numpy.ndarray)
 
 
 def as_text(raw: object, path: KeyPath) -> str:
-    """Return text, also of a number; raise an InputError for lists, mappings and arrays."""
     if isinstance(raw, list | dict) or _is_array(raw):
         raise fail(f"{dotted(path)} must be text", *path)
     return str(raw)
@@ -256,11 +228,9 @@ class Choice(Form):
     known: Collection[str] = ()
 
     def words(self) -> list[str]:
-        """Return the words to choose from."""
         return [*self.known]
 
     def schema(self) -> Schema:
-        """Return its part of a JSON Schema: the words, and other names for them."""
         others = [other for other, word in OTHER_WORDS.items() if word in self.known]
         return any_of([{"enum": [*self.known]}, *map(_in_other_words, others)])
 
@@ -271,7 +241,6 @@ def _in_other_words(word: str) -> Schema:
 
 
 def choice(known: Collection[str]) -> Choice:
-    """Return the form of one of several words."""
 
     def read(raw: object, path: KeyPath) -> str:
         word = as_text(raw, path)
@@ -285,9 +254,6 @@ def choice(known: Collection[str]) -> Choice:
         raise fail(message, *path, hint=other if " " in other else did_you_mean(word, known))
 
     return Choice(read, known=known)
-
-
-# --- numbers and matrices --------------------------------------------------------------------
 
 
 def count(least: int | None = 1) -> Form:
@@ -307,7 +273,8 @@ def number(above: int = 0, most: int | None = None) -> Form:
             raise fail(f"{dotted(path)} must be at most {most:,}", *path, needs="values")
         return value
 
-    return Form(read, (number_above(above, most),))
+    bounds = {"exclusiveMinimum": above} | ({} if most is None else {"maximum": most})
+    return Form(read, (any_of([{"type": "number"} | bounds, WRITTEN]),))
 
 
 def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
@@ -332,13 +299,10 @@ def vector(stack: str = "") -> ArrayForm:
     return ArrayForm(read, STACKS[""] if stack else VECTOR, axes=1, stack=stack)
 
 
-# --- mappings --------------------------------------------------------------------------------
-
-
 def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
-    """Return a mapping without its Nones; raise an InputError for unknown keys."""
+    """Return a mapping without its Nones; refuse unknown keys."""
     faults = []
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
@@ -353,11 +317,7 @@ def read_parts(
     forms: Mapping[str, Form],
     faults: Collection[Fault] = (),
 ) -> dict[str, object]:
-    """Return the values of a mapping's keys, each read by its form.
-
-    Raises:
-        InputError: of all values that are not of their form, after the given faults.
-    """
+    """Return the values of a mapping's keys, each read by its form; refuse all faults together."""
     found, every = {}, [*faults]
     for key, part in raw.items():
         with collected(every):

@@ -1,13 +1,13 @@
-"""Matrices as people write them, turned into arrays.
+"""Matrices as people write them, turned into arrays of numbers or of texts.
 
 A matrix may be nested lists, a text block with one row per line, or an array of any library; a
-number may be an expression. Faults name the key, the row and the column.
+number may be an expression.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from numbers import Number
@@ -18,20 +18,13 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import KeyPath, fail, needing
-from attncli.forms.scalars import (
-    TRUTHS,
-    cell_value,
-    cell_words,
-    dotted,
-    name_of,
-    refuse_masked,
-    shape_words,
-)
+from attncli.forms import scalars
+from attncli.forms.scalars import cell_words, dotted, name_of, shape_words
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL, vanishes
 
 if TYPE_CHECKING:
-    from attncli.notation.grid import LabelledGrid
+    from attncli.notation.grid import LabelledGrid, Labels
 
 PLAIN_DECIMALS = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes only plain decimal numbers: no nan, inf or 1_000."""
@@ -46,7 +39,12 @@ CellsReader: TypeAlias = Callable[[Sequence[Any], tuple[int, ...], KeyPath], lis
 ONLY_LISTS, ONLY_TEXTS = {list}, {str}
 
 MAX_AXES = 4
+MAX_TEXT_AXES = 8
+"""Maximum number of axes of a matrix that is only of the wrong shape; NumPy has a limit, too."""
 MAX_NESTED_LISTS = 64
+
+MAX_PADDED = 12
+"""Maximum number of decimals of rounded floats; with more, floats have all their digits."""
 
 
 def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
@@ -55,23 +53,19 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     Anything with `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or
     of objects become nested lists, a Fraction or a Decimal its text. With `copy`, arrays that the
     caller may change are copied.
-
-    Raises:
-        InputError: for an array that NumPy cannot read, and lists that contain themselves.
     """
     if depth > MAX_NESTED_LISTS:
         message = f"{dotted(path[:1])} has more than {MAX_NESTED_LISTS} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
-        refuse_masked(raw, path)
+        scalars.refuse_masked(raw, path)
         try:
             array = np.array(raw) if copy else np.asarray(raw).view()
             array.flags.writeable = False
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
             raise fail(message, *path) from None
-        is_listed = array.dtype.kind in "OU"
-        return plain(array.tolist(), path, copy, depth + 1) if is_listed else array
+        return plain(array.tolist(), path, copy, depth + 1) if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     kinds = {*map(type, raw)} if isinstance(raw, list | tuple) else set()
@@ -93,20 +87,10 @@ def _listed(array: Array) -> list[Any]:
 
 
 def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = False) -> Array:
-    """Return the array of a matrix or a stack of matrices; one flat list is one row.
+    """Return a matrix or a stack of matrices as a read-only array of 2 to 4 axes.
 
-    Args:
-        raw: nested lists of numbers or of written numbers, a text block, or an array.
-        path: the key, for messages.
-        infinite: whether −∞ is allowed.
-        truths: whether true and false are allowed, for 1 and 0.
-
-    Returns:
-        A read-only array of 2 to 4 axes, float16 or float32 if such an array was given, else
-        float64; an array of these types is not copied.
-
-    Raises:
-        InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
+    It is float16 or float32 if such an array was given, else float64; an array of these types is
+    not copied. A flat list is one row. `infinite` allows −∞, `truths` true and false for 1 and 0.
     """
     block = as_block(raw)
     if block is None:
@@ -118,9 +102,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
 def as_block(raw: object) -> str | None:
     """Return a text block, a number as one, or a list of rows that are texts; None for the rest."""
     if not isinstance(raw, list | tuple):
-        is_text = isinstance(raw, str) or (
-            isinstance(raw, int | float) and not isinstance(raw, bool)
-        )
+        is_text = isinstance(raw, str | int | float) and not isinstance(raw, bool)
         return str(raw) if is_text else None
     rows = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in raw]
     if not all(isinstance(row, str) and re.search(r"\S\s+\S", row) for row in rows):
@@ -160,7 +142,7 @@ def _without_truths(raw: Any) -> Any:
     """Return a matrix with 1 and 0 for true and false."""
     if isinstance(raw, list | tuple):
         return [_without_truths(item) for item in raw]
-    return TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
+    return scalars.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
@@ -169,11 +151,7 @@ def block_rows(text: str, path: KeyPath) -> list[list[str]]:
 
 
 def grid_in(text: str, path: KeyPath) -> LabelledGrid:
-    """Return the numbers and the labels of a text block.
-
-    Raises:
-        InputError: for a comma that may belong to a number or be between two.
-    """
+    """Return the numbers and the labels of a text block."""
     from attncli.notation.pasted import grid_of  # most matrices are lists, which do not need it
 
     try:
@@ -194,11 +172,8 @@ def to_vector(raw: object, path: KeyPath) -> Array:
 
 def to_vectors(raw: object, path: KeyPath) -> Array:
     """Return a vector, or a matrix of one vector per head."""
-    rows = raw if isinstance(raw, list | tuple) else []
-    is_stack = len(rows) > 1 and all(isinstance(r, list | tuple) and len(r) > 1 for r in rows)
-    if isinstance(raw, np.ndarray):
-        is_stack = raw.ndim == 2 and 1 not in raw.shape
-    return to_array(raw, path) if is_stack else to_vector(raw, path)
+    array = to_array(raw, path)
+    return to_vector(raw, path) if 1 in array.shape else array
 
 
 def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
@@ -220,10 +195,10 @@ def _from_lists(raw: Any, path: KeyPath) -> Array:
 
 def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> list[float]:
     numbers = _plain_decimals(cells)
-    if numbers is None:
-        places = zip(np.ndindex(shape), cells, strict=True)
-        numbers = [cell_value(cell, (*path, *place)) for place, cell in places]
-    return numbers
+    if numbers is not None:
+        return numbers
+    places = zip(np.ndindex(shape), cells, strict=True)
+    return [scalars.cell_value(cell, (*path, *place)) for place, cell in places]
 
 
 def _plain_decimals(texts: Sequence[object]) -> list[float] | None:
@@ -244,15 +219,8 @@ def flattened(
 ) -> tuple[tuple[int, ...], list[Cell]]:
     """Return the shape of nested lists, and their cells, read one after the other.
 
-    Args:
-        raw: nested lists.
-        path: the key, for messages.
-        read: reads the cells of a matrix, or of one row if the rows differ, given their shape and
-            the key.
-        hint: what to do about rows of several lengths.
-
-    Raises:
-        InputError: for a list of both lists and other items, or of lists of different shapes.
+    `read` takes the cells of a matrix, or of one row if the rows differ, their shape and the key;
+    `hint` says what to do about rows of several lengths.
     """
     shape, items = [len(raw)], raw
     while (kinds := {*map(type, items)}) == ONLY_LISTS and len({*map(len, items)}) == 1:
@@ -270,15 +238,10 @@ def flattened(
     first, _ = parts[0]
     for index, (own, _) in enumerate(parts):
         if own != first:
-            is_row = len(own) == len(first) == 1
-            noun = "row" if is_row else "matrix"
-            has = (
-                f"{own[0]} number{'s'[: own[0] != 1]}"
-                if is_row
-                else f"the shape {shape_words(own)}"
-            )
-            has += f", but {noun} 1 has {first[0] if is_row else shape_words(first)}"
-            message = f"{noun} {index + 1} of {name_of(path)} has {has}"
+            noun, has, other = "matrix", f"the shape {shape_words(own)}", shape_words(first)
+            if len(own) == len(first) == 1:
+                noun, has, other = "row", f"{own[0]} number{'s'[: own[0] != 1]}", str(first[0])
+            message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {other}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]
 
@@ -300,3 +263,85 @@ def _axes(raw: Any) -> int:
         raw = raw[0]
         count += 1
     return count
+
+
+def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels]:
+    """Return the cells of a matrix in any form as an array of texts, and the labels of a block.
+
+    A single number has the shape (1, 1). If `ragged`, rows may be shorter than others.
+    """
+    hint = "write it as [[0.5, 0.5]]"
+    block = as_block(raw)
+    labels: Labels = (None, None)
+    if block is None:
+        raw = plain(raw, path)
+    else:
+        grid = grid_in(block, path)
+        raw, labels = [[word for _, word in row] for row in grid.rows], grid.labels
+    if hasattr(raw, "dtype"):
+        raw = np.atleast_1d(raw)
+        if raw.dtype.kind not in "fiu":
+            what = "true and false, not numbers" if raw.dtype.kind == "b" else "no numbers"
+            raise fail(f"{name_of(path)} holds {what}", *path, hint=hint)
+        shape, cells = raw.shape, _texts(raw.flat)
+    elif isinstance(raw, bool):
+        shape, cells = (1, 1), [str(raw)]
+    elif isinstance(raw, list | tuple):
+        rows = _whole_rows(raw, ragged)
+        shape, cells = flattened(rows, path, _texts, "a cell that is left out is written ~")
+    else:
+        raise fail(f"{name_of(path)} must be a matrix", *path, hint=hint)
+    if len(shape) > MAX_TEXT_AXES:
+        raise fail(f"{name_of(path)} has {len(shape)} axes, which no step has", *path)
+    texts = np.empty(shape, object)
+    texts.ravel()[:] = cells
+    return texts, labels
+
+
+def _whole_rows(raw: Any, ragged: bool) -> Any:
+    """Return nested lists with blank cells for rows, or ends of rows, that are left out."""
+    first = next((row for row in raw if isinstance(row, list) and row), None)
+    if first and not isinstance(first[0], list):
+        raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
+    return _padded(raw) if ragged else raw
+
+
+def _padded(raw: Any) -> Any:
+    if not all(isinstance(row, list) for row in raw):
+        return raw
+    if any(isinstance(cell, list) for row in raw for cell in row):
+        return [_padded(row) for row in raw]
+    width = max(map(len, raw), default=0)
+    return [[*row, *[""] * (width - len(row))] for row in raw]
+
+
+def _texts(cells: Iterable[Any], *_: Any) -> list[str]:
+    return [cell.strip() if type(cell) is str else _text(cell) for cell in cells]
+
+
+def _text(cell: object) -> str:
+    """Return a cell as text, without the .0 of a whole float."""
+    if isinstance(cell, float | np.floating):
+        return "" if np.isnan(cell) else str(cell).removesuffix(".0")
+    return "" if cell is None else str(cell).strip()
+
+
+def with_zeros(raw: Any) -> Any:
+    """Return nested lists with the zeros that a program leaves out: 3.7 beside 0.68 is 3.70."""
+    counts: list[int] = []
+    _mapped(raw, lambda cell: counts.append(_decimals(cell)))
+    most = max(counts, default=0)
+
+    def padded(cell: Any) -> Any:
+        return f"{cell}{'0' * (most - count)}" if (count := _decimals(cell)) else cell
+
+    return _mapped(raw, padded) if 0 < most <= MAX_PADDED else raw
+
+
+def _mapped(raw: Any, change: Callable[[Any], Any]) -> Any:
+    return [_mapped(item, change) for item in raw] if isinstance(raw, list) else change(raw)
+
+
+def _decimals(cell: Any) -> int:
+    match = re.fullmatch(r"-?\d+\.(\d+)", str(cell)) if type(cell) in (str, float) else None
+    return len(match[1]) if match else 0

@@ -1,7 +1,4 @@
-"""Single numbers as people write them, and how messages name a key, a row or a cell.
-
-It imports no NumPy, so that the flags of the command line can be made of the keys' forms.
-"""
+"""Single numbers as people write them, and how messages name a key, a row or a cell."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FA
 """Words for 1 and 0 in masks; they are no numbers elsewhere."""
 
 LARGEST_COUNT = 2**31
-LENGTH_OF_EXCERPT = 40
 
 
 def is_number(raw: object) -> bool:
@@ -29,7 +25,6 @@ def is_number(raw: object) -> bool:
 
 
 def to_number(raw: Any, path: KeyPath) -> float:
-    """Return one number, written or given; raise an InputError if it is none, or not finite."""
     if getattr(raw, "ndim", None) == 0 and not is_number(raw):  # an array of one number
         raw = raw.item()
     is_truth = isinstance(raw, str) and raw.strip() in TRUTHS
@@ -42,7 +37,6 @@ def to_number(raw: Any, path: KeyPath) -> float:
 
 
 def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
-    """Return a whole number of at least `least`; raise an InputError for anything else."""
     value = to_number(raw, path)
     kind = "a whole number" if least is None else f"a whole number of at least {least}"
     if abs(value) > LARGEST_COUNT:
@@ -50,14 +44,20 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
         kind = f"a whole number from {first:,} to {LARGEST_COUNT:,}"
     elif value == int(value) and (least is None or value >= least):
         return int(value)
-    message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:LENGTH_OF_EXCERPT]}"
+    message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:40]}"
     raise fail(message, *path, needs="values")
 
 
 def cell_value(item: Any, path: KeyPath) -> float:
-    """Return the number of one cell; raise an InputError if it is blank or no number."""
+    """Return the number of one cell, written or given; refuse what is blank or no number."""
     if isinstance(item, str):
-        return _written(item, path)
+        try:
+            return number(item)
+        except NumberError as error:
+            if is_open(item):
+                hint = "write a number there"
+                raise fail(f"{_cell(path)} is blank", *path, hint=hint) from None
+            raise fail(f"{_cell(path)}: {error}", *path, needs=error.needs) from None
     if not isinstance(item, bool):
         if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
             refuse_masked(item, path)
@@ -70,15 +70,6 @@ def cell_value(item: Any, path: KeyPath) -> float:
     raise fail(f"{_cell(path)} is no number", *path)
 
 
-def _written(text: str, path: KeyPath) -> float:
-    try:
-        return number(text)
-    except NumberError as error:
-        if is_open(text):
-            raise fail(f"{_cell(path)} is blank", *path, hint="write a number there") from None
-        raise fail(f"{_cell(path)}: {error}", *path, needs=error.needs) from None
-
-
 def is_open(text: str) -> bool:
     """Return True for a cell that is left open, for a number that is still to be written."""
     return text.strip() in BLANK_CELLS
@@ -86,9 +77,7 @@ def is_open(text: str) -> bool:
 
 def refuse_masked(raw: Any, path: KeyPath) -> None:
     """Raise an InputError for an array of numpy.ma in which a cell is masked."""
-    ma = sys.modules.get(
-        "numpy.ma"
-    )  # imported by the code that made such an array, if there is one
+    ma = sys.modules.get("numpy.ma")  # imported by the code that made such an array
     if ma is not None and ma.is_masked(raw):
         raise fail(f"{name_of(path)} has masked cells", *path, hint="fill them, as by X.filled(0)")
 

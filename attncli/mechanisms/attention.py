@@ -1,7 +1,7 @@
 """Self-attention and cross-attention with any number of heads (Vaswani et al. 2017, section 3.2).
 
-`kind: self` takes keys and values from X, `kind: cross` from `memory`; Q, K, V or the scores may
-be given instead.
+`kind: self` takes keys and values from X, `kind: cross` from `memory`; or Q, K, V or scores are
+given.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from attncli.mechanisms.inputs import given, label
 from attncli.notation.tree import Formula, Stack, Times, minus
 from attncli.problem.problem import Problem
 from attncli.tape.operations import MatMul, Transposed
-from attncli.tape.step import Expression, Operation, notation_of
+from attncli.tape.step import Expression, Operation
 from attncli.tape.tape import Tape
 
 
@@ -53,5 +53,5 @@ class Enhanced(Operation):
         return np.concatenate([own, aligned, own - aligned, own * aligned], axis=-1)
 
     def notation(self, columns: bool) -> Formula:
-        own, aligned = notation_of(self.own, columns), notation_of(self.aligned, columns)
+        own, aligned = self.notations(columns)
         return Stack((own, aligned, minus(own, aligned), Times((own, aligned), " ⊙ ")))

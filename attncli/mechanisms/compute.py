@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import partial
 from importlib import import_module
-from typing import cast
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
@@ -27,10 +25,7 @@ METHODS = {
     "co_attention": "co_attention",
     "recurrent": "recurrent",
 }
-"""The file of each kind, and the function of the same name in it; only that one is imported.
-
-Each is short and reads like its textbook: it takes the tape and the problem, and records steps.
-"""
+"""The module of each kind, and its function of the same name, which records the steps."""
 
 
 def compute(
@@ -80,9 +75,12 @@ def compute(
 
             settle, work = Rounding(**problem.round), by_hand
             unrounded = compute(problem, rounded=False)
-        wanted = None if only is None else _wanted(names, alone, problem)
+        wanted = None
+        if only is not None and not problem.gradient:  # a backward pass needs every step
+            beside = () if alone or "weights" not in names else ("exp", "sum")
+            wanted = frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
-        _method(problem)(tape, problem)
+        _record(tape, problem)
         warnings = (*problem.warnings, *tape.warnings)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
         for step in (*tape.inputs.values(), *tape.steps.values()):
@@ -105,20 +103,13 @@ def _check_names(names: Collection[str]) -> None:
         raise fail(message, hint=did_you_mean(name, ALIASES))
 
 
-def _wanted(names: Collection[str], alone: bool, problem: Problem) -> frozenset[str] | None:
-    """Return the steps that will be read; None for all, which a backward pass needs."""
-    if problem.gradient:
-        return None
-    beside = () if alone or "weights" not in names else ("exp", "sum")  # which a page shows, too
-    return frozenset((*names, *beside))
-
-
-def _method(problem: Problem) -> Callable[[Tape, Problem], None]:
-    """Return the function that records the steps."""
+def _record(tape: Tape, problem: Problem) -> None:
+    """Record the steps."""
     name = METHODS[problem.kind]
     method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
-    if not problem.gradient:
-        return cast("Callable[[Tape, Problem], None]", method)
-    from attncli.mechanisms.gradient import gradient
+    if problem.gradient:
+        from attncli.mechanisms.gradient import gradient
 
-    return partial(gradient, method=method)
+        gradient(tape, problem, method)
+    else:
+        method(tape, problem)

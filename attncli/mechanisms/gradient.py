@@ -1,33 +1,20 @@
-"""The loss, the backward pass, and a step of gradient descent.
-
-The derivatives are those of the operations (`Operation.derivative`); `tape/backward.py` reads them
-off the tape. This module has where they begin, and what is done with them.
-"""
+"""The loss, the backward pass (by `tape/backward`), and a step of gradient descent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.inputs import given
-from attncli.notation.tree import (
-    Formula,
-    Fraction,
-    Norm,
-    Number,
-    Phrase,
-    Squared,
-    Times,
-    Words,
-    minus,
-)
+from attncli.notation import tree
 from attncli.problem.problem import Problem
 from attncli.tape.backward import FORWARD, backward
 from attncli.tape.derivatives import Subtract
 from attncli.tape.operations import Scale, constant
-from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
+from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
 
 FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0")
@@ -35,11 +22,7 @@ FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0")
 
 
 def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], None]) -> None:
-    """Record what a method does, the loss, the backward pass, and one step of descent.
-
-    The loss is one of the last step of the calculation: of `attentional` where there is W_c, else
-    of `output`.
-    """
+    """Record the steps of a method, the loss of the last one, the backward pass, and a descent."""
     tape.group = FORWARD
     method(tape, problem)
     rules = problem.gradient
@@ -82,15 +65,15 @@ class Total(Operation):
     why = "One number for the whole result."
     leading = ()
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, array: Array) -> Array:
         """Any shape gives (1, 1, 1, 1)."""
-        return _sum_of_all(arrays[0])
+        return _sum_of_all(array)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, Ones(self.operand)
 
-    def notation(self, columns: bool) -> Formula:
-        return Phrase((notation_of(self.operand, columns), Words("summed over all numbers")))
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Phrase((*self.notations(columns), tree.Words("summed over all numbers")))
 
 
 class Ones(Operation):
@@ -98,14 +81,14 @@ class Ones(Operation):
 
     operand: Expression
 
-    def apply(self, *arrays: Array) -> Array:
-        return np.ones(arrays[0].shape, float if arrays[0].dtype == object else arrays[0].dtype)
+    def apply(self, array: Array) -> Array:
+        return np.ones(array.shape, float if array.dtype == object else array.dtype)
 
-    def bounds(self, *operands: Array) -> Array:
-        return operands[0] * 0 + 1
+    def bounds(self, intervals: Any) -> Any:
+        return intervals * 0 + 1
 
-    def notation(self, columns: bool) -> Formula:
-        return Phrase((Number("1"), Words("everywhere")))
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Phrase((tree.Number("1"), tree.Words("everywhere")))
 
 
 class SquaredError(Operation):
@@ -117,28 +100,25 @@ class SquaredError(Operation):
     why = "How far the result is from what it should be."
     leading = ()
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, output: Array, target: Array) -> Array:
         """(…, n, d) twice give (1, 1, 1, 1)."""
-        difference = arrays[0] - arrays[1]
+        difference = output - target
         total = _sum_of_all(difference * difference)
         return total / self.over if self.over != 1 else total
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """d‖z − t‖² = 2 (z − t)."""
         difference = Subtract(self.operand, self.target)
-        is_half = self.over == 2
         factor = Scale(difference, times=2.0, over=self.over)
-        yield self.operand, difference if is_half else factor
+        yield self.operand, difference if self.over == 2 else factor
 
-    def notation(self, columns: bool) -> Formula:
-        sides = notation_of(self.operand, columns), notation_of(self.target, columns)
-        squares = Squared(Norm(minus(*sides)))
-        return squares if self.over == 1 else Fraction(squares, constant(self.over))
+    def notation(self, columns: bool) -> tree.Formula:
+        squares = tree.Squared(tree.Norm(tree.minus(*self.notations(columns))))
+        return squares if self.over == 1 else tree.Fraction(squares, constant(self.over))
 
 
 def _sum_of_all(array: Array) -> Array:
-    total: Array = array.sum(axis=tuple(range(array.ndim)), keepdims=True)
-    return total
+    return array.sum(axis=tuple(range(array.ndim)), keepdims=True)
 
 
 class Descent(Operation):
@@ -149,14 +129,12 @@ class Descent(Operation):
     rate: float
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        weight, derivative = arrays
-        updated: Array = weight - derivative * self.rate
-        return updated
+    def apply(self, weight: Array, derivative: Array) -> Array:
+        return weight - derivative * self.rate
 
-    def notation(self, columns: bool) -> Formula:
-        down = Times((constant(self.rate), notation_of(self.derivative_, columns)))
-        return minus(notation_of(self.weight, columns), down)
+    def notation(self, columns: bool) -> tree.Formula:
+        weight, derivative = self.notations(columns)
+        return tree.minus(weight, tree.Times((constant(self.rate), derivative)))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         return (self.weight, "−", Scale(self.derivative_, times=self.rate))

@@ -1,7 +1,7 @@
-"""Steps that change nothing, put back where somebody asks for them by name.
+"""Steps that change nothing, put back if they are named, as by a textbook or a student.
 
 A trace leaves out `scaled` where the scale is 1, `masked` where nothing is masked, `context` and
-`concat` where they are the output; in a textbook, and in a student's answers, they may stand.
+`concat` where they are the output.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from attncli.attention.weights import ADJUSTED
 from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import with_key
@@ -18,9 +19,6 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
-
-ADJUSTED = ("scaled", "capped", "biased", "masked")
-"""What stands between the scores and the weights, in this order."""
 
 
 def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
@@ -42,11 +40,10 @@ def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
 
 
 def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trace:
-    """Return a trace that also has the steps of some names which change nothing here.
+    """Return a trace with those of the named steps that change nothing here, by default with all.
 
-    Each stands in its usual place, made by the step that it equals, and later steps are made of
-    it. A name that stands for no such step is passed over. By default all are added; those that
-    were are `added`.
+    Each is in its usual place, made by the step that it equals, and later steps are made of it.
+    `added` has their names.
 
     >>> from attncli import Problem, compute
     >>> trace = with_named_steps(compute(Problem(X=[[1, 0]], score="dot")), ("scaled", "context"))
@@ -98,7 +95,7 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
 
 
 def equal_steps(trace: Trace) -> dict[str, str]:
-    """Return the names of all steps that change nothing here, and the step that each equals.
+    """Return the names of all steps that change nothing here, with the step that each equals.
 
     >>> from attncli import Problem, compute
     >>> equal_steps(compute(Problem(X=[[1, 0]], score="dot")))["concat"]
@@ -108,15 +105,16 @@ def equal_steps(trace: Trace) -> dict[str, str]:
 
 
 def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
-    """Yield a name that is left out, the step that it equals, and whether it stands before that."""
+    """Yield a name that is left out, the step that it equals, and whether it comes before that."""
     for name, known, is_before in _equal_values(trace):
         yield name, known, is_before
-        if f"d_{known}" in trace:  # the way back has them in the other order
+        if f"d_{known}" in trace:  # the backward pass has them in the other order
             yield f"d_{name}", f"d_{known}", not is_before
 
 
 def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield the same for the steps of the forward pass."""
+    problem = trace.problem
     for scores in [step.name for step in trace if step.name.startswith("scores")]:
         suffix = scores.removeprefix("scores")
         before = scores
@@ -125,13 +123,13 @@ def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
                 before = name
             else:
                 yield name, before, False
-        weights, is_normalized = f"weights{suffix}", trace.problem.normalize["name"] != "none"
-        if weights not in trace and not is_normalized and trace.problem.kind != "co_attention":
-            yield weights, before, False
-    if trace.problem.kind in ("self", "cross", "pooling") and "output" in trace:
+        is_normalized = problem.normalize["name"] != "none"
+        if f"weights{suffix}" not in trace and not is_normalized and problem.kind != "co_attention":
+            yield f"weights{suffix}", before, False
+    if problem.kind in ("self", "cross", "pooling") and "output" in trace:
         if "context" not in trace:
             yield "context", "output", True
-        if "concat" not in trace and trace.problem.kind != "pooling":
+        if "concat" not in trace and problem.kind != "pooling":
             # With one head and W_o it is the context; else it is the output.
-            is_projected = "context" in trace and trace.problem.heads == 1
+            is_projected = "context" in trace and problem.heads == 1
             yield "concat", "context" if is_projected else "output", not is_projected

@@ -12,22 +12,12 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
-from attncli.notation.tree import (
-    Dots,
-    Fence,
-    Formula,
-    Phrase,
-    Stack,
-    Times,
-    Transpose,
-    Words,
-    named,
-)
+from attncli.notation import tree
 from attncli.problem.problem import Problem
 from attncli.tape.cells import row_letter
-from attncli.tape.derivatives import Columns, features
+from attncli.tape.derivatives import Columns, Rearranged, features
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, joined
-from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
+from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
@@ -94,62 +84,54 @@ class Row(Operation):
 
     operand: Expression
     place: int
-
     trailing = ("feature",)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, matrix: Array) -> Array:
         """(…, n, d) gives (…, 1, d)."""
-        return arrays[0][..., self.place : self.place + 1, :]
+        return matrix[..., self.place : self.place + 1, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         if isinstance(self.operand, Step):
-            return named(f"{row_letter(self.operand)}_{self.place + 1}")
-        return Phrase((Words(f"row {self.place + 1} of"), notation_of(self.operand, columns)))
+            return tree.named(f"{row_letter(self.operand)}_{self.place + 1}")
+        return tree.Phrase((tree.Words(f"row {self.place + 1} of"), *self.notations(columns)))
 
 
 class InRow(Operation):
-    """A vector as one row of a matrix, of which the other rows are 0."""
+    """A vector as one row of a matrix whose other rows are 0."""
 
     operand: Expression
     place: int
     count: int
     trailing = ("time", "feature")
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, row: Array) -> Array:
         """(…, 1, d) gives (…, count, d)."""
-        (row,) = arrays
-        before, after = (
-            np.zeros((*row.shape[:-2], size, row.shape[-1]), row.dtype)
-            for size in (self.place, self.count - self.place - 1)
-        )
+        *lead, _, width = row.shape
+        counts = self.place, self.count - self.place - 1
+        before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
         return np.concatenate([before, row, after], axis=-2)
 
-    def notation(self, columns: bool) -> Formula:
-        where = Words(f"in row {self.place + 1}")
-        return Fence(Phrase((notation_of(self.operand, columns), where)))
+    def notation(self, columns: bool) -> tree.Formula:
+        where = tree.Words(f"in row {self.place + 1}")
+        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
 
 
-class AsRow(Operation):
+class AsRow(Rearranged):
     """A vector as a matrix of one row, a single query."""
-
-    operand: Expression
 
     @property
     def trailing(self) -> tuple[str, ...]:
         return ("now", *self.operand.trailing)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, vector: Array) -> Array:
         """(…, 1, d), as a vector is held already."""
-        return arrays[0]
+        return vector
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, upstream
-
-    def notation(self, columns: bool) -> Formula:
-        return notation_of(self.operand, columns)
 
 
 class MatVec(Operation):
@@ -162,9 +144,8 @@ class MatVec(Operation):
     def trailing(self) -> tuple[str, ...]:
         return (*self.vectors.trailing[:-1], self.matrix.trailing[0])
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, matrix: Array, vectors: Array) -> Array:
         """(…, a, b) and vectors as rows (…, n, b) give rows (…, n, a)."""
-        matrix, vectors = arrays
         return vectors @ np.swapaxes(matrix, -1, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -172,8 +153,8 @@ class MatVec(Operation):
         yield self.matrix, Outer(upstream, self.vectors)
         yield self.vectors, MatVec(Transposed(self.matrix), upstream)
 
-    def notation(self, columns: bool) -> Formula:
-        return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Times(self.notations(columns), " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         return (self.matrix, "×", AsColumn(self.vectors))
@@ -189,36 +170,29 @@ class Outer(Operation):
     def trailing(self) -> tuple[str, ...]:
         return (self.left.trailing[-1], self.right.trailing[-1])
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, left: Array, right: Array) -> Array:
         """Vectors as rows, (…, n, a) and (…, n, b), give (…, a, b)."""
-        left, right = arrays
-        product: Array = np.swapaxes(left, -1, -2) @ right
-        return product
+        return np.swapaxes(left, -1, -2) @ right
 
-    def notation(self, columns: bool) -> Formula:
-        right = Transpose(notation_of(self.right, columns))
-        return Times((notation_of(self.left, columns), right), " ")
+    def notation(self, columns: bool) -> tree.Formula:
+        left, right = self.notations(columns)
+        return tree.Times((left, tree.Transpose(right)), " ")
 
 
-class AsColumn(Operation):
+class AsColumn(Rearranged):
     """A vector as a column, as in the formula."""
-
-    operand: Expression
 
     @property
     def trailing(self) -> tuple[str, ...]:
         return (self.operand.trailing[-1], "now")
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, vector: Array) -> Array:
         """(…, 1, d) gives (…, d, 1)."""
-        return np.swapaxes(arrays[0], -1, -2)
-
-    def notation(self, columns: bool) -> Formula:
-        return notation_of(self.operand, columns)
+        return np.swapaxes(vector, -1, -2)
 
 
 class Parts(Operation):
-    """Several values as one: a base for the ways to put them together."""
+    """Several values put together."""
 
     parts: tuple[Expression, ...]
 
@@ -226,9 +200,9 @@ class Parts(Operation):
     def operands(self) -> tuple[Expression, ...]:
         return self.parts
 
-    def notation(self, columns: bool) -> Formula:
-        names = [notation_of(part, columns) for part in self.parts]
-        return Stack(tuple(names) if len(names) <= 3 else (names[0], Dots(), names[-1]))
+    def notation(self, columns: bool) -> tree.Formula:
+        names = self.notations(columns)
+        return tree.Stack(names if len(names) <= 3 else (names[0], tree.Dots(), names[-1]))
 
 
 class Stacked(Parts):

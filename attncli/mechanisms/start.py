@@ -1,28 +1,29 @@
-"""A new problem: the matrices of a kind in small whole numbers.
+"""A new problem: the matrices of a kind in small whole numbers, and the flaws of such numbers.
 
-The same call gives the same numbers on every machine. They are drawn with `random.Random(0)`, in
-`INPUTS` from 0, 1 and 2, elsewhere from 0 and 1. As long as the calculation has flaws (`_flaws`),
-one matrix after the other is drawn anew, and what has no more flaws than before is kept, for at
-most `REDRAWS` times: with a single token no numbers are without a flaw.
+Numbers are drawn with `random.Random.random`, which Python promises to keep as it is, so that a
+seed gives the same numbers on every machine. While the calculation has flaws, one matrix after the
+other is drawn again, at most `REDRAWS` times: a single token always has a flaw.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import combinations
 from math import inf, prod
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import ALONG_KEYS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, collected, fail, refuse
 from attncli.forms.form import choice
 from attncli.forms.scalars import to_count
 from attncli.mechanisms.compute import compute
-from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
-from attncli.mechanisms.random_numbers import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind, Shapes
@@ -36,9 +37,20 @@ WIDE, NARROW = 4, 2
 """Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
 
 INPUTS = ("X", "memory", "u", "h_0")
+"""Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
+
 REDRAWS = 200
 DRAWS_PER_FLAW = 20
 """Number of draws after which one more small flaw is accepted."""
+
+GRAVE = 10
+"""Number of small flaws that weigh as much as a saturated row of weights."""
+
+MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
+"""A weight, or a difference of weights, below or above these shows too little."""
+
+WEIGHT_DECIMALS = 9
+"""Decimals of the weights that are compared, as later ones differ between machines."""
 
 MAX_NUMBERS = 10_000
 """Maximum number of numbers in a new problem, its scores included."""
@@ -50,7 +62,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     Args:
         options: keys that are no matrices, as in a file; a row of `SCORES` or `MASKS` that is
             named without its parameters gets some.
-        widths: those that are asked for of `d_model`, the columns of X, `d_k` and `d_v`.
+        widths: the wanted ones of `d_model`, the columns of X, `d_k` and `d_v`.
 
     Raises:
         InputError: for an option that cannot be read or has no use in this kind, for widths that
@@ -84,7 +96,11 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keys += [f"score.{name}" for name in required if name not in score]
     sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
-    _check_bound(sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"])
+    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
+    if count > MAX_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "ask for fewer tokens or heads, or for narrower matrices"
+        raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
 
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     given = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
@@ -115,10 +131,8 @@ def _sizes(
 ) -> Sizes:
     """Return the letters of a new problem's matrices and of its scores, bound to sizes.
 
-    Each is as large as is asked for, or `WIDE` or `NARROW`.
-
     Raises:
-        InputError: where letters that must be equal are asked for in two sizes.
+        InputError: if letters that must be equal are asked for in two sizes.
     """
     of_x, score = kind.shapes["X"][-1], values["score"]["name"]
     leader = _leaders(kind, score, shapes)
@@ -167,18 +181,11 @@ def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], s
     return leader
 
 
-def _check_bound(count: int) -> None:
-    if count > MAX_NUMBERS:
-        message = f"this problem has {count:,} numbers, its scores among them"
-        hint = "ask for fewer tokens or heads, or for narrower matrices"
-        raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
-
-
 def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
-    """Return the problem of the keys that are given and of drawn matrices of the shapes `drawn`.
+    """Return the problem of the given keys and of drawn matrices of the shapes `drawn`.
 
     Raises:
-        InputError: for what is given and does not fit, or where no draw can be calculated with.
+        InputError: for keys that do not fit, or if no drawn numbers can be calculated with.
     """
     random = Random(0)
     matrices = {key: _matrix(random, key, shape) for key, shape in drawn.items()}
@@ -196,7 +203,7 @@ def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]
         if flaws <= fewest:
             problem, fewest, matrices[key] = candidate, flaws, new
     if fewest == inf:
-        compute(problem)  # which tells why
+        compute(problem)  # raises the error
     return problem
 
 
@@ -214,10 +221,101 @@ def _tried(given: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Pro
     values |= {key: raw for key, raw in lists.items() if "." not in key}
     problem = Problem(**values)
     try:
-        return problem, _flaws(compute(problem))
+        trace = compute(problem)
     except InputError:  # such as for the cosine of a row of zeros
         return problem, inf
+    return problem, GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
 
 
-def _flaws(trace: Trace) -> int:
-    return GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
+def draw(random: Random, shape: tuple[int, ...], values: Sequence[float], zeros: float) -> Array:
+    """Return an array of 0, in this share of the places, and of values that are equally likely."""
+
+    def number() -> float:
+        is_zero = random.random() < zeros
+        return 0.0 if is_zero else values[int(random.random() * len(values))]
+
+    return np.array([number() for _ in range(prod(shape))]).reshape(shape)
+
+
+def with_new_row(random: Random, before: Array, new: Array, width: int) -> Array:
+    """Return an array with some of its numbers from a new one: a row of that width, or a number."""
+    found = before.copy()
+    rows, others = (array.reshape(-1, width) for array in (found, new))
+    row = int(random.random() * len(rows))
+    rows[row] = others[row]
+    return found
+
+
+def in_lists(array: Array) -> Any:
+    """Return an array as nested lists, in which whole numbers are integers."""
+    if array.ndim > 1:
+        return [in_lists(part) for part in array]
+    numbers = array.tolist()
+    return [int(x) if abs(x) < inf and x == int(x) else x for x in numbers]
+
+
+def saturated(trace: Trace) -> int:
+    """Return how many rows of weights give one key nearly all, or every key the same.
+
+    Only rows of shares of 1 count in which several keys may be attended to. Where weights are
+    normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
+    """
+    return sum(_saturated(head) for head in _heads(trace))
+
+
+def _saturated(head: Array) -> int:
+    least, most, several = _extent(head)
+    sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
+    is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
+    return int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+
+
+def alike(trace: Trace) -> int:
+    """Return the number of pairs among Q, K and V that are equal."""
+    pairs = combinations(_projected(trace), 2)
+    return sum(np.array_equal(one, other) for one, other in pairs)
+
+
+def small_flaws(trace: Trace) -> int:
+    """Return how often a calculation hides a little.
+
+    Counted are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
+    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values.
+    """
+    count = 0
+    for head in _heads(trace):
+        least, _, several = _extent(head)
+        count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
+    problem = trace.problem
+    for key in problem.matrices():
+        if key in ("X", "memory"):
+            tokens = np.moveaxis(problem.array(key), -2, 0)
+            count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
+        elif key.startswith("W_"):
+            count += _repeated(np.moveaxis(problem.array(key), -1, 0))
+    return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
+
+
+def _heads(trace: Trace) -> Iterator[Array]:
+    """Yield the weights of each head and batch element, a line that sums to 1 in a row."""
+    is_by_key = trace.problem.rules.normalize.along != ALONG_KEYS
+    for step in trace:
+        if step.name.startswith("weights"):
+            weights = np.swapaxes(step.array, -1, -2) if is_by_key else step.array
+            yield from weights.reshape(-1, *weights.shape[-2:])
+
+
+def _extent(head: Array) -> tuple[Array, Array, Array]:
+    """Return the least and the largest weight above 0 of each row, and where there are several."""
+    shares = np.where(head > 0, head.round(WEIGHT_DECIMALS), np.nan)
+    several = (head > 0).sum(axis=-1) > 1
+    return np.fmin.reduce(shares, axis=-1), np.fmax.reduce(shares, axis=-1), several
+
+
+def _projected(trace: Trace) -> list[Array]:
+    return [trace[name].array for name in ("Q", "K", "V") if name in trace]
+
+
+def _repeated(lines: Array) -> int:
+    """Return how many lines, along the first axis, are equal to an earlier one."""
+    return len(lines) - len({line.tobytes() for line in lines + 0.0})  # −0 becomes 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from attncli.notation.commas import Words, pieces_of, trimmed
+from attncli.notation.grid import Words, pieces_of, trimmed
 from attncli.notation.parser import MAX_DEPTH, NumberError
 
 PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
@@ -47,11 +47,7 @@ def is_matrix(text: str) -> bool:
 
 
 def matrix_rows(text: str) -> list[Words]:
-    """Return the cells of a matrix of LaTeX.
-
-    Raises:
-        NumberError: for several matrices, or one with more beside it than a name.
-    """
+    """Return the cells of a matrix of LaTeX; refuse several, and more beside it than a name."""
     text = re.sub(COMMENT_SIGN, _without_comment_sign, text)
     begins = re.findall(BEGIN, text)
     if len(begins) > 1:

@@ -1,4 +1,7 @@
-"""Written numbers as values and units in the last place (ulp): 0.50 is 0.5, its ulp 0.01."""
+"""The digits of written numbers: their units in the last place, and floats that programs printed.
+
+A unit in the last place (ulp): 0.50 is 0.5, its unit is 0.01.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,26 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain
-from math import isfinite
+from math import isfinite, log2
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.notation.commas import whole_number
+from attncli.notation import written
+from attncli.notation.grid import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
-from attncli.notation.written import (
-    BLANK_CELLS,
-    NumberAsWritten,
-    decimal_of,
-    evaluate,
-    normalized,
-    number,
-)
+from attncli.notation.written import decimal_of
 from attncli.text.escapes import visible
 
 NO_NUMBER = (np.nan, 0.0)
 """The value and the unit of a cell that is blank or cannot be read."""
-
 INSTEAD = {
     **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
     **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
 }
 """What to write in place of texts that are no numbers; a dash may be a blocked or a blank cell."""
-
 ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words with the meaning of ≈ before a number."""
 
@@ -62,7 +57,7 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
         texts = texts.copy()
         for place in [place for place, pair in enumerate(pairs) if pair is None]:
             pairs[place] = NO_NUMBER
-            if (text := texts.flat[place]) not in BLANK_CELLS:
+            if (text := texts.flat[place]) not in written.BLANK_CELLS:
                 with suppress(NumberError):
                     plain, value, unit = number_of(text)
                     texts.flat[place], pairs[place] = plain, (value, unit)
@@ -73,9 +68,6 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
 def number_of(text: str) -> tuple[str, float, float]:
     """Return a written number as a plain one, its value, and its unit in the last place.
 
-    Raises:
-        NumberError: for what is no number; the message says why, and what to write.
-
     >>> number_of("ca. 0,5"), number_of("=1*1+3*1")
     (('0.5', 0.5, 0.1), ('1*1+3*1', 4.0, 0.0))
     """
@@ -84,10 +76,10 @@ def number_of(text: str) -> tuple[str, float, float]:
     is_formula = text.startswith("=")
     try:
         cell = text[1:].strip().lower() if is_formula else ROUGHLY.sub("", text)
-        plain = normalized(whole_number(cell))
+        plain = written.normalized(whole_number(cell))
         if decimal := decimal_of(plain):
             return plain, *decimal
-        value = number(plain)
+        value = written.number(plain)
     except NumberError:
         if not is_formula:
             raise
@@ -104,7 +96,7 @@ def _implied_unit(value: float) -> float:
     The 1.73 in 16/1.73 may be from 1.725 to 1.735. Numbers without a point, as in 1/3 and
     2·sqrt(2), are exact.
     """
-    if not isinstance(value, NumberAsWritten):
+    if not isinstance(value, written.NumberAsWritten):
         return 0.0
     width = 0.0
     for decimal in _decimals(value.formula):
@@ -114,20 +106,89 @@ def _implied_unit(value: float) -> float:
     return width if isfinite(width) else 0.0
 
 
-def _with_part(whole: NumberAsWritten, part: Number, value: float) -> float:
+def _with_part(whole: written.NumberAsWritten, part: Number, value: float) -> float:
     """Return the value of an expression with another number in the place of one of its own."""
 
     def rule(node: Formula) -> Formula | None:
         return Number(repr(value)) if node is part else None
 
     try:
-        return evaluate(substituted(whole.formula, rule))
+        return written.evaluate(substituted(whole.formula, rule))
     except NumberError:  # 1/0.0, or the root of a number below 0
         return float(whole)
 
 
 def _decimals(formula: Formula) -> list[Number]:
-    """Return the numbers with a point in an expression."""
     if isinstance(formula, Number):
         return [formula] if "." in formula.text and decimal_of(formula.text) else []
     return [number for part in parts(formula) for number in _decimals(part)]
+
+
+# --- floats of 16 or 32 bits that a program printed, recognised by their digits ---------------
+
+HAND_DIGITS = {"float16": 3, "float32": 5}
+"""Maximum number of significant digits, by type, of floats that were rounded before they were
+stored in an array."""
+LONG = 7
+"""Minimum number of significant digits of a number that counts as long."""
+ENOUGH = 4
+"""Minimum count of long numbers: one or two may agree with floats of a type by chance."""
+BITS = {"float16": 11, "float32": 24}
+"""Bits of precision of a type."""
+SURE = 15.0
+"""Number of bits by which the long numbers together exceed the precision of a type that makes it
+unlikely, however few they are, that all of them are floats of that type by chance."""
+SURELY_PRINTED = {"float16": 7, "float32": 8}
+"""Minimum number of digits, by type, of the longest number: with these it is unlikely that a number
+is a float of that type by chance."""
+
+
+def is_rounded(texts: Iterable[str], dtype: str) -> bool:
+    """Return True if decimals in an array have fewer digits than its type holds.
+
+    >>> is_rounded(["0.84", "1"], "float32"), is_rounded(["0.8437951"], "float32")
+    (True, False)
+    """
+    most = max((_digits_of(text) for text in texts if "." in text), default=0)
+    return 0 < most <= HAND_DIGITS.get(dtype, 0)
+
+
+def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
+    """Return float16 or float32 if every long number is a printed float of that type, else "".
+
+    >>> dtype_of_texts(["0.18634205", "0.5", "0.09003057", "0.24472848", "0.66524094"])
+    'float32'
+    >>> dtype_of_texts(["1020.6584", "31.9477", "1052.6061"])
+    ''
+    """
+    decimals = [text for text in texts if "." in text]
+    counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
+    long = [(text, count) for text, count in counted if count >= LONG]
+    if not long or 2 * len(long) < len(decimals):
+        return ""  # large numbers with a fixed number of decimals have many digits, too
+    most = max(count for _, count in long)
+    for dtype, least in SURELY_PRINTED.items():
+        beyond = sum(count * log2(10) - BITS[dtype] for _, count in long)
+        is_sure = most >= least and (len(long) >= enough or beyond >= SURE)
+        if is_sure and all(_is_printed(text, count, dtype) for text, count in long):
+            return dtype
+    return ""
+
+
+def _digits_of(text: str) -> int:
+    """Return the number of significant digits of a decimal without its trailing zeros."""
+    if not decimal_of(text):
+        return 0
+    mantissa = text.lower().partition("e")[0]
+    return len(mantissa.rstrip("0").replace(".", "").lstrip("+-−0"))
+
+
+def _is_printed(text: str, digits: int, dtype: str) -> bool:
+    """Return True if a number is a float of a type, rounded to its digits or printed in full."""
+    number = float(text.replace("−", "-"))
+    with np.errstate(over="ignore"):
+        single = np.dtype(dtype).type(number)
+    shortest = str(single)
+    # 0.66000000000000003 is a 64-bit float, although its value is that of 0.66, a short one.
+    is_shortest = number == float(shortest) and digits == _digits_of(shortest)
+    return is_shortest or number == float(f"{float(single):.{digits}g}")

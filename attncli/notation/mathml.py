@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from attncli.notation import tree
-from attncli.notation.printer import ATOM, PRODUCT, Printer
+from attncli.notation.text import ATOM, PRODUCT, Printer
 
 
 class MathML(Printer):

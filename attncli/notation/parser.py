@@ -16,7 +16,7 @@ TOKEN = (
     rf"(?P<number>{DIGITS})"
     r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
 )
-"""Compiled at its first use: most files have plain numbers only."""
+# Compiled at its first use: most files have plain numbers only.
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS = ("sqrt", "exp")
 NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
@@ -24,39 +24,28 @@ INFINITE = ("inf", "infinity", "∞")
 
 
 class NumberError(ValueError):
-    """Raised for a text that is not a number.
+    """Raised for a text that is not a number; `needs` is that of a `Fault`."""
 
-    Attributes:
-        column: the index of the character at fault.
-        needs: as for a `Fault`; "" if a pattern of characters can detect the error.
-    """
-
-    def __init__(self, message: str, column: int = 0, needs: str = "") -> None:
+    def __init__(self, message: str, needs: str = "") -> None:
         super().__init__(message)
-        self.column = column
         self.needs = needs
 
 
 def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
     """Return the tree of an expression, in which the given names are allowed.
 
-    Raises:
-        NumberError: for a text that is not an expression, or is too long or too deeply nested.
-
     >>> from attncli.notation.text import text as as_text
     >>> as_text(parse("1/sqrt(2*n)", ["n"]))
     '1/√(2·n)'
     """
     if len(text) > MAX_LENGTH:
-        raise NumberError(f"a number of {len(text)} characters is too long", needs="text")
+        raise NumberError(f"a number of {len(text)} characters is too long", "text")
     if text.isdecimal() and text.isascii():
         return tree.Number(text)
     return _Parser(text, names).whole()
 
 
 class _Parser:
-    """Recursive descent over the tokens of one text."""
-
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text = text
         self.names = names
@@ -68,7 +57,7 @@ class _Parser:
         for match in re.finditer(TOKEN, text):
             kind = match.lastgroup or ""
             if kind == "strange":
-                raise self._no_number(match.start())
+                raise self._no_number()
             if kind != "blank":
                 self.tokens.append((kind, SAME.get(match[0], match[0]), match.start()))
         self.tokens.append(("end", "", len(text)))
@@ -76,18 +65,18 @@ class _Parser:
     def whole(self) -> tree.Formula:
         if len(self.tokens) == 1:
             raise NumberError("there is no number")
-        result = self._sum()
+        formula = self._sum()
         kind, text, column = self.tokens[self.at]
         if kind != "end":
             if text == ")":
-                raise NumberError(f"{self._shown()} has a ) without a (", column, needs="text")
+                raise NumberError(f"{self._shown()} has a ) without a (", "text")
             before = self.tokens[self.at - 1][1]
             if kind == "name" and self.text[column - 1 : column].isdigit():
-                raise self._no_number(column)
+                raise self._no_number()
             message = f"{self._shown()}: there is no sign between {before} and {text}"
             # In 1/2√3 the root is ambiguous because of the sign before the 2.
-            raise NumberError(message, column, needs="text" if text == "√" else "")
-        return result
+            raise NumberError(message, "text" if text == "√" else "")
+        return formula
 
     def _sum(self) -> tree.Formula:
         terms = [self._product()]
@@ -100,8 +89,7 @@ class _Parser:
         if self._taken("-"):  # −a·b is −(a·b)
             return tree.Minus(self._deeper(self._product))
         left = self._signed()
-        factors = [left]
-        before = ""
+        factors, before = [left], ""
         while sign := self._taken("*", "/") or self._before_root(before):
             before = sign
             if sign == "*":
@@ -125,7 +113,7 @@ class _Parser:
         return tree.Power(base, self._deeper(self._signed)) if self._taken("^") else base
 
     def _atom(self) -> tree.Formula:
-        kind, text, column = self.tokens[self.at]
+        kind, text, _ = self.tokens[self.at]
         self.at += 1
         if kind == "number":
             return tree.Number(text)
@@ -134,37 +122,34 @@ class _Parser:
         if text == "√":
             return tree.Root(self._deeper(self._atom))
         if kind == "name":
-            return self._named(text, column)
+            return self._named(text)
         if kind == "end":
-            raise NumberError(f"{self._shown()} ends too early", column)
-        raise self._no_number(column)
+            raise NumberError(f"{self._shown()} ends too early")
+        raise self._no_number()
 
-    def _named(self, text: str, column: int) -> tree.Formula:
+    def _named(self, text: str) -> tree.Formula:
         if text in FUNCTIONS:
             if not self._taken("("):
-                raise NumberError(f"{text} needs a number in parentheses: {text}(2)", column)
+                raise NumberError(f"{text} needs a number in parentheses: {text}(2)")
             argument = self._group()
             return tree.Root(argument) if text == "sqrt" else tree.Call(text, (argument,))
-        if text in self.names:
+        if text in self.names or text == "e":
             return tree.named(text)
-        if text == "e":
-            return tree.Name(text)
         if text.lower() in ("pi", "π"):
             return tree.Name("π")
         if text.lower() in INFINITE:
             return tree.Number("∞")
         if text.lower() == "nan":
-            raise NumberError(NOT_A_NUMBER, column)
+            raise NumberError(NOT_A_NUMBER)
         if self.names:
             hint = did_you_mean(text, [*self.names, *FUNCTIONS, "e", "pi"])
-            raise NumberError(f"unknown name {visible(text)}; {hint}", column)
-        raise self._no_number(column)
+            raise NumberError(f"unknown name {visible(text)}; {hint}")
+        raise self._no_number()
 
     def _group(self) -> tree.Formula:
         inside = self._deeper(self._sum)
         if not self._taken(")"):
-            message = f"{self._shown()} has a ( without a )"
-            raise NumberError(message, self.tokens[self.at][2], needs="text")
+            raise NumberError(f"{self._shown()} has a ( without a )", "text")
         return inside
 
     def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
@@ -172,7 +157,7 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of parentheses, powers or signs"
-            raise NumberError(message, needs="text")
+            raise NumberError(message, "text")
         found = part()
         self.depth -= 1
         return found
@@ -189,13 +174,13 @@ class _Parser:
         text = self.text.strip()
         return visible(text if len(text) <= 40 else text[:40] + "…")
 
-    def _no_number(self, column: int) -> NumberError:
+    def _no_number(self) -> NumberError:
         text = self.text.strip()
         message = f"{self._shown()} is not a number"
         if text.lower() in (".nan", "nan"):
-            return NumberError(NOT_A_NUMBER, column)
+            return NumberError(NOT_A_NUMBER)
         if re.fullmatch(r"[+-]?\d+(_\d+)+(\.\d+)?", text):
-            return NumberError(f"{message}; write {text.replace('_', '')}", column)
-        if re.fullmatch(r"[+-]?\d+,\d+", text):
-            return NumberError(f"{message}; write {text.replace(',', '.')}", column)
-        return NumberError(message, column)
+            message += f"; write {text.replace('_', '')}"
+        elif re.fullmatch(r"[+-]?\d+,\d+", text):
+            message += f"; write {text.replace(',', '.')}"
+        return NumberError(message)

@@ -1,16 +1,27 @@
 """Matrices as people paste them: prints of programs, tables of Markdown, LaTeX, spreadsheets.
 
-Each form is rewritten, character by character, as plain lines of words or of cells, so that every
-number keeps its offset in the text; `grid` then separates the labels from the numbers.
+Each form is rewritten as lines of words or of cells, in which every number keeps its offset.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
-from attncli.notation.commas import Words, pieces_of, rows_of, trimmed, whole_number, words_of
-from attncli.notation.grid import LabelledGrid, Labels, are_labels, edges, is_word
+from attncli.notation.grid import (
+    LabelledGrid,
+    Labels,
+    Words,
+    are_labels,
+    edges,
+    is_word,
+    pieces_of,
+    rows_of,
+    trimmed,
+    whole_number,
+    words_of,
+)
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL
 from attncli.text.escapes import visible
@@ -37,9 +48,6 @@ BARE_LABEL = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
 def grid_of(text: str) -> LabelledGrid:
     """Return the numbers of a text block and the labels beside them.
 
-    Raises:
-        NumberError: for a comma with several readings, several matrices, or numbers left out.
-
     >>> grid_of("| am | 1 | 0 |")
     LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
@@ -62,12 +70,9 @@ def grid_of(text: str) -> LabelledGrid:
 
 def _lines(text: str) -> Words:
     """Return the lines that are not blank."""
-    found, at = [], 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            found.append((at, line.rstrip("\r\n")))
-        at += len(line)
-    return found
+    lines = text.splitlines(keepends=True)
+    starts = accumulate(map(len, lines), initial=0)
+    return [(at, x.rstrip("\r\n")) for at, x in zip(starts, lines, strict=False) if x.strip()]
 
 
 def _without_name(text: str) -> str:
@@ -97,10 +102,8 @@ def _without_brackets(text: str) -> str:
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
     if not re.fullmatch(r"\[?[\s,;]*\]?", between):
         return text
-    if len(re.findall(r"\[[^\[\]]*\]", inner)) == 1:
-        inner = inner.replace(";", "\n")
-    else:
-        inner = re.sub(r"[\r\n;]", " ", inner)
+    is_one_row = len(re.findall(r"\[[^\[\]]*\]", inner)) == 1
+    inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
     if "," in between:  # in lists a comma separates numbers, as YAML reads it too
         inner = inner.replace(",", " ")
     return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n")
@@ -108,16 +111,13 @@ def _without_brackets(text: str) -> str:
 
 def _rows_at_semicolons(lines: Words) -> Words:
     """Return the rows of `1 0; 0 1`; at the end of a line a semicolon means nothing."""
+    rows = [(at, line.replace(";", " ")) for at, line in lines]
     if len(lines) == 1:
-        ((at, line),) = lines
-        rows = pieces_of(line, ";", at)
-    else:
-        rows = [(at, line.replace(";", " ")) for at, line in lines]
+        rows = pieces_of(lines[0][1], ";", lines[0][0])
     return [(at, row) for at, row in rows if row.strip()]
 
 
 def _cells(line: tuple[int, str], separator: str) -> Words:
-    """Return the cells of a line, trimmed."""
     at, text = line
     return [trimmed(start, cell) for start, cell in pieces_of(text, separator, at)]
 
@@ -170,7 +170,6 @@ def _of_table(lines: Words) -> LabelledGrid:
 
 
 def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
-    """Return the numbers, and the labels, of cells that signs separate."""
     rows = [[(at, cell.removesuffix(",").rstrip()) for at, cell in row] for row in rows]
     found = edges([[cell for _, cell in row] for row in rows])
     numbers = [[(at, whole_number(c)) for at, c in row[found.left :]] for row in rows[found.top :]]
@@ -178,19 +177,14 @@ def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
 
 
 def _of_words(lines: Words) -> LabelledGrid:
-    """Return the numbers, and the labels, of lines of words separated by blanks or commas."""
     labels: Labels = (None, None)
     if any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
-    rows = _numbers(lines)
+    found = zip(lines, rows_of([line for _, line in lines]), strict=True)
+    rows = [[(start + at, word) for at, word in row] for (start, _), row in found if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
     return LabelledGrid(rows, _fitting(labels, rows))
-
-
-def _numbers(lines: Words) -> list[Words]:
-    found = zip(lines, rows_of([line for _, line in lines]), strict=True)
-    return [[(start + at, word) for at, word in row] for (start, _), row in found if row]
 
 
 def _without_labels(lines: Words) -> tuple[Words, Labels]:

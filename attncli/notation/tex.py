@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from attncli.notation import tree
-from attncli.notation.printer import ATOM, PRODUCT, Printer
+from attncli.notation.text import ATOM, PRODUCT, Printer
 from attncli.text.escapes import visible
 
 TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}

@@ -1,8 +1,6 @@
-"""Formulas as trees.
+"""Formulas as trees, which operations, written numbers and explanations make and printers write.
 
-Trees come from operations (`Operation.notation`), from written numbers (`parser`) and from worked
-explanations; `text`, `tex` and `mathml` print them. Printers add the parentheses that the meaning
-requires; only a `Fence` is in the tree itself.
+Printers add the parentheses that the meaning requires; only a `Fence` is in the tree itself.
 """
 
 from __future__ import annotations
@@ -26,10 +24,8 @@ class Name(Formula):
 class Number(Formula):
     """A number with its digits as written, or ∞.
 
-    Attributes:
-        text: its digits.
-        source: the cell that it was taken from, as the name of a step or an input and an index
-            into its `value`; None for any other number.
+    `source` is the cell that it was taken from: the name of a step or an input, and an index into
+    its `value`; None for any other number.
     """
 
     text: str
@@ -57,17 +53,11 @@ class Omitted(Formula):
 
 
 class Cell(Formula):
-    """One number of a step.
+    """One number of a step."""
 
-    Attributes:
-        name: of the step.
-        lead: the names and numbers (from 1) of the batch and the head.
-        places: the words or numbers of the other axes.
-    """
-
-    name: str
-    lead: tuple[tuple[str, int], ...]
-    places: tuple[str, ...]
+    name: str  # of the step
+    lead: tuple[tuple[str, int], ...]  # the names and numbers (from 1) of the batch and the head
+    places: tuple[str, ...]  # the words or numbers of the other axes
 
 
 class Vector(Formula):
@@ -92,10 +82,8 @@ class Plus(Formula):
 class Times(Formula):
     """Factors side by side.
 
-    Attributes:
-        factors: two or more.
-        sign: as in text: " " for matrices, "·" for numbers, " · " for vectors, " ⊙ " number by
-            number, "" for a number before a root.
+    The sign is that of text: " " for matrices, "·" for numbers, " · " for vectors, " ⊙ " number by
+    number, "" for a number before a root.
     """
 
     factors: tuple[Formula, ...]
@@ -179,7 +167,7 @@ class Pattern(Record, eq=False):
 
 
 class Filled(Formula):
-    """A pattern with the numbers of one cell, of which the i-th stands in `Slot(i)`."""
+    """A pattern with the numbers of one cell; `Slot(i)` is for the i-th."""
 
     pattern: Pattern
     numbers: tuple[Number, ...]
@@ -187,11 +175,10 @@ class Filled(Formula):
     @property
     def formula(self) -> Formula:
         """The formula with the numbers put in."""
-
-        def number_in(part: Formula) -> Formula | None:
-            return self.numbers[part.index] if isinstance(part, Slot) else None
-
-        return substituted(self.pattern.formula, number_in)
+        return substituted(
+            self.pattern.formula,
+            lambda part: self.numbers[part.index] if isinstance(part, Slot) else None,
+        )
 
 
 class Relation(Formula):
@@ -224,18 +211,14 @@ def named(text: str) -> Name:
     return Name(base, below)
 
 
-SIZES = ("k", "v", "q", "model")
-"""Subscripts with which d is a size; with any other it is the derivative of a loss."""
-
-
 def derived(name: Name) -> Name | None:
-    """Return the name by which a loss is differentiated in d_W_q; None for other names.
+    """Return the name by which a loss is differentiated in d_W_q; None for others and for sizes.
 
     >>> derived(named("d_W_q")), derived(named("d_k"))
     (Name(base='W', below='q'), None)
     """
-    is_size = name.base != "d" or not name.below or name.below in SIZES
-    return None if is_size else named(name.below)
+    is_size = name.below in ("", "k", "v", "q", "model")
+    return None if name.base != "d" or is_size else named(name.below)
 
 
 def plus(left: Formula, right: Formula) -> Plus:
@@ -257,16 +240,13 @@ def parts(formula: Formula) -> list[Formula]:
 
 def substituted(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
     """Return a formula in which the nodes are replaced for which a rule returns another one."""
+
+    def changed(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(map(changed, value))
+        return substituted(value, rule) if isinstance(value, Formula) else value
+
     other = rule(formula)
     if other is not None:
         return other
-    changes: dict[str, object] = {}
-    for name in formula.fields:
-        part = getattr(formula, name)
-        if isinstance(part, Formula):
-            changes[name] = substituted(part, rule)
-        elif isinstance(part, tuple):
-            changes[name] = tuple(
-                substituted(p, rule) if isinstance(p, Formula) else p for p in part
-            )
-    return replace(formula, **changes) if changes else formula
+    return replace(formula, **{n: changed(getattr(formula, n)) for n in formula.fields})

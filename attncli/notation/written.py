@@ -1,18 +1,15 @@
-"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1).
-
-Formulas keep the written digits, so that they can be evaluated exactly, too.
-"""
+"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1)."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
 from attncli.arithmetic.operators import OPERATORS
 from attncli.notation import tree
-from attncli.notation.parser import NumberError, parse
+from attncli.notation.parser import DIGITS, FUNCTIONS, INFINITE, NumberError, parse
 from attncli.notation.text import text as as_text
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
@@ -26,10 +23,8 @@ SMALL_POWER, MANY_ZEROS = re.compile(r"-(?<=[eE]-)\d{3}"), "0" * 200
 ABOUT = "≈≃≅∼~"
 """Signs before a rounded number; they are ignored."""
 DASHES = "−–‒‐‑"
-HYPHENS = str.maketrans(DASHES, "-" * len(DASHES))
 BLANK_CELLS = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
 """Texts of a blank cell."""
-PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
 DATE = re.compile(
@@ -39,7 +34,6 @@ DATE = re.compile(
 CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
 """The pattern of several numbers or blank cells, without operators between them."""
-CONSTANT_VALUES = {"e": math.e, "π": math.pi}
 
 
 class NumberAsWritten(float):
@@ -53,15 +47,11 @@ class NumberAsWritten(float):
         return number
 
     def __getnewargs__(self) -> tuple[float, tree.Formula]:  # type: ignore[override]
-        """Return the arguments with which copy and pickle create it again."""
         return float(self), self.formula
 
 
 def number(text: str) -> float:
     """Return the value of a written number; an expression is returned with its formula.
-
-    Raises:
-        NumberError: for any other text.
 
     >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
@@ -104,12 +94,7 @@ def vanishes(text: str) -> bool:
 
 
 def normalized(text: str) -> str:
-    """Return a written number in the characters of the parser, with its digits.
-
-    A sign ≈ is dropped, a dash becomes a hyphen, a percentage a decimal.
-
-    Raises:
-        NumberError: for a date, which would be a subtraction, and for two decimal points.
+    """Return a written number with its digits, in the characters of the parser.
 
     >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo")
     ('0.1361', '-0.50', '-inf')
@@ -120,10 +105,10 @@ def normalized(text: str) -> str:
         raise NumberError(f"{visible(plain)} is a date, not a number; {way_out}")
     if len(plain) > 1 and plain[0] in ABOUT:
         plain = plain[1:].lstrip()
-    plain = plain.translate(HYPHENS)
+    plain = re.sub(f"[{DASHES}]", "-", plain)
     if re.fullmatch(r"[-+]?(\d*\.){2,}\d*", plain, re.ASCII) and any(map(str.isdigit, plain)):
         raise NumberError(f"{visible(plain[:40])} is not a number; it has more than one point")
-    if percent := PERCENT.fullmatch(plain):
+    if percent := re.fullmatch(r"([^%]*[^%\s])\s*%", plain):
         plain = _hundredth(percent[1])
     return re.sub(r"\A([-+]?)oo\Z", r"\1inf", plain)
 
@@ -139,36 +124,58 @@ def _hundredth(text: str) -> str:
 
 
 def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float:
-    """Return the value of a written number, or of an expression with values for its names.
-
-    Raises:
-        NumberError: for a division by 0, a root of a negative number, a name without a value, or
-            a result that a float cannot hold.
-    """
+    """Return the value of an expression; refuse one without a value that a float can hold."""
     try:
         value = _value(formula, names)
-        said = "has no value" if math.isnan(value) else ""
+        reason = "has no value" if math.isnan(value) else ""
     except NumberError:
         raise
     except ZeroDivisionError:
-        said = "divides by 0"
+        reason = "divides by 0"
     except ArithmeticError:
-        said = "is too large"
+        reason = "is too large"
     except ValueError:
-        said = "has no real value"
-    if said:
-        raise NumberError(f"{as_text(tree.Value(formula))} {said}", needs="values")
+        reason = "has no real value"
+    if reason:
+        raise NumberError(f"{as_text(tree.Value(formula))} {reason}", "values")
     return value
 
 
-def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Formula:
-    """Return an expression with whole numbers in place of names."""
+def in_any_case(word: str) -> str:
+    """Return the pattern of a word in small or capital letters.
 
-    def rule(node: tree.Formula) -> tree.Formula | None:
-        word = as_text(node) if isinstance(node, tree.Name) else ""
-        return tree.Number(f"{names[word]:.0f}") if word in names else None
+    >>> in_any_case("pi")
+    '[pP][iI]'
+    """
+    return "".join(f"[{c}{c.upper()}]" if c != c.upper() else c for c in word)
 
-    return tree.substituted(formula, rule)
+
+def _expression(names: Collection[str] = (), minus: str = "−") -> str:
+    """Return the pattern of an expression; `minus` has the signs that are read as a hyphen.
+
+    It checks which signs may follow each other, not whether parentheses match or a value exists, as
+    for 1/0. Python and the JavaScript of editors read it alike.
+    """
+    functions = "|".join(FUNCTIONS)
+    constants = "|".join(["e", "π", *map(in_any_case, ("pi", *INFINITE)), *names])
+    before = rf"[-+{minus}(]|√(?!\s*[-+{minus}])|(?:{functions})\s*\(|(?:{DIGITS})\s*(?=√)"
+    operand = rf"(?:(?:{before})\s*)*(?:{DIGITS}|{constants})\s*(?:\)\s*)*"
+    return rf"{operand}(?:(?:\*\*|[-+{minus}*/^·×])\s*{operand})*"
+
+
+def of_expression(names: Collection[str] = ()) -> str:
+    """Return the pattern of a whole text that `parse` reads."""
+    return rf"^\s*(?:{_expression(names)}|{_infinite()})\s*$"
+
+
+def of_number() -> str:
+    """Return the pattern of a whole text that `number` reads."""
+    whole = rf"{_expression(minus=DASHES)}%?|[-+{DASHES}]?oo|{_infinite(DASHES)}"
+    return rf"^(?!\s*(?:{DAY})\s*$)\s*(?:[{ABOUT}]\s*)?(?:{whole})\s*$"
+
+
+def _infinite(minus: str = "") -> str:
+    return rf"[-+{minus}]*\.{in_any_case('inf')}"
 
 
 def operation_of(formula: tree.Formula) -> str:
@@ -181,11 +188,10 @@ def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
         return _of_digits(formula.text)
     if isinstance(formula, tree.Name):
         word = as_text(formula)
-        if word in names:
-            return names[word]
-        if word in CONSTANT_VALUES:
-            return CONSTANT_VALUES[word]
-        raise NumberError(f"{word} has no value here")
+        known = {"e": math.e, "π": math.pi, **names}
+        if word not in known:
+            raise NumberError(f"{word} has no value here")
+        return known[word]
     work = WORK[operation_of(formula)]
     result, *others = (_value(part, names) for part in tree.parts(formula))
     if not others:

@@ -19,8 +19,6 @@ WEIGHTS = {
 IGNORED_IN_WEIGHTS = "_^{}$ "
 """Signs that may be written between, before and after the two letters of a weight."""
 
-REMOVED = str.maketrans("", "", IGNORED_IN_WEIGHTS)
-
 DERIVATIVE = re.compile(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
 """The start of the name of a derivative, as in dL/dV, and of an updated weight, as in new_W_q."""
 
@@ -48,7 +46,8 @@ def key_of(word: str) -> str:
 
 
 def _weight(word: str) -> str:
-    return WEIGHTS.get(word.translate(REMOVED).lower(), word)
+    letters = "".join(sign for sign in word if sign not in IGNORED_IN_WEIGHTS)
+    return WEIGHTS.get(letters.lower(), word)
 
 
 def keys_of(words: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -57,11 +56,7 @@ def keys_of(words: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def names_of(key: str) -> tuple[str, ...]:
-    """Return a key and its listed other names.
-
-    >>> names_of("tokens")
-    ('tokens', 'words', 'sentence')
-    """
+    """Return a key and its listed other names."""
     return key, *KEYS[key].aliases
 
 
@@ -92,11 +87,7 @@ def with_key(word: str) -> str:
 
 
 def with_keys(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the keys that their names mean.
-
-    Raises:
-        InputError: for a key that is given under two names.
-    """
+    """Return values under the keys that their names mean; refuse one key under two names."""
     found: dict[str, Any] = {}
     for word, raw in given.items():
         # A sentence is split at blanks alone; labels in a text may have commas between them.

@@ -1,7 +1,7 @@
 """Every key that a problem may have: how it is written, what it means, its default and its names.
 
-The flags of the command line, the JSON Schema, completion, the manual and the hints for keys of
-other tools are made of these rows. Importing this module imports no NumPy, as flags need none.
+Flags, the JSON Schema, completion, the manual and the hints for keys of other tools are made of
+these rows. Importing them imports no NumPy, as flags need none.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
-from attncli.problem.mappings import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCORE
 from attncli.problem.marking import MARKING, Marking
-from attncli.problem.scale import SCALE
+from attncli.problem.values import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCALE, SCORE
 from attncli.records import EMPTY, Record
 
 
@@ -30,7 +29,6 @@ class Key(Record, eq=False):
     example: str = ""  # values, for the help of its flag
 
     def flags_of(self, key: str) -> tuple[str, ...]:
-        """Return the flags that set the key of this row."""
         if self.flags is not None:
             return self.flags
         return () if isinstance(self.form, ArrayForm) else (f"--{key.replace('_', '-')}",)

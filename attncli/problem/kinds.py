@@ -1,8 +1,7 @@
 """The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
 A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
-one head times the heads; in a stack of one matrix per head it is d_k. Where a key is left out, the
-letter that it would have fixed equals another one.
+one head times the heads; in a stack of one matrix per head it is d_k.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class Kind(Record):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys that may be given."""
         return (*COMMON_OPTIONS, *self.shapes, *self.options)
 
 
@@ -84,7 +82,6 @@ ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_hea
 
 
 def _left_out(source: str) -> tuple[Implied, ...]:
-    """Return the letters that are equal where projections are left out."""
     return (
         Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
         Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),

@@ -7,21 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
-from attncli.forms.form import (
-    ANY_WORD,
-    LIST_OF_WORDS,
-    STRING,
-    WRITTEN,
-    Form,
-    Schema,
-    any_of,
-    as_text,
-    known_parts,
-    number,
-    or_nothing,
-    read_parts,
-    whole_number,
-)
+from attncli.forms import form as forms
+from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import dotted, to_count, to_number
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
@@ -30,16 +17,6 @@ MAX_DIGITS_OF_FLOATS = 17
 
 BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
-
-FLAGS = {
-    "decimals": "--decimals-asked",
-    "tolerance": "--tolerance",
-    "ask": "--ask",
-    "points": "--points",
-    "follow": "--follow",
-    "few_digits": "--few-digits",
-}
-"""The flag that sets each part."""
 
 
 class Marking(Record):
@@ -73,12 +50,17 @@ class Marking(Record):
         return self.ask or tuple(self.points)
 
 
+FLAGS = {part: f"--{part.replace('_', '-')}" for part in Marking.fields}
+FLAGS["decimals"] = "--decimals-asked"  # --decimals is about the output
+"""The flag that sets each part."""
+
+
 def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     """Return names of steps or cells, which may have blanks; a text has commas between them."""
     words = BETWEEN_COMMAS.findall(raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
-    names = (as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    names = (forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
     found = tuple(dict.fromkeys(filter(None, names)))
     if not found and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
@@ -87,30 +69,19 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
     """Return the points of steps by name; a text has commas between them: `weights: 4, Q: 1`."""
-    if isinstance(raw, str):
-        with needing("text"):
-            parts = filter(str.strip, BETWEEN_COMMAS.findall(raw))
-            return _by_name([_name_and_points(part, path) for part in parts], path)
-    if not isinstance(raw, Mapping):
-        raise fail(f"{dotted(path)} {NO_POINTS}", *path, hint=SUCH_AS_POINTS)
-    return _by_name(raw.items(), path)
+    if not isinstance(raw, str):
+        return _by_name(raw.items() if isinstance(raw, Mapping) else None, path)
+    parts = [part.rpartition(":") for part in BETWEEN_COMMAS.findall(raw) if part.strip()]
+    pairs = [(name, value) for name, sign, value in parts if sign]
+    with needing("text"):
+        return _by_name(pairs if len(pairs) == len(parts) else None, path)
 
 
-NO_POINTS, SUCH_AS_POINTS = (
-    "must be a number for each step",
-    "write such as {weights: 4, output: 3}",
-)
-
-
-def _name_and_points(part: str, path: KeyPath) -> tuple[str, str]:
-    name, sign, value = part.rpartition(":")
-    if not sign:
-        raise fail(f"{dotted(path)} {NO_POINTS}", *path, hint=SUCH_AS_POINTS)
-    return name, value
-
-
-def _by_name(pairs: Iterable[tuple[object, object]], path: KeyPath) -> dict[str, float]:
-    """Return the points of steps by name; raise an InputError for a name that is given twice."""
+def _by_name(pairs: Iterable[tuple[object, object]] | None, path: KeyPath) -> dict[str, float]:
+    """Return the points of steps by name; refuse a name that is given twice."""
+    if pairs is None:
+        hint = "write such as {weights: 4, output: 3}"
+        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
     found: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
@@ -137,32 +108,32 @@ def _share(raw: object, path: KeyPath) -> float:
 
 
 def read_marking(raw: object, path: KeyPath) -> Marking:
-    """Return a marking from a mapping; raise an InputError for anything else."""
     if isinstance(raw, Marking):
         return raw
     if not isinstance(raw, Mapping):
         hint = "write such as {decimals: 2, ask: [weights, output]}"
         raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    parts: dict[str, Any] = read_parts(known_parts(raw, path, MARKING_PARTS), path, MARKING_PARTS)
+    given = forms.known_parts(raw, path, MARKING_PARTS)
+    parts: dict[str, Any] = forms.read_parts(given, path, MARKING_PARTS)
     return Marking(**parts)
 
 
-POINTS = number(most=1_000_000)
-BLANK: Schema = STRING | {"pattern": r"^\s*$"}
+POINTS = forms.number(most=1_000_000)
 ASKED_STEPS: tuple[Schema, ...] = (
-    LIST_OF_WORDS | {"maxItems": 0},
-    LIST_OF_WORDS | {"contains": {"not": BLANK}},
-    ANY_WORD | {"pattern": r"[^\s,]"},
+    forms.LIST_OF_WORDS | {"maxItems": 0},
+    forms.LIST_OF_WORDS | {"contains": {"not": forms.STRING | {"pattern": r"^\s*$"}}},
+    forms.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": or_nothing(POINTS.schema())},
-    STRING,
+    {"type": "object", "additionalProperties": forms.or_nothing(POINTS.schema())},
+    forms.STRING,
 )
-SHARE_OF_POINTS = Form(_share, (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),))
+FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": Form(_decimals, (whole_number(0, MAX_DIGITS_OF_FLOATS),)),
-    "tolerance": number(),
+    "decimals": Form(_decimals, (forms.whole_number(0, MAX_DIGITS_OF_FLOATS),)),
+    "tolerance": forms.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,

@@ -1,7 +1,6 @@
 """A problem: everything that a calculation needs, checked when it is made.
 
-A `Problem` knows keys and shapes, but no files: faults name a key, and `load` adds the place of
-that key in the file.
+Faults name a key; `load` adds the place of that key in the file.
 """
 
 from __future__ import annotations
@@ -19,15 +18,13 @@ from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, plain
-from attncli.problem.blanks import with_open_cells_together
+from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
-from attncli.problem.mappings import mask_warnings
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
-from attncli.problem.uses import misused
+from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.records import replace
 from attncli.tape.step import LEADING
 from attncli.text.escapes import visible
@@ -124,7 +121,6 @@ class Problem:
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
-        """Return the problem of a file's values; `source` gives the place of a key in it."""
         problem = cls.__new__(cls)
         problem._hold(values, copy=False)
         problem.__dict__["source"] = source
@@ -159,7 +155,6 @@ class Problem:
             read = replace(self.marking, **{key: getattr(read, key) for key in given})
 
         def source(path: KeyPath) -> Place:
-            """Return no place for what is in no file."""
             is_given = path[:1] == ("marking",) and (*path, "")[1] in given
             return Place("") if is_given else self.source(path)
 
@@ -178,7 +173,7 @@ class Problem:
         raise AttributeError("a problem does not change; make a new one")
 
     def __getstate__(self) -> dict[str, object]:
-        """Return everything but the file, which a copy in another process does not have."""
+        # A copy in another process does not have the file.
         return self.__dict__ | {"source": nowhere}
 
     def __repr__(self) -> str:
@@ -210,12 +205,7 @@ class Problem:
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def laid_out(self, key: str, array: Array) -> Array:
-        """Return an array as operations take it: (batch, head, row, column), tokens in rows.
-
-        Args:
-            key: a key of a matrix or vector, or a part such as `score.W`.
-            array: of any dtype, with the axes of the key's own array; missing ones get size 1.
-        """
+        """Return an array with the axes of a key's own array as operations take it; see `array`."""
         names = leading_axes(key, array.ndim, self.heads)
         array = self._in_rows(key, array)
         if array_form(key).axes == 1:
@@ -228,7 +218,6 @@ class Problem:
         return tuple(name for name in names if name != "head" or self.heads > 1)
 
     def _as_held(self, key: str) -> Array:
-        """Return a matrix, or a part such as `score.W`, as it was given."""
         head, _, part = key.partition(".")
         found = self.__dict__[head]
         array: Array = found[part] if part else found
@@ -274,15 +263,14 @@ class Problem:
 
     def _parts(self, key: str) -> dict[str, Any]:
         """Return the parts of `score` or `mask`, with matrices as operations take them."""
-        return {
-            name: self.array(f"{key}.{name}")
-            if isinstance(part, np.ndarray) and isinstance(form_of(f"{key}.{name}"), ArrayForm)
-            else part
-            for name, part in self.__dict__[key].items()
-        }
+        parts = dict(self.__dict__[key])
+        for name, part in parts.items():
+            path = f"{key}.{name}"
+            if _is_array(part) and isinstance(form_of(path), ArrayForm):
+                parts[name] = self.array(path)
+        return parts
 
     def _in_rows(self, key: str, array: Array) -> Array:
-        """Return an array with its tokens in rows."""
         return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
 
 
@@ -297,16 +285,11 @@ People calculate with less; to keep more would only take memory."""
 
 
 def nowhere(path: KeyPath) -> Place:
-    """Return the place of a key that is in no file."""
     return Place("")
 
 
 def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return every key as it was given, and its value.
-
-    Raises:
-        InputError: of all that is wrong with single keys.
-    """
+    """Return every key as it was given, and its value; refuse what is wrong with single keys."""
     raw: dict[str, Any] = {}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -342,6 +325,5 @@ def _is_array(value: object) -> bool:
 def _is_small(raw: object) -> bool:
     rows = raw if isinstance(raw, list | tuple) else ()
     count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
-    return (
-        len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
-    ) <= MAX_KEPT_AS_WRITTEN
+    size = len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
+    return size <= MAX_KEPT_AS_WRITTEN

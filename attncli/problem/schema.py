@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.problem.faults import REPLACES, sources
 from attncli.problem.key_names import names_of, pattern_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
-from attncli.problem.uses import REPLACES, sources
 
 
 def schema() -> Schema:
@@ -65,7 +65,6 @@ def _replaced() -> Iterator[Schema]:
 
 
 def _of_kind(name: str, kind: Kind) -> Schema:
-    """Return the keys that problems of a kind must have, and those that they must not have."""
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]

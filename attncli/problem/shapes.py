@@ -33,13 +33,7 @@ class Bound(Record):
 
 
 class Sizes:
-    """The letters bound so far, and what did not fit.
-
-    Args:
-        heads: how many query heads.
-        kv_heads: how many key/value heads.
-        columns: whether a token is a column; messages count what the user counts.
-    """
+    """The letters bound so far, and what did not fit; messages count what the user counts."""
 
     def __init__(self, heads: int, kv_heads: int, columns: bool) -> None:
         self.heads = heads
@@ -54,54 +48,44 @@ class Sizes:
     def __contains__(self, letter: str) -> bool:
         return letter in self.bound
 
-    def size(self, letter: str, by_head: bool = False) -> int | None:
-        """Return the size of a letter, product or sum; None if it is not known.
-
-        Args:
-            letter: d_k, a product `heads*d_k`, or a sum `d_q + d_k`.
-            by_head: whether a product is cut into heads already.
-        """
+    def size(self, letter: str) -> int | None:
+        """Return the size of a letter, a product `heads*d_k` or a sum `d_q + d_k`, if known."""
         if "+" in letter:
             parts = [self.size(part) for part in letter.split(" + ")]
-            return None if None in parts else sum(part for part in parts if part is not None)
+            return None if None in parts else sum(filter(None, parts))
         counter, _, name = letter.rpartition("*")
-        if name not in self.bound:
-            return None
-        return int(self.bound[name].size * self._count(counter, by_head))
+        return self[name] * self._count(counter) if name in self else None
 
-    def _count(self, counter: str, by_head: bool) -> int:
-        return 1 if by_head or not counter else int(getattr(self, counter))
+    def _count(self, counter: str) -> int:
+        return int(getattr(self, counter)) if counter else 1
 
     def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
         """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
         before = len(self.faults)
-        by_head = self._bind_leading(key, shape, len(letters))
+        if self._bind_leading(key, shape, len(letters)):  # each matrix is of one head
+            letters = tuple(letter.rpartition("*")[2] for letter in letters)
         own = shape[len(shape) - len(letters) :]
-        expected = [self.size(letter, by_head) for letter in letters]
-        for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
-            fits = size == expected[place] or (size == 1 and array_form(key).broadcasts)
-            if not fits:
-                self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
+        expected = [self.size(letter) for letter in letters]
+        flips = self.columns and is_transposed(key)
+        nouns = ("columns", "rows") if flips else ("rows", "columns")
+        nouns = nouns if len(letters) > 1 else ("numbers",)
+        for letter, size, noun in zip(letters, own, nouns, strict=True):
+            if size != 1 or not array_form(key).broadcasts:
+                self.bind(letter, size, key, noun)
         if len(self.faults) == before:
             return
-        known = [self.size(letter, by_head) for letter in letters]
+        known = [self.size(letter) for letter in letters]
         fitting = tuple(size if k is None else k for k, size in zip(known, own, strict=True))
-        if fitting != own:
-            pairs = zip(expected, own[::-1], strict=True)
-            transpose_fits = key in PROJECTIONS and all(e in (None, size) for e, size in pairs)
-            hint = self._shape_hint(key, own, fitting, transpose_fits)
-            self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
-
-    def _shape_hint(
-        self, key: str, own: tuple[int, ...], fitting: tuple[int, ...], transpose_fits: bool
-    ) -> str:
-        flips = self.columns and is_transposed(key)
-        own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
-        has = f"{key} is {shape_words(own)}"
-        if not transpose_fits:
-            return f"{has}; {shape_words(fitting)} would fit"
-        stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
-        return f"{has}; its transpose would fit: is it stored {stored}?"
+        if fitting == own:
+            return
+        pairs = zip(expected, own[::-1], strict=True)
+        if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
+            stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
+            hint = f"its transpose would fit: is it stored {stored}?"
+        else:
+            hint = f"{shape_words(fitting[::-1] if flips else fitting)} would fit"
+        hint = f"{key} is {shape_words(own[::-1] if flips else own)}; {hint}"
+        self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
     def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
         """Check the axes before the matrix's own; return whether there is one matrix per head."""
@@ -111,44 +95,26 @@ class Sizes:
         limit = own + MAX_LEADING_AXES[form.stack]
         if len(shape) > limit:
             message = f"{key} has {len(shape)} axes, but at most {limit} fit"
-            self._fault(key, message, "", needs="")
+            self.note(key, message, needs="")
             return False
         leading = dict(zip(leading_axes(key, len(shape), self.heads), shape, strict=False))
         batch, matrices = leading.get("batch"), leading.get("head")
         if batch is not None and not (batch == 1 and form.broadcasts):
             self.bind("batch", batch, key, "batch elements")
         counter = "kv_heads" if key in KEYS_WITH_KV_HEADS else "heads"
-        count = getattr(self, counter)
+        count = self._count(counter)
         if matrices not in (None, count) and not (matrices == 1 and form.broadcasts):
-            message = (
-                f"{key} is a list of {matrices} matrices, one per head, but {counter} is {count}"
-            )
+            message = f"{key} is a list of {matrices} matrices, one per head"
             hint = f"set {counter}: {matrices}, or write one matrix"
             if form.stack == "either":  # with three axes it has one matrix per head
                 hint = f"for a batch of {matrices}, write four axes: ({matrices}, {count}, …)"
-            self._fault(key, message, "", hint)
+            self.note(key, f"{message}, but {counter} is {count}", hint=hint)
         return matrices is not None
 
-    def imply(self, letter: str, origin: str, left_out: str) -> None:
-        """Bind a letter to the size of another, if that is known, as some key is left out."""
-        size = self.size(origin)
-        if size is not None:
-            known = self.bound[origin.rpartition("*")[2]]
-            words = f"{known.words}, and {left_out} is left out" if left_out else known.words
-            self.bind(letter, size, known.key, known.noun, words=words)
-
-    def bind(
-        self, letter: str, size: int, key: str, noun: str, by_head: bool = False, words: str = ""
-    ) -> None:
+    def bind(self, letter: str, size: int, key: str, noun: str, words: str = "") -> None:
         """Bind a letter, product or sum to a size; note a fault if it has another one.
 
-        Args:
-            letter: as for `size`.
-            size: how many of the nouns a key has.
-            key: the key.
-            noun: "rows", "columns", "numbers", …
-            by_head: as for `size`.
-            words: the fact for messages, where it is not that the key has so many.
+        `words` is the fact for messages, where it is not that the key has so many of the noun.
         """
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"
@@ -156,19 +122,23 @@ class Sizes:
             self._compare_with_sum(letter, size, key, words)
             return
         counter, _, letter = letter.rpartition("*")
-        count = self._count(counter, by_head)
+        count = self._count(counter)
         if size % count:
             option = "heads" if count == self.heads else counter
             message = f"{option} = {count} does not divide the {size} {counted} of {key}"
-            self._fault(option, message, key)
+            self.note(option, message, key)
             return
         if count > 1:
             size //= count
             words += f" ({count} heads of {size})"
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
-            message = f"{words}, but {known.words}{self._product(letter, key, known.key)}"
-            self._fault(key, message, known.key)
+            message = f"{words}, but {known.words}"
+            is_projection = key.startswith("W_") and "_" not in known.key
+            if letter in ("d_model", "d_memory") and is_projection:
+                product = f"{key} {known.key}" if self.columns else f"{known.key} {key}"
+                message += f" ({product} needs them equal)"
+            self.note(key, message, known.key)
 
     def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
         needed = self.size(letters)
@@ -176,24 +146,12 @@ class Sizes:
             parts = letters.split(" + ")
             which = " + ".join(f"{part} = {self[part]}" for part in parts)
             message = f"{words}, but needs {needed} ({which})"
-            self._fault(key, message, self.bound[parts[-1]].key)
+            self.note(key, message, self.bound[parts[-1]].key)
 
-    def _noun(self, key: str, place: int, axes: int) -> str:
-        if axes == 1:
-            return "numbers"
-        flipped = self.columns and is_transposed(key)
-        return "columns" if (place == 1) != flipped else "rows"
-
-    def _product(self, letter: str, key: str, other: str) -> str:
-        """Return the product that needs two sizes to be equal, if it is that of a projection."""
-        if letter in ("d_model", "d_memory") and key.startswith("W_") and "_" not in other:
-            product = f"{key} {other}" if self.columns else f"{other} {key}"
-            return f" ({product} needs them equal)"
-        return ""
-
-    def _fault(
-        self, key: str, message: str, other: str, hint: str = "", needs: str = "sizes"
+    def note(
+        self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
     ) -> None:
+        """Note a fault of a key, and of another that the message names."""
         related = tuple(other.split(".")) if other else ()
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
 
@@ -202,13 +160,6 @@ def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, in
     """Return the number of heads of queries, and of keys and values.
 
     Where no option gives it, an array of four axes does: (batch, heads, n, d).
-
-    Args:
-        values: the values of all keys.
-        given: the keys that were given.
-
-    Raises:
-        InputError: if an array has other heads than an option or another array.
     """
     counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
     found: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
@@ -228,7 +179,6 @@ def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, in
 
 
 def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) -> None:
-    """Refuse an array whose heads are not as many as an option or another array gives."""
     verb = "is" if origin == option else "has"
     message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
     hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
@@ -243,16 +193,14 @@ AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "gradient")
 def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
-    Args:
-        values: the values of all keys.
-        given: the shapes of the matrices that were given, also of `score.W`, with tokens in rows.
+    `given` has the shapes of the matrices that were given, also of `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
-        sizes._fault("kv_heads", message, "heads")
+        sizes.note("kv_heads", message, "heads")
         return sizes
     shapes = _of_given(shapes_of(kind, values), given)
     late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
@@ -297,9 +245,12 @@ def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
 def _imply(sizes: Sizes, kind: Kind, given: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
     for implied in kind.implied:
-        if not any(key in given for key in implied.unless):
-            weights = (key for key in implied.unless if key.startswith("W"))
-            sizes.imply(implied.letter, implied.origin, next(weights, ""))
+        size = sizes.size(implied.origin)
+        if size is not None and not any(key in given for key in implied.unless):
+            known = sizes.bound[implied.origin.rpartition("*")[2]]
+            weights = [key for key in implied.unless if key.startswith("W")]
+            words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
+            sizes.bind(implied.letter, size, known.key, known.noun, words)
 
 
 def _compare(sizes: Sizes, name: str) -> None:
@@ -313,8 +264,7 @@ def _compare(sizes: Sizes, name: str) -> None:
         hint = "the score functions general, additive and concat take different sizes"
         if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
             hint = f"write W_k; {hint}"
-        fault = Fault(message, (k.key,), hint, related=(q.key,), needs="sizes")
-        sizes.faults.append(fault)
+        sizes.note(k.key, message, q.key, hint)
 
 
 def _refuse_two_readings(
@@ -341,4 +291,4 @@ def _refuse_two_readings(
         forms = " or ".join(f"({one}, {other}, {own})" for one, other in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"
         hint = f"write four axes, the batch and the heads first: {forms}"
-        sizes._fault(key, message, sizes.bound["batch"].key, hint)
+        sizes.note(key, message, sizes.bound["batch"].key, hint)

@@ -1,20 +1,17 @@
 """How the cells of a page were made, as formulas whose numbers are links.
 
-The formulas of a matrix's cells differ only in numbers and labels. What they share, their shape, is
-kept once, as markup with empty elements of the class `s`; for each cell only the texts that fill
-these elements are kept, in order.
+What the formulas of a matrix's cells share, their shape, is kept once, as markup with empty
+elements of the class `s`; for each cell only the texts that fill these elements are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 from attncli.explaining.explain import Explanation
 from attncli.notation import tree
 from attncli.notation.mathml import MathML
-from attncli.notation.printer import binds_enough
-from attncli.records import Record
+from attncli.notation.text import binds_enough
 from attncli.rendering.markup import text
 from attncli.rendering.provenance import Source
 from attncli.text.escapes import label_text
@@ -25,19 +22,18 @@ class CellFormulas:
 
     Attributes:
         shapes: the markup of explanations, each with its place in the list.
-        cells: by the number of the cell in the page: the numbers of its sources as runs, the place
-            of its shape, its name, and what fills the rest of the shape. After the text of a number
-            follows the number of the cell that it is, if the page shows that cell.
+        cells: by the number of the cell in the page: its sources as runs of numbers, the place of
+            its shape, its name, and the texts that fill the rest; after the text of a number the
+            number of its cell follows, if the page shows that.
     """
 
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
-        self.printed: dict[tuple[str, tree.Pattern], Printed] = {}
 
     def add(self, number: int, found: Explanation, shown: Mapping[Source, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        printer = _Shape(shown, self.printed)
+        printer = _Shape(shown)
         shape = "".join(_lines(printer, found))
         which = self.shapes.setdefault(shape, len(self.shapes))
         cells = [(source.step, source.index) for source in found.sources]
@@ -64,44 +60,22 @@ def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
         yield f'<p class="reason">as {reasons}</p>'
 
 
-Printed: TypeAlias = "tuple[list[str], list[object]]"
-"""The pieces of a pattern as markup, and what fills them: texts, and the places of numbers."""
-
-NEGATIVE = tree.Number("-1")
-"""Stands for a negative number, to see where one needs parentheses."""
-
-
-class _Place(Record):
-    """Where a number of a cell stands, and how a negative one is written there."""
-
-    index: int
-    form: str
-
-
 class _Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
-    def __init__(
-        self,
-        shown: Mapping[Source, int],
-        printed: dict[tuple[str, tree.Pattern], Printed],
-        small: bool = False,
-    ) -> None:
+    def __init__(self, shown: Mapping[Source, int], small: bool = False) -> None:
         super().__init__(small)
         self.shown = shown
-        self.printed = printed
         self.fills: list[object] = []
 
     def smaller(self) -> _Shape:
-        smaller = _Shape(self.shown, self.printed, small=True)
+        smaller = _Shape(self.shown, small=True)
         smaller.fills = self.fills
         return smaller
 
     def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
         """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
-        if isinstance(formula, tree.Filled):
-            yield from self._filled(sign, formula)
-            return
+        formula = formula.formula if isinstance(formula, tree.Filled) else formula
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -109,45 +83,19 @@ class _Shape(MathML):
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
-    def _filled(self, sign: str, node: tree.Filled) -> list[str]:
-        """Return the pieces of a pattern, which is printed once, and fill in the numbers."""
-        key = sign, node.pattern
-        if key not in self.printed:
-            printer = _Shape(self.shown, self.printed)
-            self.printed[key] = [*printer.pieces(sign, node.pattern.formula)], printer.fills
-        pieces, fills = self.printed[key]
-        for fill in fills:
-            if isinstance(fill, _Place):
-                number = node.numbers[fill.index]
-                self._fill(number, fill.form if number.text.startswith("-") else "{}")
-            else:
-                self.fills.append(fill)
-        return pieces
-
-    def slot(self, node: tree.Slot, first: bool) -> str:
-        self.fills.append(_Place(node.index, "{}"))
-        return '<mn class="s"></mn>'
-
     def number(self, node: tree.Number, first: bool) -> str:
         return self._number(node, "{}")
 
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
         if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
             return self._number(formula, "({})")  # the shape of a positive number
-        if isinstance(formula, tree.Slot):
-            form = "{}" if binds_enough(NEGATIVE, binds, first) else "({})"
-            self.fills.append(_Place(formula.index, form))
-            return '<mn class="s"></mn>'
         return super().inside(formula, binds, first)
 
     def _number(self, node: tree.Number, form: str) -> str:
-        self._fill(node, form)
-        return '<mn class="s"></mn>'
-
-    def _fill(self, node: tree.Number, form: str) -> None:
         self.fills.append(form.format(node.text.replace("-", "−")))
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
+        return '<mn class="s"></mn>'
 
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"

@@ -1,4 +1,4 @@
-"""A trace as CSV or TSV: the bare numbers of one step, or options, inputs and steps as blocks."""
+"""Traces as CSV or TSV: bare numbers of one step, or blocks; or tidy, with one number per row."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import PLAIN_NUMBER
+from attncli.rendering.matrix import axis_labels
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import axis_labels
+from attncli.tape.step import LEADING, Step
 from attncli.text.escapes import as_cell
-from attncli.text.numbers import joined
+from attncli.text.numbers import floats, joined, texts
 
 TAB = "\t"
+
+PLACES = (*LEADING, "row", "column", "hidden")
+"""The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""
+
+TIDY_COLUMNS = ("problem", "title", "step", *PLACES, "row_label", "column_label", "value")
 
 
 def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
@@ -27,19 +33,17 @@ def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") 
 
 
 def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
     return as_csv(traces, selection, TAB)
 
 
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
-    """Return rows of cells as CSV."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 
 def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:
-    """Yield a problem, with a line before it that parts it from the one that it follows."""
+    """Yield a problem; before one that `follows` another there is a line between."""
     steps = selection.steps(trace)
     if selection.only and len(steps) == 1:
         for number, (_, matrix) in enumerate(_slices(steps[0].value)):
@@ -92,7 +96,7 @@ def _labelled(
     shape: tuple[int, ...],
     delimiter: str,
 ) -> Iterator[str]:
-    """Yield lines of numbers with their labels, where a matrix has any."""
+    """Yield lines of numbers with their labels, if there are any."""
     if not rows and not columns:
         yield from numbers
         return
@@ -104,7 +108,58 @@ def _labelled(
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
-    """Yield a line for each row of a matrix."""
     for rows in lists(matrix, decimals):
         for row in rows:
             yield joined(row, decimals, delimiter) + "\n"
+
+
+def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a header, then a row for each number; a problem is called by its own number."""
+    yield csv_text([TIDY_COLUMNS]).encode()
+    yield from in_parts((_tidy_problem(trace, selection) for trace in traces), "")
+
+
+def _tidy_problem(trace: Trace, selection: Selection) -> Iterator[str]:
+    number, title = str(trace.problem.number or 1), as_cell(trace.problem.title)
+    for step in selection.steps(trace):
+        start = csv_text([[number, title, step.name, ""]]).removesuffix("\n")
+        yield from _tidy_step(start, step, selection.decimals)
+
+
+def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
+    """Yield the rows of a step, whose first cells are `start`, in the order of its axes."""
+    value = step.value
+    trailing = step.axes[len(step.leading) :]
+    # A vector stands in a row, whose number would be of no axis.
+    names = ("column",) if len(trailing) == 1 else PLACES[len(LEADING) :][: len(trailing)]
+    axes = dict(zip((*step.leading, *names), step.axes, strict=True))
+    labels = {name: _label_cells(step.labels.get(axis, ())) for name, axis in axes.items()}
+    *_, last = axes
+    inner = [str(i + 1) for i in range(value.shape[-1])]
+    for place in np.ndindex(value.shape[:-1]):
+        known = dict(zip(axes, place, strict=False))
+        cells = [f"{known[name] + 1}," if name in known else "," for name in PLACES]
+        at = PLACES.index(last)
+        before, after = start + "".join(cells[:at]), "".join(["", *cells[at + 1 :]])
+        words = [_word(labels, name, known) for name in ("row", "column")]
+        if last == "hidden":
+            ends = [f",{after}{words[0]},{words[1]},"] * len(inner)
+        else:
+            row = f",{after}{words[0]},"
+            own = labels["column"] or [""] * len(inner)
+            ends = [f"{row}{label}," for label in own]
+        part = value[place]
+        numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
+        yield "".join(
+            f"{before}{i}{end}{number}\n"
+            for i, end, number in zip(inner, ends, numbers, strict=True)
+        )
+
+
+def _word(labels: dict[str, list[str]], name: str, known: dict[str, int]) -> str:
+    words = labels.get(name, [])
+    return words[known[name]] if name in known and known[name] < len(words) else ""
+
+
+def _label_cells(words: tuple[str, ...]) -> list[str]:
+    return csv_text([as_cell(word), ""] for word in words).replace(",\n", "\n").splitlines()

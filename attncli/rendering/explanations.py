@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product
+from itertools import groupby, product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
@@ -26,27 +26,21 @@ if TYPE_CHECKING:
 
 
 class Request(Record):
-    """Some cells of one step of a trace, which are explained together.
-
-    Attributes:
-        deep: True to go on to the operands, down to the input.
-        exact: the exact numbers of the trace, where closed forms are wanted.
-    """
+    """Some cells of one step of a trace, which are explained together."""
 
     trace: Trace
     cells: tuple[Cells, ...]
-    deep: bool = False
-    exact: Exact | None = None
+    deep: bool = False  # whether to go on to the operands, down to the input
+    exact: Exact | None = None  # the exact numbers of the trace, where closed forms are wanted
 
     @property
     def step(self) -> Step:
         return self.cells[0].step
 
     def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
-        """Yield each explanation with its depth below what was asked for.
+        """Yield each explanation with its depth below the requested cell, each cell once.
 
-        A cell that is part of several others is explained once. With `full`, long sums are written
-        whole and the cells of a large matrix are all explained.
+        With `full`, long sums are written whole and all cells of a large matrix are explained.
         """
         explainer = Explainer(self.trace, decimals, full)
         seen: set[tuple[str, Index]] = set()
@@ -72,7 +66,6 @@ class Request(Record):
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
     def leaves_out(self, full: bool) -> bool:
-        """Return True if a page leaves out cells of the step."""
         is_whole = any(some.is_whole for some in self.cells)
         return is_whole and None in kept(max(self.step.value.shape), full)
 
@@ -80,33 +73,24 @@ class Request(Record):
 def requests_of(
     trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
 ) -> list[Request]:
-    """Return a request for each name of cells; successive names of one step make one.
-
-    Raises:
-        InputError: for a name that means nothing in the calculation.
-    """
-    requests: list[Request] = []
-    for name in names:
-        own, cells = find(name, trace)
-        is_same = requests and requests[-1].step is cells.step
-        before = requests.pop().cells if is_same else ()
-        requests.append(Request(own, (*before, cells), deep, exact))
-    return requests
+    """Return a request for each name of cells; successive names of one step make one."""
+    found = [find(name, trace) for name in names]
+    groups = (list(group) for _, group in groupby(found, key=lambda one: one[1].step))
+    return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
 
 
 def lines(
     request: Request, selection: ExplanationSelection, width: int | None = None
 ) -> Iterator[Line]:
-    """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
+    """Yield the lines of a page, broken before signs where the terminal is too narrow."""
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
         yield from wrapped([(request.step.why, "faint")], width)
     for depth, found in request.found(selection.digits, selection.full):
         yield from _broken("  " * depth, found.pieces, width)
     if request.leaves_out(selection.full):
-        yield from wrapped(
-            [("Cells in the middle are left out; --full shows all.", "faint")], width
-        )
+        note = "Cells in the middle are left out; --full shows all."
+        yield from wrapped([(note, "faint")], width)
 
 
 def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
@@ -127,7 +111,6 @@ def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
 
 def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield one object a line: the step, and each cell with its parts and sources."""
     from attncli.rendering.record import json_lines
 
     def record(request: Request) -> dict[str, Any]:
@@ -145,7 +128,6 @@ def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Ite
 
 
 def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield a displayed formula for each line, one below the other."""
     from attncli.rendering import latex
 
     texts = []
@@ -157,7 +139,6 @@ def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
 
 def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield titles and the lines as formulas, items of a list."""
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown
 
@@ -167,9 +148,8 @@ def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) ->
         parts += ["\n"] if parts else []
         if request.trace.problem is not problem:
             problem = request.trace.problem
-            parts += (
-                [f"**{markdown.escaped(visible(problem.title))}**\n\n"] if problem.title else []
-            )
+            title = markdown.escaped(visible(problem.title))
+            parts += [f"**{title}**\n\n"] if title else []
         for depth, found in request.found(selection.digits, selection.full):
             parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
     yield "".join(parts).encode()
@@ -206,7 +186,7 @@ def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str
 
     name, *parts = (tex(part, escape) for part in found.chain.parts)
     last = r"\approx" if found.chain.last == "≈" else "="
-    signs = ["="] * (len(parts) - 1) + [last]
+    signs = [*["="] * (len(parts) - 1), last]
     text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
     if found.reasons:
         reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)

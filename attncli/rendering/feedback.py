@@ -1,7 +1,6 @@
 """Pages of HTML for a class: one for each student, and one of the class that links to them.
 
-A student's page says what is wrong, where, and which kind of mistake it is. It holds no number
-that is not the student's own, unless the solution is asked for.
+A student's page shows no number that is not the student's own, unless with the solution.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record
 from attncli.rendering import report_html
-from attncli.rendering.markup import Script, text, whole_page
+from attncli.rendering.markup import Script, page_parts, text
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import Tally, points_of, short
+from attncli.rendering.verdicts import Tally, short
 
 MEANINGS = {
     "✓": ("right", "right"),
@@ -37,7 +36,6 @@ NO_SCRIPT = Script((), ("style.css", "class.css"), "")
 
 
 def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield the page of one student, on any number of problems."""
     if selection.solution and any(isinstance(one, Report) for one in graded):
         yield from report_html.reports(graded, selection)
         return
@@ -53,7 +51,8 @@ def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[by
 
 def _page(title: str, parts: Sequence[str]) -> bytes:
     """Return a page; one `div` holds its parts, as the children of `main` are set far apart."""
-    return whole_page(title, f"<div>\n{''.join(parts)}</div>\n", {}, NO_SCRIPT).encode()
+    body = ["<div>\n", *parts, "</div>\n"]
+    return "".join(page_parts(title, body, made_by=NO_SCRIPT)).encode()
 
 
 def _unread(one: Unread) -> Iterator[str]:
@@ -83,12 +82,12 @@ def _remark(remark: Remark) -> str:
 class Mark(Record):
     """What the class page shows of one step: a sign, the share of wrong cells, and the mistake."""
 
-    sign: str
+    sign: str = "–"
     wrong: float = 0.0
     mistake: str = ""
 
 
-NOT_GIVEN = Mark("–")
+NOT_GIVEN = Mark()
 
 
 class StudentRow(Record):
@@ -97,22 +96,20 @@ class StudentRow(Record):
     name: str
     page: str  # the file of the student's page, beside the class page
     titles: tuple[str, ...]  # of the problems
-    marks: tuple[dict[str, Mark], ...]  # for each problem, by the names of the steps
+    marks: tuple[dict[str, Mark], ...]  # for each problem, by step; empty for what is unreadable
     points: str  # what was earned in all, such as `7.5 of 10`; or ""
 
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
     reports = [one for one in graded if isinstance(one, Report)]
-    if len(reports) == 1:
-        points = points_of(reports[0])
-    else:
-        possible = sum(one.marking.possible for one in reports)
-        total = sum(one.total for one in reports)
-        points = f"{short(total)} of {short(possible)}" if possible else ""
+    possible = sum(one.marking.possible for one in reports)
+    has_points = any(one.marking.points for one in reports)
+    total = sum(one.total for one in reports)
+    points = f"{short(total)} of {short(possible)}" if has_points else ""
     if points and len(reports) < len(graded):
         points += " + ?"  # for answers that could not be read
-    titles, marks = (one.title for one in graded), map(_marks, graded)
-    return StudentRow(graded[0].name, page, tuple(titles), tuple(marks), points)
+    titles = tuple(one.title for one in graded)
+    return StudentRow(graded[0].name, page, titles, tuple(map(_marks, graded)), points)
 
 
 def _marks(one: Graded) -> dict[str, Mark]:
@@ -132,7 +129,6 @@ def _mark(report: Report, name: str) -> Mark:
 
 
 def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
-    """Yield the class page: how each student did in each step, and links to their pages."""
     titles = list(dict.fromkeys(title for one in rows for title in one.titles if title))
     heading = titles[0] if len(titles) == 1 else "The class"
     meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in MEANINGS.items())
@@ -144,15 +140,14 @@ def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
 
 
 def _columns(rows: Sequence[StudentRow]) -> list[list[str]]:
-    """Return for each problem the steps of which some student gave something, in their order."""
-    found: list[list[str]] = []
-    for place in range(max((len(one.marks) for one in rows), default=0)):
-        is_given: dict[str, bool] = {}
-        for one in rows:
-            for name, mark in _marks_at(one, place).items():
-                is_given[name] = is_given.get(name, False) or mark != NOT_GIVEN
-        found.append([name for name, is_shown in is_given.items() if is_shown])
-    return found
+    """Return for each problem the steps of which a student gave something."""
+    count = max((len(one.marks) for one in rows), default=0)
+    every = [[_marks_at(one, place) for one in rows] for place in range(count)]
+    names = [dict.fromkeys(name for marks in of_one for name in marks) for of_one in every]
+    return [
+        [name for name in own if any(marks.get(name, NOT_GIVEN) != NOT_GIVEN for marks in of_one)]
+        for own, of_one in zip(names, every, strict=True)
+    ]
 
 
 def _marks_at(one: StudentRow, place: int) -> dict[str, Mark]:
@@ -160,7 +155,6 @@ def _marks_at(one: StudentRow, place: int) -> dict[str, Mark]:
 
 
 def _table(rows: Sequence[StudentRow], columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with a row per student and a column per step."""
     has_points = any(one.points for one in rows)
     yield '<div class="scroll"><table class="class">\n'
     yield "<caption>each student in each step</caption>\n<thead>\n"

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 Write: TypeAlias = Callable[..., Iterator[bytes]]
 """Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
 
-What is shown may come one by one: a piece is written as soon as it is known, and not kept.
+Traces or reports may come one by one: each is written as soon as it is known, and not kept.
 """
 
 Kind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
-"""What is written: the column of `Format` that writes it."""
 
 
 def _in(place: str) -> Write:
@@ -45,15 +44,15 @@ def nothing(*_: object) -> Iterator[bytes]:
 
 
 class Format(Record):
-    """One row of the table; a writer is None, or for traces `nothing`, where there is none."""
+    """A format with a writer for each `Kind`: None, or for traces `nothing`, if it has none."""
 
-    suffixes: tuple[str, ...]  # which file names mean the format
-    meaning: str  # what it is for
-    traces: Write  # writes what `attn compute` shows
-    reports: Write | None = None  # writes what `attn check` shows
-    explanations: Write | None = None  # writes what `attn explain` shows
-    worksheets: Write | None = None  # writes what `attn worksheet` does
-    binary: bool = False  # whether the bytes are no text
+    suffixes: tuple[str, ...]  # of file names
+    meaning: str
+    traces: Write  # for `attn compute`
+    reports: Write | None = None  # for `attn check`
+    explanations: Write | None = None  # for `attn explain`
+    worksheets: Write | None = None  # for `attn worksheet`
+    binary: bool = False
     is_page: bool = True  # whether it is for reading, and may show a part of each step
 
 
@@ -68,16 +67,16 @@ FORMATS: dict[str, Format] = {
     ),
     "csv": Format(
         (".csv",), "blocks; with --only STEP the bare numbers", _in("csv.as_csv"),
-        _in("grades.as_csv"), worksheets=_in("answer_sheet.as_csv"), is_page=False,
+        _in("grades.as_csv"), worksheets=_in("worksheet.as_csv"), is_page=False,
     ),
     "tsv": Format(
         (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
-    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
+    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("csv.as_tidy"), is_page=False),
     "yaml": Format(
         (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
-        worksheets=_in("answer_sheet.as_yaml"), is_page=False,
+        worksheets=_in("worksheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
@@ -88,7 +87,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,
-        _in("gradescope.reports"), is_page=False,
+        _in("grades.as_gradescope"), is_page=False,
     ),
     "html": Format(
         (".html", ".htm"), "one page that explains each number", _in("html.traces"),
@@ -179,8 +178,6 @@ def render(
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
         selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
     else:
-        selection = Selection(
-            *(decimals, full, keys_of(only), quiet, why), standalone=standalone, reveal=reveal
-        )
-    pieces: Iterator[bytes] = getattr(row, kind)(several, selection)
-    return b"".join(pieces).decode()
+        names = keys_of(only)
+        selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)
+    return b"".join(getattr(row, kind)(several, selection)).decode()

@@ -1,21 +1,40 @@
-"""Reports for programs and teachers: JSON, and a grade book with a line per student and problem."""
+"""Reports for programs and teachers: JSON, a grade book, and the results.json of Gradescope."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from math import isinf, isnan
 from typing import Any
 
-from attncli.checking.findings import Finding
-from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, Misshapen
+from attncli.checking.check import Report
+from attncli.checking.judged import (
+    CORRECT,
+    MISSING,
+    STATUSES,
+    Compared,
+    Finding,
+    Given,
+    Judged,
+    Misshapen,
+)
+from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.remarks import places, unreadable, written_texts
-from attncli.rendering.report import label_at
+from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import short, why
-from attncli.text.escapes import as_cell, lines_of
+from attncli.rendering.verdicts import (
+    cells_of,
+    places,
+    short,
+    skipped,
+    unreadable,
+    verdict,
+    why,
+    written_texts,
+)
+from attncli.text.escapes import as_cell, lines_of, visible
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
@@ -24,49 +43,45 @@ COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
+OUTCOMES = {"correct": "✓ right", "missing": "not given"}
+"""The text for a step, or for its cells that have points, by a status that says all of it."""
+
 
 def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield one object per student and problem, one a line."""
     del selection
     return json_lines(map(report_record, graded))
 
 
 def as_tsv(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield the grade book with tabs between the cells, none of which holds a tab."""
     return as_csv(graded, selection, TAB)
 
 
 def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
-    """Yield the grade book, with points where there are any."""
     steps = [f"points_{name}" for name in selection.points]
-    yield csv_text(
-        [[*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]], delimiter
-    ).encode()
+    heads = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    yield csv_text([heads], delimiter).encode()
     for one in graded:
-        row = [*grade(one), *_points(one, selection.points)]
-        row += (
-            ["", ""]
-            if isinstance(one, Unread)
-            else [" ".join(one.said), " ".join(lines_of(one.comment))]
-        )
+        said = ["", ""]
+        if not isinstance(one, Unread):
+            said = [" ".join(one.said), " ".join(lines_of(one.comment))]
+        row = [*grade(one), *_points(one, selection.points), *said]
         yield csv_text([map(as_cell, row)], delimiter).encode()
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
-    """Return the points of each step, of all together, and how many there might be."""
+    """Return the points of each step, of all together, and the possible ones."""
     if not steps:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
         return [""] * (len(steps) + len(POINT_COLUMNS))
-    earned = graded.points
-    by_step = [short(earned[name]) if name in earned else "" for name in steps]
+    by_step = [short(graded.points[name]) if name in graded.points else "" for name in steps]
     return [*by_step, short(graded.total), short(graded.marking.possible)]
 
 
 def grade(graded: Graded) -> list[str]:
-    """Return one word or number for each of `COLUMNS`."""
+    """Return the texts of `COLUMNS`."""
     if isinstance(graded, Unread):
         message = str(graded.error).partition("\n")[0]
         return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
@@ -105,12 +120,11 @@ def report_record(graded: Graded) -> dict[str, Any]:
         record["not_given"] = graded.not_given
     if parts:
         record["parts"] = parts
-    record["counts"] = graded.counts
-    record["steps"] = {
+    steps = {
         name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
         for name, judged in graded.steps.items()
     }
-    return record
+    return record | {"counts": graded.counts, "steps": steps}
 
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
@@ -132,11 +146,9 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
     record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
-    if finding.worked:
-        record["worked"] = list(finding.worked)
-    if finding.also:
-        record["also"] = [{"id": other.id, "message": other.message} for other in finding.also]
-    return record
+    also = [{"id": other.id, "message": other.message} for other in finding.also]
+    more = {"worked": list(finding.worked), "also": also}
+    return record | {name: found for name, found in more.items() if found}
 
 
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
@@ -164,3 +176,115 @@ def _json_number(value: float) -> float | str | None:
     if isnan(value):
         return None
     return every_digit(value) if isinf(value) else value
+
+
+def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    """Yield the results of one student, with a test for each step that has points.
+
+    Without points there is a test of one point for each asked step, or for the whole problem; see
+    https://gradescope-autograders.readthedocs.io/en/latest/specs/
+
+    Raises:
+        InputError: for several students, as each has a file of results.
+    """
+    own: list[Graded] = []
+    for one in graded:
+        if own and one.name != own[0].name:
+            message = "results.json of Gradescope is of one student, but there are several"
+            raise fail(message, hint="write one for each: -o 'results/{student}.json'")
+        own.append(one)
+    yield f"{json.dumps(_results(own, selection), ensure_ascii=False, indent=1)}\n".encode()
+
+
+def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
+    tests = [test for n, one in enumerate(graded, 1) for test in _tests(one, str(n), selection)]
+    return {
+        "score": round(sum(test["score"] for test in tests), 2),
+        "output": "\n".join(line for one in graded for line in _lines(one)),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "extra_data": {"student": visible(graded[0].name)} if graded else {},
+    }
+
+
+def _lines(one: Graded) -> Iterator[str]:
+    title = f"{visible(one.title)}: " if one.title else ""
+    yield f"{title}{_verdict(one)}"
+    if isinstance(one, Report) and one.skipped:
+        yield skipped(one.skipped)
+
+
+def _verdict(one: Graded) -> str:
+    if isinstance(one, Report):
+        return verdict(one)
+    return f"could not be read: {str(one.error).partition(chr(10))[0]}"
+
+
+def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
+    title = visible(one.title) or f"problem {number}"
+    if isinstance(one, Unread):
+        yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
+        return
+    page, marking = report_page(one, selection, selection.solution), one.marking
+    names = tuple(marking.points) or marking.ask
+    if not names:
+        mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
+        score = float(one.verdict == "correct")
+        yield _test(score, 1.0, title, number, _whole(page), mistakes, verdict=one.verdict)
+    for place, name in enumerate(names, 1):
+        possible = float(marking.points.get(name, 1.0))
+        score = one.points[name] if marking.points else round(one.share(name) + 1e-9, 2)
+        step, status = one.answers[name], one.status(name)
+        lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
+        missing = int((one.codes(name) == MISSING).sum())
+        if missing and status != "missing":
+            lines.append(f"left out: {cells_of(name, missing, one.codes(name).size)}")
+        found = one.findings.get(step) if status not in OUTCOMES else None
+        about, where = f"{title}: {name}", f"{number}.{place}"
+        mistakes = [found.id] if found else []
+        yield _test(score, possible, about, where, lines, mistakes, step=name, status=status)
+
+
+def _whole(page: ReportPage) -> Iterator[str]:
+    yield page.verdict
+    yield from page.said
+    for name in page.remarks:
+        yield from (f"{name}: {line}" for line in _of_step(page, name))
+
+
+def _of_step(page: ReportPage, name: str) -> Iterator[str]:
+    remark = page.remarks[name]
+    if remark.sign == "✗" and remark.first_wrong:
+        yield f"the first wrong number is {remark.first_wrong}"
+    if outcome := OUTCOMES.get(remark.status, remark.outcome):
+        yield outcome
+    for one in remark.sentences:
+        yield " ".join(filter(None, one))
+
+
+def _test(
+    score: float,
+    possible: float,
+    name: str,
+    number: str,
+    lines: Iterable[str],
+    mistakes: Sequence[str],
+    **more: str,
+) -> dict[str, Any]:
+    return {
+        "score": score,
+        "max_score": possible,
+        "status": "passed" if score >= possible else "failed",
+        "name": name,
+        "name_format": "text",
+        "number": number,
+        "output": "\n".join(visible(part) for line in lines for part in line.splitlines()),
+        "output_format": "text",
+        "tags": mistakes,
+        "visibility": "visible",
+        "extra_data": more,
+    }

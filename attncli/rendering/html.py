@@ -22,11 +22,11 @@ from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
-LARGEST = 1500
-"""A step is explained cell by cell where no matrix that takes part has more numbers than this."""
+LARGEST_EXPLAINED = 1500
+"""Maximum size of a step, and of its operands, whose cells are explained. Chosen."""
 
-MOST = 400
-"""And where no more of its cells than this are shown: with more, the page becomes slow."""
+MOST_EXPLAINED = 400
+"""Maximum number of cells of a step that are explained: with more, the page becomes slow."""
 
 HINT = (
     "Point at a number, tap it, or go to it with Tab and the arrow keys, to see how it was made. "
@@ -34,22 +34,13 @@ HINT = (
     "to go back."
 )
 
-LEAST_LINKS = 2
-"""Fewer places need no list to jump to them."""
-
 
 class Answers(Record):
-    """What a report adds to the page of a problem, as markup.
+    """What a report adds to the page of a problem, as markup."""
 
-    Attributes:
-        name: the student, as text.
-        above: what is said of the answers as a whole.
-        remarks: what is said of a step, by its name.
-    """
-
-    name: str
-    above: str
-    remarks: Mapping[str, str]
+    name: str  # the student, as text
+    above: str  # on the answers as a whole
+    remarks: Mapping[str, str]  # on steps, by their names
 
 
 def traces(
@@ -65,16 +56,15 @@ def traces(
     """
     shown = list(every)
     titles = [title_of(trace, selection) for trace in shown]
-    names = [one.name for one in answers] if answers else titles
-    headings = [name or f"Problem {number}" for number, name in enumerate(names, 1)]
+    names = [one.name for one in answers] or titles
+    links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
     formulas = CellFormulas()
-    written: list[tuple[Trace, Mapping[Source, int]]] = []
+    numbered: list[tuple[Trace, Mapping[Source, int]]] = []
 
     def body() -> Iterator[str]:
         if not any(titles):  # a page has a heading for those who cannot see it, too
             yield '<h1 class="unseen">Attention</h1>\n'
         yield between[0] if between else ""
-        links = [(f"problem-{number}", heading) for number, heading in enumerate(headings, 1)]
         yield _jump(links, "Answers" if answers else "Problems")
         count = 0
         for index, trace in enumerate(shown):
@@ -83,16 +73,16 @@ def traces(
             yield from writer.parts()
             yield f"</article>\n{between[index + 1] if between else ''}"
             writer.explain(formulas)
-            count = writer.shown.last
+            count += len(writer.shown.numbers)
             if selection.is_worksheet:
-                written.append((trace, writer.shown.by_source()))
+                numbered.append((trace, writer.shown.by_source()))
 
     def data() -> Mapping[str, object]:
         if not selection.is_worksheet:
             return formulas.data
         from attncli.rendering import practice
 
-        return practice.page_data(written, formulas)
+        return practice.page_data(numbered, formulas)
 
     script = fields.SCRIPT if selection.is_worksheet else None
     title = next(filter(None, titles), "")
@@ -115,7 +105,6 @@ class _Writer:
         self.level = 2
 
     def parts(self) -> Iterator[str]:
-        """Yield the pieces of the article."""
         yield from self.top()
         if not self.index:
             yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
@@ -135,14 +124,15 @@ class _Writer:
 
     def top(self) -> Iterator[str]:
         """Yield the title and the notes, and what is said of the answers as a whole."""
-        if self.page.title:
-            yield f'<h1 dir="auto">{text(self.page.title)}</h1>\n'
-        if self.page.asked:
-            yield fields.tools(self.page.title)
-        for line in self.page.notes.splitlines():
+        page = self.page
+        if page.title:
+            yield f'<h1 dir="auto">{text(page.title)}</h1>\n'
+        if page.asked:
+            yield fields.tools(page.title)
+        for line in page.notes.splitlines():
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
-        if self.page.asked:
-            yield f'<p class="asked" dir="auto">{text(self.page.asked)}</p>\n'
+        if page.asked:
+            yield f'<p class="asked" dir="auto">{text(page.asked)}</p>\n'
         if self.answers:
             yield self.answers.above
 
@@ -159,14 +149,14 @@ class _Writer:
 
     def entry(self, entry: Entry) -> Iterator[str]:
         names = [step.name for step in entry.steps]
-        places = [text(self.place(name)) for name in names]
-        formulas = [_heading(step) for step in entry.steps]
-        others = zip(places[1:], formulas[1:], strict=True)
-        marked = "".join(f'<span id="{place}">{formula}</span>' for place, formula in others)
-        said = "; ".join(map(_said, entry.steps))
-        heading = f'<h{self.level} class="formula" aria-label="{text(said)}">'
-        heading += f"{formulas[0]}{marked}</h{self.level}>\n"
-        yield f'<section class="step" id="{places[0]}">\n'
+        first, *others = (text(self.place(name)) for name in names)
+        formula, *more = map(_heading, entry.steps)
+        marked = zip(others, more, strict=True)
+        formula += "".join(f'<span id="{place}">{one}</span>' for place, one in marked)
+        words = "; ".join(map(_heading_text, entry.steps))
+        heading = f'<h{self.level} class="formula" aria-label="{text(words)}">'
+        heading += f"{formula}</h{self.level}>\n"
+        yield f'<section class="step" id="{first}">\n'
         yield f"<details>\n<summary>{heading}</summary>\n" if self.reveal else heading
         if entry.reasons:
             yield f'<p class="reasons">{text(" ".join(entry.reasons))}</p>\n'
@@ -182,49 +172,45 @@ class _Writer:
     def figure(self, figure: Figure) -> Iterator[str]:
         pieces: list[str] = []
         sign = ""
-        alone = len(figure.results) == 1 and not figure.operands
+        is_alone = len(figure.results) == 1 and not figure.operands
         for part in (*figure.operands, *("=" for _ in figure.operands[:1]), *figure.results):
             if isinstance(part, Panel):
-                pieces.append(f"{sign}{self.panel(part, caption=not alone)}")
+                pieces.append(f"{sign}{self.panel(part, caption=not is_alone)}")
                 sign = ""
             elif part == ")":  # closes what stands before it
                 pieces[-1] = f'{pieces[-1]}<span class="sign">)</span>'
             else:
                 sign += f'<span class="sign">{text(part)}</span>'
         panels = (*figure.panels, *figure.results)
-        tall = any(panel.matrix.column_labels for panel in panels)
-        yield _row(pieces, figure.name, tall)
+        yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
             texts = (" ".join(weighted.texts(_cell)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 
     def panel(self, panel: Panel, caption: bool) -> str:
+        matrix, part = panel.matrix, panel.part
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name, small=True)}{words}" if caption else ""
         name = ", ".join(filter(None, (as_text(panel.name), panel.words)))
         ids = self.shown.ids(panel)
         if self.page.asked and not panel.answer:  # on a worksheet, only what is open has numbers
             ids[:] = 0
-        rows, columns = panel.matrix.rows, panel.matrix.columns
-        if not panel.matrix.is_numeric:
-            ids[[[panel.matrix.is_empty(row, column) for column in columns] for row in rows]] = 0
+        if matrix.cells:
+            ids[[[matrix.is_empty(row, c) for c in matrix.columns] for row in matrix.rows]] = 0
         numbers = self.shown.numbered(ids)
-
-        def field(row: int, column: int) -> str:
-            assert isinstance(panel.part, Step)  # operands are not open
-            at = rows.index(row), columns.index(column)
-            name = cell_name(panel.part, self.shown.place(panel.part, int(ids[at])))
-            return fields.field(int(numbers[at]), name)
-
-        return matrix_table(panel.matrix, title, name, numbers, field)
+        names = {}
+        if matrix.is_open and isinstance(part, Step):
+            pairs = zip((n for row in numbers for n in row), ids.ravel().tolist(), strict=True)
+            names = {n: cell_name(part, self.shown.place(part, one)) for n, one in pairs if n}
+        return matrix_table(matrix, title, name, numbers, lambda n: fields.field(n, names[n]))
 
     def explain(self, formulas: CellFormulas) -> None:
         """Tell how each number that is shown was made, or that it is given."""
         known = {**self.trace.inputs, **self.trace.steps}
-        shown = self.shown.by_source(LARGEST)
+        shown = self.shown.by_source(LARGEST_EXPLAINED)
         counts = Counter(name for name, _ in shown)
-        few = [known[name] for name in counts if name in known and counts[name] <= MOST]
+        few = [known[name] for name in counts if name in known and counts[name] <= MOST_EXPLAINED]
         small = {step.name: step for step in few if _is_small(step)}
         links = {} if self.page.asked else shown  # a field says nothing of a number
         for (name, place), number in shown.items():
@@ -237,28 +223,26 @@ def _heading(step: Step) -> str:
     return f"{mathml(step.notation, block=True)}{note}"
 
 
-def _said(step: Step) -> str:
+def _heading_text(step: Step) -> str:
     """Return the heading of a step as text, which is its name in a list of headings."""
     return ", ".join(as_text(part) for part in (step.notation, step.note) if part)
 
 
 def _jump(links: Sequence[tuple[str, str]], label: str) -> str:
-    """Return a list of places to go to, where there are several."""
-    if len(links) < LEAST_LINKS:
+    if len(links) < 2:
         return ""
     items = "".join(f'<li><a href="#{text(place)}">{text(name)}</a></li>' for place, name in links)
     return f'<nav class="jump" aria-label="{label}"><ul>{items}</ul></nav>\n'
 
 
 def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
-    """Return pieces side by side, as far as there is room."""
     title = f'<p class="head">{text(name)}</p>' if name else ""
     parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
 
 
 def _is_small(step: Step) -> bool:
-    return max(part.array.size for part in (step, *sources(step))) <= LARGEST
+    return max(part.array.size for part in (step, *sources(step))) <= LARGEST_EXPLAINED
 
 
 def _cell(letter: str, word: str) -> str:

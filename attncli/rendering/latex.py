@@ -1,30 +1,29 @@
-r"""LaTeX: a fragment to put into one's own document, or a complete one.
+r"""LaTeX: a fragment for another document, or a complete one, for pdfLaTeX and XeLaTeX.
 
-The text compiles with pdfLaTeX as well as with XeLaTeX. pdfLaTeX has no letters for
-most scripts; there a word in one of them is replaced by its code points, and nothing breaks.
+pdfLaTeX lacks the letters of most scripts: there a word in one of them is written as code points.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import ascii_text, number
+from attncli.notation.tex import TEX_SIGNS, ascii_text, letters, number
 from attncli.notation.tex import tex as as_tex
-from attncli.rendering import tex_matrix
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
+from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
-WIDEST = 70
-"""Operands and result of more characters than this stand below each other."""
+MAX_TEX_WIDTH = 70
+"""Maximum width, in characters, of operands and result that are written side by side."""
 
 ISOLATES = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069\u200e\u200f"))
 
@@ -34,13 +33,11 @@ FONTS = {
     "hebrew": ("Noto Serif Hebrew", "DejaVu Sans", "Times New Roman"),
     "other": ("DejaVu Sans", "Noto Sans", "Segoe UI Symbol", "Arial Unicode MS"),
 }
-"""For each script, fonts that have it, the best first; the first that is installed is taken.
+"""For each script, fonts that have it, the best first. Each name has a blank: for one that could
+be a file's, XeTeX would try to make a font."""
 
-Each name has a blank: for one that could be a file's, XeTeX would try to make a font.
-"""
-
-LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
-"""What a font must be told of a script: that its letters join, or run to the left."""
+FONT_OPTIONS = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
+"""Options of the font of a script whose letters join, or run to the left."""
 
 MATHS = {"−": "-", "√": r"\surd", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "≈": r"\approx"}
 MATHS |= {"→": r"\to", "Σ": r"\Sigma", "τ": r"\tau", "π": r"\pi", "⊙": r"\odot", "‖": r"\Vert"}
@@ -59,7 +56,6 @@ and `fonts` for a whole one."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield what one's own document takes in, or a document that stands alone."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
     bodies = ("".join(f"{part}\n" for part in parts) for parts in pages)
     if selection.standalone:  # its head names the fonts that all of it needs
@@ -81,7 +77,7 @@ def _fragment(body: str) -> str:
 
 
 def with_scripts(body: str) -> str:
-    """Return mathematics with the macro that other scripts in it need, if there are any."""
+    """Return mathematics with the macro for other scripts, if any occur in it."""
     return f"{_macros('scripts')}{body}" if _scripts_in(body) else body
 
 
@@ -103,7 +99,9 @@ def _standalone(body: str) -> str:
             "% pdflatex has no letters for it and shows code points in its place.\n"
         )
         wanted = [(script, font) for script in scripts for font in FONTS[script]]
-        lines = [rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}" for s, font in wanted]
+        lines = [
+            rf"  \attnfont{{{s}}}{{{FONT_OPTIONS.get(s, '')}}}{{{font}}}" for s, font in wanted
+        ]
         fonts = "\n".join([rf"{_macros('fonts')}\ifPDFTeX\else", *lines, "\\fi\n"])
     begin = with_scripts(f"\\begin{{document}}\n{body}\\end{{document}}\n")
     return f"{head}{_macros('preamble')}{fonts}{_macros_for(body)}{begin}"
@@ -129,7 +127,7 @@ def escaped(text: str) -> str:
 
 
 def _script(character: str) -> str:
-    """Return the fonts that a character needs; nothing where every TeX has it."""
+    """Return the key of the fonts that a character needs; "" if every TeX has it."""
     is_latin = "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"  # as T1 has it
     if character.isascii() or character in "·×÷±°§µ" or character in SYMBOLS or is_latin:
         return ""
@@ -168,7 +166,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from _named(panel)
     line = "attnhead" if entry.figures else "attnline"
     for step in entry.steps:
-        yield rf"\{line}{{{tex_matrix.heading(step, escaped)}}}"
+        yield rf"\{line}{{{heading(step, escaped)}}}"
     if entry.reasons:
         yield _paragraphs(entry.reasons)
     for figure in entry.figures:
@@ -179,7 +177,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     if figure.name:
         yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
     panels = [*figure.panels, *figure.results]
-    together = sum(panel.matrix.width for panel in panels) <= WIDEST
+    together = sum(panel.matrix.width for panel in panels) <= MAX_TEX_WIDTH
     if figure.operands and together:
         yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
     elif together:
@@ -201,7 +199,7 @@ def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
     """Yield matrices and signs that stand side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
-        yield _matrix(part, top) if isinstance(part, Panel) else tex_matrix.sign(part)
+        yield _matrix(part, top) if isinstance(part, Panel) else sign(part)
 
 
 def _named(panel: Panel) -> Iterator[str]:
@@ -212,15 +210,13 @@ def _named(panel: Panel) -> Iterator[str]:
 
 
 def _matrix(panel: Panel, top: bool) -> str:
-    """Return a matrix with its labels; one that is to be filled in with its name as an answer."""
+    """Return a matrix with its labels; an open one with the name of its answer."""
     array = _array(panel.matrix, top)
     return rf"\attnanswer{{{mark_of(panel.answer)}}}{{{array}}}" if panel.answer else array
 
 
 def mark_of(name: str) -> str:
-    """Return the name of an answer as an argument that TeX reads over.
-
-    What is special to TeX, or is no ASCII, stands as its code point.
+    """Return the name of an answer for TeX; ASCII that is special, and other characters, as codes.
 
     >>> mark_of("weights[head 2]"), mark_of("hidden[50%]")
     ('weights[head 2]', 'hidden[50!25!]')
@@ -229,17 +225,17 @@ def mark_of(name: str) -> str:
 
 
 def _array(matrix: Matrix, top: bool) -> str:
-    """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
+    """Return a matrix with its labels; with `top` it has a line of column labels."""
     lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
     labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
     if not top:
         strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
         column = r" \\ ".join(f"{strut}{label}" for label in labels)
         before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-        return before + tex_matrix.bracketed(matrix, lines)
+        return before + bracketed(matrix, lines)
     # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
     heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
-    style = tex_matrix.column_style(matrix)
+    style = column_style(matrix)
     lead, before = ("r", "& ") if any(labels) else ("", "")
     if lead:
         lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
@@ -251,6 +247,33 @@ def _array(matrix: Matrix, top: bool) -> str:
     )
 
 
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters mean; `escape` writes the words."""
+    note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
+    return f"{as_tex(step.notation, escape)}{note}"
+
+
+def sign(text: str) -> str:
+    """Return a sign between the matrices of a layout, such as × or tanh(."""
+    name = text.removesuffix("(")
+    if name != text:
+        return rf"{letters(name)}\Bigl("
+    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
+
+
+def column_style(matrix: Matrix) -> str:
+    """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
+    styles = ("c" if c is None else number for c in matrix.columns)
+    places = zip(matrix.columns, styles, strict=True)
+    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
+
+
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    body = r" \\ ".join(lines)
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"
+
+
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
     if not labels:
         return ""
@@ -258,7 +281,7 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    """Return what stands in a cell; a weight with its size in percent, which shades it."""
+    """Return a cell; a weight with its size in percent, which shades it."""
     if matrix.has_room(row, column):
         return r"\attnroom"
     shown = number(matrix.text(row, column))
@@ -282,7 +305,6 @@ def _paragraphs(lines: Sequence[str]) -> str:
 
 
 def _ragged(lines: Sequence[str]) -> str:
-    """Return lines of a ragged paragraph, in which none is too long."""
     return "{\\raggedright\\sloppy\n" + "\\par\n".join(lines) + "\\par}\n"
 
 

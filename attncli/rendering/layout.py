@@ -25,28 +25,21 @@ Span = tuple[str, str]
 Line = list[Span]
 
 BETWEEN, APART = " ", "  "
-"""What parts blocks that belong together, and those that do not."""
+"""The blanks between blocks that belong together, and between those that do not."""
 
 CELL_WIDTH = 8
 """About how many columns a number takes, with those before it."""
 
 PAPER_WIDTH = 100
-"""Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
+"""Width of a line of blocks when there is no terminal; a matrix wider than that stays whole."""
 
 
 class Block(Record, eq=False):
-    """A rectangle of text, whose lines are drawn when they are printed.
+    """A rectangle of text, whose lines are drawn when they are printed."""
 
-    Attributes:
-        width: columns of the terminal.
-        height: number of lines.
-        top: number of lines above the first row of a matrix, for its name and labels.
-        draw: yields the lines.
-    """
-
-    width: int
+    width: int  # in columns of the terminal
     height: int
-    top: int
+    top: int  # number of lines above the first row of a matrix, for its name and labels
     draw: Callable[[], Iterator[Line]]
 
     def __iter__(self) -> Iterator[Line]:
@@ -61,7 +54,6 @@ class Layout(Record):
 
     @property
     def room(self) -> int:
-        """How many columns a line of blocks may take."""
         return (self.width or PAPER_WIDTH) - self.indent
 
     @property
@@ -70,29 +62,23 @@ class Layout(Record):
         return max(LIMIT, (self.width or 0) // CELL_WIDTH)
 
     def fits(self, block: Block) -> bool:
-        """Return whether there is room for a block."""
         return block.width <= self.room
 
     def packed(self, blocks: Sequence[Block]) -> Block:
         """Return blocks as many beside each other as there is room for, a blank line between."""
-        rows: list[list[Block]] = []
+        rows: list[list[Block | str]] = []
         used = self.room + 1
         for block in blocks:
             used += len(APART) + 2 + block.width
             if used > self.room:
-                rows.append([])
+                rows.append([block])
                 used = block.width
-            rows[-1].append(block)
-        parts = ([part for block in row for part in (APART, block)][1:] for row in rows)
-        return stacked([beside(some) for some in parts], apart=True)
-
-    def prose(self, line: Line) -> list[Line]:
-        """Return a line of sentences in as many as it needs; off a terminal that is one."""
-        return wrapped(line, self.width)
+            else:
+                rows[-1] += [APART, block]
+        return stacked([beside(row) for row in rows], apart=True)
 
     def row(self, parts: Sequence[Matrix | str]) -> Block:
-        """Return matrices and signs side by side."""
-        return beside([p if isinstance(p, str) else _block(p) for p in parts])
+        return beside([p if isinstance(p, str) else _Grid(p).block() for p in parts])
 
     def together(self, matrices: Sequence[Matrix]) -> Block:
         """Return matrices side by side if they fit, else one below the other."""
@@ -102,30 +88,29 @@ class Layout(Record):
     def alone(self, matrix: Matrix) -> Block:
         """Return a matrix, some columns below the others where it is too wide."""
         grid = _Grid(matrix)
-        columns = range(len(grid.columns))
-        if self.width is None or grid.width(columns) <= self.room:
-            return _block(matrix)
+        count = len(matrix.columns)
+        if self.width is None or grid.width(range(count)) <= self.room:
+            return grid.block()
         parts, start = [], 0
-        while start < len(columns):
+        while start < count:
             end = start + 1
-            while end < len(columns) and grid.width(columns[start : end + 1]) <= self.room:
+            while end < count and grid.width(range(start, end + 1)) <= self.room:
                 end += 1
-            numbers = [c + 1 for c in grid.columns[start:end] if c is not None]
-            parts.append(grid.block(columns[start:end], _range(numbers)))
+            parts.append(grid.block(range(start, end)))
             start = end
         return stacked(parts)
 
 
 def heading_line(step: Step, shapes: str = "") -> Line:
-    """Return the formula, what its letters stand for, and the shapes."""
+    """Return the formula, the values of its letters, and the shapes."""
     asides = filter(None, (as_text(step.note) if step.note else "", shapes))
     return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
 
 
-def wrapped(line: Line, width: int | None) -> list[Line]:
+def wrapped(line: Line, width: int | None, hanging: str | None = None) -> list[Line]:
     """Return a line of prose in as many as a terminal needs; without a width it stays as it is.
 
-    It is parted at blanks; what goes on below is indented as the line itself is.
+    It is parted at blanks; the other lines are indented by `hanging`, or else as the first is.
 
     >>> line = [("  the mask ", "name"), ("is left out", "")]
     >>> [plain_text(part) for part in wrapped(line, 12)]
@@ -135,8 +120,8 @@ def wrapped(line: Line, width: int | None) -> list[Line]:
         return [line]
     whole = plain_text(line)
     margin = whole[: len(whole) - len(whole.lstrip())]
-    start: Line = [(margin, "")] if margin else []
-    lines: list[Line] = [[*start]]
+    below = margin if hanging is None else hanging
+    lines: list[Line] = [[(margin, "")] if margin else []]
     used, blanks = cell_width(margin), ""
     is_first = True
     for text, style in line:
@@ -145,20 +130,18 @@ def wrapped(line: Line, width: int | None) -> list[Line]:
                 blanks = "" if is_first else blanks + word
                 continue
             if not is_first and used + cell_width(blanks + word) > width:
-                lines.append([*start])
-                used, blanks = cell_width(margin), ""
+                lines.append([(below, "")] if below else [])
+                used, blanks = cell_width(below), ""
             lines[-1].append((blanks + word, style))
             used, blanks, is_first = used + cell_width(blanks + word), "", False
     return lines
 
 
 def line_width(line: Line) -> int:
-    """Return how many columns a line takes."""
     return sum(cell_width(text) for text, _ in line)
 
 
 def plain_text(line: Line) -> str:
-    """Return a line without its styles."""
     return "".join(text for text, _ in line).rstrip()
 
 
@@ -166,15 +149,7 @@ def plain(
     pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
 ) -> Iterator[bytes]:
     """Yield pages of lines, without their styles or as `write` has them, a blank line between."""
-    return in_parts((_ended(map(write, page)) for page in pages), "\n")
-
-
-def _ended(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with their ends; an empty page has one line."""
-    every = iter(lines)
-    yield next(every, "") + "\n"
-    for line in every:
-        yield f"{line}\n"
+    return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n")
 
 
 def beside(parts: Sequence[Block | str]) -> Block:
@@ -205,7 +180,7 @@ def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator
 
 
 def stacked(blocks: Sequence[Block], apart: bool = False) -> Block:
-    """Return blocks below each other, with a blank line between where they stand `apart`."""
+    """Return blocks below each other, with a blank line between if they are `apart`."""
 
     def draw() -> Iterator[Line]:
         for number, block in enumerate(blocks):
@@ -230,29 +205,16 @@ def titled(name: str, block: Block, below: Sequence[Line] = ()) -> Block:
     return Block(width, 1 + block.height + len(rest), block.top + 1, draw)
 
 
-def _range(numbers: Sequence[int]) -> str:
-    if len(numbers) < 2:
-        return f"column {numbers[0]}" if numbers else ""
-    return f"columns {numbers[0]} to {numbers[-1]}"
-
-
-def _block(matrix: Matrix) -> Block:
-    grid = _Grid(matrix)
-    return grid.block(range(len(grid.columns)))
-
-
 class _Grid:
     """Draws a matrix, or some of its columns, between brackets, with its name and labels."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
-        self.rows = matrix.rows
-        self.columns = matrix.columns
         heads = [label_text(label) for label in matrix.column_labels]
-        self.tops = ["…" if c is None else heads[c] if heads else "" for c in self.columns]
+        self.tops = ["…" if c is None else heads[c] if heads else "" for c in matrix.columns]
         widths = zip(self.tops, matrix.widths(cell_width), strict=True)
         self.widths = [max(label_width(top), width) for top, width in widths]
-        self.separators = [" │ " if c in matrix.bars else matrix.gap for c in self.columns]
+        self.separators = [" │ " if c in matrix.bars else matrix.gap for c in matrix.columns]
         self.labels = [label_text(label) for label in matrix.row_labels]
         self.left = max(map(label_width, self.labels), default=0)
         self.lead = self.left + 1 if self.left else 0
@@ -264,12 +226,27 @@ class _Grid:
         title = self.matrix.name if name is None else name
         return max(self.lead + 2 + numbers + gaps, cell_width(title))
 
-    def block(self, places: range, note: str = "") -> Block:
-        """Return the block of some columns, with a note beside the name."""
-        name = ", ".join(filter(None, (self.matrix.name, note)))
+    def block(self, some: range | None = None) -> Block:
+        """Return the block of all columns, or of some, with their numbers beside the name."""
+        places = range(len(self.matrix.columns)) if some is None else some
+        name = self.matrix.name
+        if some:
+            numbers = [column + 1 for column in self._columns(some) if column is not None]
+            note = f"columns {numbers[0]} to {numbers[-1]}" if numbers[1:] else ""
+            note = note or "".join(f"column {number}" for number in numbers)
+            name = ", ".join(filter(None, (name, note)))
         top = bool(name) + bool(self.matrix.column_labels)
-        draw = lambda: self._lines(places, name)  # noqa: E731 - it is drawn later, and often
-        return Block(self.width(places, name), top + len(self.rows), top, draw)
+
+        def draw() -> Iterator[Line]:
+            return self._lines(places, name)
+
+        return Block(self.width(places, name), top + len(self.matrix.rows), top, draw)
+
+    def _columns(self, places: range) -> Sequence[Place]:
+        return self.matrix.columns[places.start : places.stop]
+
+    def _gaps(self, places: range) -> list[str]:
+        return ["", *(self.separators[place] for place in places[1:])]
 
     def _lines(self, places: range, name: str) -> Iterator[Line]:
         width, used = self.width(places, name), self.width(places, "")
@@ -278,15 +255,14 @@ class _Grid:
             yield _centred(name, "name", width, self.lead)
         if self.matrix.column_labels:
             line: Line = [(" " * (self.lead + 1), "")]
-            for number, place in enumerate(places):
-                before = len(self.separators[place]) if number else 0
+            for gap, place in zip(self._gaps(places), places, strict=True):
                 head = self.tops[place]
-                blanks = before + self.widths[place] - label_width(head)
+                blanks = len(gap) + self.widths[place] - label_width(head)
                 line += [(" " * blanks, ""), (head, "label")]
             yield [*line, (" ", ""), *rest]
-        count = len(self.rows)
+        count = len(self.matrix.rows)
         brackets = ["⎡⎤", *["⎢⎥"] * (count - 2), "⎣⎦"] if count > 1 else ["[]"]
-        for row, bracket in zip(self.rows, brackets, strict=True):
+        for row, bracket in zip(self.matrix.rows, brackets, strict=True):
             label = "" if not self.labels else "⋮" if row is None else self.labels[row]
             line = [(" " * (self.left - label_width(label)), ""), (label, "label")]
             line.append((" " * (self.lead - self.left) + bracket[0], ""))
@@ -294,40 +270,33 @@ class _Grid:
 
     def _numbers(self, row: Place, places: range) -> Iterator[Span]:
         """Yield the cells of a row; those that have no style of their own as one text."""
-        matrix = self.matrix
-        columns = [self.columns[place] for place in places]
-        texts = matrix.texts(row, columns)
-        styles = _styles(matrix, row, columns)
-        if matrix.is_numeric and not any(styles):
-            widths = (self.widths[place] for place in places)
-            gaps = ["", *(self.separators[place] for place in places[1:])]
-            cells = zip(gaps, texts, widths, strict=True)
-            yield "".join([gap + text.rjust(width) for gap, text, width in cells]), ""
+        matrix, columns = self.matrix, self._columns(places)
+        texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
+        cells = zip(self._gaps(places), places, texts, styles, strict=True)
+        if not matrix.cells and not any(styles):
+            parts = [gap + text.rjust(self.widths[place]) for gap, place, text, _ in cells]
+            yield "".join(parts), ""
             return
         before = ""
-        for number, (place, text, style) in enumerate(zip(places, texts, styles, strict=True)):
-            separator = self.separators[place] if number else ""
-            if separator == GAP:  # half of it belongs to the cell on either side
+        for gap, place, text, style in cells:
+            if gap == GAP:  # half of it belongs to the cell on either side
                 yield " ", _ground(before)
                 yield " ", _ground(style)
             else:
-                yield separator, ""
+                yield gap, ""
             yield " " * (self.widths[place] - cell_width(text)) + text, style
             before = style
 
 
 def _styles(matrix: Matrix, row: Place, columns: Sequence[Place]) -> list[str]:
-    """Return the styles of some cells of a row."""
     if row is None:
         return ["faint"] * len(columns)
-    if matrix.is_numeric and not matrix.shaded and np.isfinite(matrix.values[row]).all():
+    if not matrix.cells and not matrix.shaded and np.isfinite(matrix.values[row]).all():
         return ["faint" if column is None else "" for column in columns]
     return ["faint" if column is None else _style(matrix, row, column) for column in columns]
 
 
 def _style(matrix: Matrix, row: int, column: int) -> str:
-    if matrix.is_blank(row, column):
-        return "faint"
     if (row, column) in matrix.cells:
         return matrix.cells[row, column][1]
     if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):

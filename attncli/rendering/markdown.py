@@ -1,7 +1,7 @@
 """Markdown with mathematics, as GitHub and GitLab show it.
 
-A matrix with labels is a table, any other one is mathematics. Formulas stand in fences of the
-language `math`, as there no character of them is taken for Markdown.
+A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
+`math`, where no character is taken for Markdown.
 """
 
 from __future__ import annotations
@@ -13,28 +13,27 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.rendering import tex_matrix
-from attncli.rendering.matrix import ROOM as ROOM_WIDTH
-from attncli.rendering.matrix import Matrix
+from attncli.rendering.latex import bracketed, heading, sign
+from attncli.rendering.matrix import ROOM, Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.escapes import label_text
 
-WIDEST = 90
-"""Operands and result of more characters than this stand below each other."""
+MAX_LINE_WIDTH = 90
+"""Maximum width, in characters, of operands and result that are written side by side."""
 
-ROOM = r"\quad\quad"
-"""What stands in the place of a number that is to be written, in mathematics."""
+MATH_ROOM = r"\quad\quad"
+"""Room for a number to write, in mathematics."""
 
 WIDE = "&emsp;"
-"""What gives a column of a table room to write in."""
+"""Blanks that make a column of a table wide enough to write in."""
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+SPECIAL_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 SHORTCODE = re.compile(r":(?=[\w+-]+:)")
 AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
-"""What makes a list, a rule or a heading of the line that begins with it."""
+"""The start of a line that would make it a list, a rule or a heading."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -49,19 +48,19 @@ def escaped(text: str) -> str:
     >>> escaped("*a* [b](c) <i> $1$")
     '\\*a\\* \\[b\\](c) \\<i\\> <span>$</span>1<span>$</span>'
     """
-    text = SPECIAL.sub(r"\\\1", text)
+    text = SPECIAL_SIGNS.sub(r"\\\1", text)
     # Where there is mathematics and emoji in Markdown, neither minds a backslash.
     text = SHORTCODE.sub("<span>:</span>", text.replace("$", "<span>$</span>"))
     return AT_START.sub(_harmless, text.strip())
 
 
 def _harmless(match: re.Match[str]) -> str:
-    sign = match[2]
-    return f"&#{ord(sign[0])};{sign[1:]}" if sign.isdigit() else f"\\{sign}"
+    start = match[2]
+    return f"&#{ord(start[0])};{start[1:]}" if start.isdigit() else f"\\{start}"
 
 
 def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table from its heads, the rules below them and its rows, all escaped."""
+    """Return a table; all texts are escaped already."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
@@ -91,7 +90,7 @@ def _entry(entry: Entry, level: str) -> Iterator[str]:
     yield f"{level} {', '.join(escaped(step.name) for step in entry.steps)}"
     for panel in entry.inputs:
         yield from _named(panel)
-    yield _block([tex_matrix.heading(step, ascii_text) for step in entry.steps])
+    yield _block([heading(step, ascii_text) for step in entry.steps])
     yield from map(escaped, entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
@@ -106,12 +105,8 @@ def _figure(figure: Figure) -> Iterator[str]:
         return
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
-    if figure.operands and width <= WIDEST:
-        parts = (
-            _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p)
-            for p in figure.operands
-        )
-        line = "".join(parts)
+    if figure.operands and width <= MAX_LINE_WIDTH:
+        line = _operands(figure)
         yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
         if as_table:
             yield _table(result.matrix)
@@ -129,29 +124,26 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _to_write(figure: Figure) -> Iterator[str]:
-    """Yield the operands, if there are any, and each matrix of the result by itself, to fill in.
-
-    Each that is open has a mark above it, which no reader shows, and by which it is found again.
-    """
-    parts = (
-        _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p) for p in figure.operands
-    )
+    """Yield the operands and the matrices to fill in, each after its mark, which is not shown."""
     if figure.operands:
-        yield _block([f"{''.join(parts)} ="])
+        yield _block([f"{_operands(figure)} ="])
     for panel in figure.results:
         if len(figure.results) > 1:
             yield f"$`{as_tex(panel.name)}`$"
         mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
-        shown = (
-            _table(panel.matrix) if _has_labels(panel.matrix) else _block([_array(panel.matrix)])
-        )
-        yield mark + shown
+        matrix = panel.matrix
+        yield mark + (_table(matrix) if _has_labels(matrix) else _block([_array(matrix)]))
+
+
+def _operands(figure: Figure) -> str:
+    parts = figure.operands
+    return "".join(_array(p.matrix) if isinstance(p, Panel) else sign(p) for p in parts)
 
 
 def mark_of(name: str) -> str:
-    """Return the mark above the matrix of an answer, a comment that ends at no sign of the name."""
-    for sign, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
-        name = name.replace(sign, instead)
+    """Return the mark of an answer, a comment; no sign of the name can end it."""
+    for mark, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
+        name = name.replace(mark, instead)
     return f"<!-- answer: {name} -->"
 
 
@@ -167,17 +159,16 @@ def _named(panel: Panel) -> Iterator[str]:
 
 
 def _array(matrix: Matrix) -> str:
-    """Return a matrix as mathematics, without its labels."""
     rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
-    return tex_matrix.bracketed(matrix, [" & ".join(row) for row in rows])
+    return bracketed(matrix, [" & ".join(row) for row in rows])
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
+    return MATH_ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
-    """Return a matrix as a table with its labels; with a column of another one beside it."""
+    """Return a matrix as a table with its labels, and perhaps a column of another one."""
     heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
     lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
     if beside is not None:
@@ -196,7 +187,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
 
 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return " " * ROOM_WIDTH if matrix.has_room(row, column) else matrix.text(row, column)
+    return " " * ROOM if matrix.has_room(row, column) else matrix.text(row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:

@@ -13,15 +13,15 @@ ENOUGH = 2**16
 
 
 def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
-    """Yield texts as they come, with `between` after each but the last.
-
-    Halves of characters, as in names of files that are not in UTF-8, become question marks.
-    """
+    """Yield texts as they come, with `between` after each but the last."""
     return in_parts(([text] for text in texts), between)
 
 
 def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
-    """Yield texts as `pieces` does; each comes in parts, and small parts are joined."""
+    """Yield texts as `pieces` does; each comes in parts, and small parts are joined.
+
+    Halves of characters, as in names of files that are not in UTF-8, become question marks.
+    """
     for number, parts in enumerate(texts):
         waiting = [between] if number else []
         size = 0
@@ -36,10 +36,7 @@ def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
 
 
 def lists(matrix: Array, decimals: int | None) -> Iterator[list[list[Any]]]:
-    """Yield the rows of a matrix (rows, columns) as lists of numbers, some rows at a time.
-
-    Without a number of decimals, the numbers have the digits of the matrix's kind.
-    """
+    """Yield the rows of a matrix as lists, some at a time; without decimals, with every digit."""
     for rows in some_rows(matrix):
         yield floats(rows) if decimals is None else rows.tolist()
 

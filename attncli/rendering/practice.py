@@ -1,8 +1,7 @@
-"""The data of the practice page: by what its script judges typed numbers, and its hints.
+"""The data of the practice page: the right numbers, and hints.
 
 The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
-does for a submission that holds the numbers of one step. It cannot tell what follows from a
-student's own earlier numbers, nor what was rounded on the way.
+does for a submission of one step. It ignores earlier numbers and hidden roundings.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking import answers, thresholds
-from attncli.checking.joint_intervals import axis_of_shares, shares_of
-from attncli.checking.reference import Reference
+from attncli.checking import agreement, answers
+from attncli.checking.reference import Reference, axis_of_shares, shares_of
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
@@ -30,15 +28,15 @@ MASK_BYTE = 0x5A
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
 CONSTANTS = {
-    "rounded": thresholds.ROUNDED,
-    "cutOff": thresholds.CUT_OFF,
-    "share": thresholds.FLOAT_ERROR,
-    "shareOfExact": thresholds.FLOAT_ERROR_OF_EXACT,
-    "nearZero": thresholds.NEAR_ZERO,
-    "smallestTerm": thresholds.SMALLEST_TERM,
-    "coarsestShare": thresholds.COARSEST_SHARE,
-    "coarsestUnit": thresholds.COARSEST_UNIT,
-    "fine": thresholds.FINE_UNIT,
+    "rounded": agreement.ROUNDED,
+    "cutOff": agreement.CUT_OFF,
+    "share": agreement.FLOAT_ERROR,
+    "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
+    "nearZero": agreement.NEAR_ZERO,
+    "smallestTerm": agreement.SMALLEST_TERM,
+    "coarsestShare": agreement.COARSEST_SHARE,
+    "coarsestUnit": agreement.COARSEST_UNIT,
+    "fine": agreement.FINE_UNIT,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }
@@ -48,12 +46,7 @@ CONSTANTS = {
 def page_data(
     problems: Sequence[tuple[Trace, Mapping[Source, int]]], formulas: CellFormulas
 ) -> Mapping[str, str]:
-    """Return what the page's script reads.
-
-    Args:
-        problems: each with the numbers of the fields, by the cells that are to be written.
-        formulas: how those are made, for the hints.
-    """
+    """Return the script's data; `problems` has the number of each field, by its cell."""
     fields: dict[int, tuple[int, int]] = {}
     judged, count = [], 0
     for trace, shown in problems:
@@ -63,16 +56,12 @@ def page_data(
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         judged.append(judged_by(trace, steps))
-    return _sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data})
-
-
-def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
+    data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    """Return the numbers and settings by which the script judges some steps."""
     others = () if trace.unrounded is None else (trace.unrounded,)
     right = Reference(trace, others)
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
@@ -88,8 +77,8 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
 def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[str, Any]:
     """Return the right numbers of a step as written on paper, and how they are judged.
 
-    `readings` are right calculations: the numbers of each, and those of others that are right
-    beside it; one that is `unless` a step was written counts only where that step was not.
+    `readings` are right calculations: the numbers of each, and of others beside it; one with
+    `unless` counts only where that step was not written.
     """
     readings = [_reading(step, right)]
     if step.name.startswith(SHIFTED):
@@ -115,12 +104,12 @@ def _reading(step: Step, right: Reference) -> dict[str, Any]:
 
 
 def _numbers(value: Array) -> list[float | None]:
-    """Return numbers with every digit; None for −∞, which JSON lacks."""
+    """Return numbers; None for −∞, which JSON lacks."""
     return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
 
 
 def _lines(step: Step, along: int) -> Any:
-    """Return the places on paper of the numbers that are parts of one whole each, as lists."""
+    """Return lists of places on paper, each of the numbers that are shares of one whole."""
     places = np.arange(step.array.size).reshape(step.value.shape)
     own = np.moveaxis(step.from_paper(places), along, -1)
     return own.reshape(-1, own.shape[-1]).tolist()

@@ -21,7 +21,7 @@ from attncli.text.numbers import every_digit
 UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
-HEADING = ("title", "notes")
+TITLE_KEYS = ("title", "notes")
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
     ("heads", 2),
@@ -35,17 +35,15 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 
 
 def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
-    """Return a problem as commented YAML.
+    """Return a problem, made of lists and text, as commented YAML.
 
-    Args:
-        problem: made of lists and text, not of arrays.
-        blank: True for a `?` in the place of each number of a matrix, except a mask's.
-        above: a comment for the first line; options are suggested where there is none.
+    With `blank`, each number of a matrix, except a mask's, is a `?`. `above` is a comment for the
+    first line; without it options are suggested.
     """
     keys = [key for key in KEYS if key in problem.given]
-    first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
+    first = [entry(key, problem.written[key]) for key in keys if key in TITLE_KEYS]
     first[:0] = [f"# {above}"] if above else []
-    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
+    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in TITLE_KEYS)]
     if not above and (options := [*_options(problem)]):
         title = "# Without the # before it, each of these is an option that may be used:"
         blocks.append([title, *options])
@@ -54,7 +52,6 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> byte
 
 
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
-    """Yield what a key means, and its value."""
     raw, form = problem.written[key], KEYS[key].form
     array = problem.matrices().get(key)
     size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
@@ -113,12 +110,15 @@ def _flow(raw: Any) -> str:
 
 def _options(problem: Problem) -> Iterator[str]:
     """Yield suggested options, each as a comment with its meaning."""
-    lines: dict[str, str] = {}
+    lines: dict[str, tuple[str, str]] = {}
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:
             with suppress(InputError):
-                if Problem(**{**problem.written, key: raw}).warnings == problem.warnings:
-                    lines[key] = f"# {key}: {_flow(raw)}"
-    width = max(map(len, lines.values()), default=0)
-    for key, line in lines.items():
-        yield f"{line:{width}}  # {KEYS[key].meaning}"
+                changed = Problem(**{**problem.written, key: raw})
+                if changed.warnings == problem.warnings:
+                    is_form = isinstance(raw, dict)
+                    meaning = _meaning(changed, key) if is_form else KEYS[key].meaning
+                    lines[key] = f"# {key}: {_flow(raw)}", meaning
+    width = max((len(line) for line, _ in lines.values()), default=0)
+    for line, meaning in lines.values():
+        yield f"{line:{width}}  # {meaning}"

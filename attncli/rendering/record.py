@@ -1,12 +1,12 @@
-"""A trace for programs: one plain mapping, which JSON and YAML write, or NumPy's own arrays."""
+"""Traces for programs: plain mappings, as JSON and YAML, or arrays of NumPy."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, groupby
 from math import isinf
 from typing import Any
 
@@ -21,11 +21,12 @@ from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit, floats, rounded
 
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+HOLE = f"rows{os.urandom(16).hex()}"
+"""Text in the place of a large matrix until its rows are written; nothing else holds it."""
 
 
 class Large(Record, eq=False):
-    """A matrix with so many numbers that their lists are not made at once."""
+    """A matrix that is written some rows at a time, as its numbers as lists take much memory."""
 
     array: Array
     decimals: int | None
@@ -40,28 +41,42 @@ def _matrix(
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one object per problem, one per line; large matrices come some rows at a time."""
     return json_lines(record(trace, selection, _matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
-    """Yield values as JSON, one per line."""
-    for one in records:
-        try:
-            parts: Iterable[bytes] = (_json(one) + b"\n",)
-        except TypeError:  # it holds what is large
-            parts = chain(_parts(one), (b"\n",))
-        yield from parts
+    return in_parts(map(_json, records), "")
 
 
-def _json(value: Any) -> bytes:
-    text = ENCODER.encode(value)
-    # What is obeyed is not printable; that is told faster than where it stands.
-    return (text if text.isprintable() else OBEYED.sub(_escaped, text)).encode()
+def _json(value: Any) -> Iterator[str]:
+    held: list[Large] = []
+
+    def hole(large: Large) -> str:
+        held.append(large)
+        return HOLE
+
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=hole)
+    text = encoder.encode(value)
+    if not text.isprintable():  # which takes less time than a search
+        text = OBEYED.sub(_escaped, text)
+    yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda large, _: _nested(large))
+
+
+def _with_rows(
+    text: str, hole: str, held: Iterable[Large], rows: Callable[[Large, str], Iterator[str]]
+) -> Iterator[str]:
+    """Yield a text with the rows of a matrix in each hole; `rows` takes the indent of its line."""
+    before, *others = text.split(hole)
+    yield before
+    for large, after in zip(held, others, strict=True):
+        start = before.rpartition("\n")[2]
+        yield from rows(large, start[: len(start) - len(start.lstrip())])
+        yield after
+        before = after
 
 
 def _escaped(sign: re.Match[str]) -> str:
-    """Return a sign as JSON escapes it; half a character, which JSON has not, as it is told of."""
+    """Return a sign as JSON escapes it, and half a character, which JSON lacks, as messages do."""
     code = ord(sign[0])
     return rf"\\u{code:x}" if 0xD800 <= code < 0xE000 else rf"\u{code:04x}"
 
@@ -73,107 +88,75 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 """
 
 
-def _parts(value: Any) -> Iterator[bytes]:
-    """Yield the JSON of mappings that hold large matrices."""
-    if isinstance(value, Large):
-        yield from _nested(value.array, value.decimals)
-    elif isinstance(value, dict) and value:
-        for number, (key, item) in enumerate(value.items()):
-            yield (b", " if number else b"{") + _json(key) + b": "
-            yield from _parts(item)
-        yield b"}"
-    else:
-        yield _json(value)
-
-
-def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
-    if array.ndim < 2:
-        yield _json(numbers(array, decimals))
-        return
-    yield b"["
+def _nested(large: Large) -> Iterator[str]:
+    array, decimals = large.array, large.decimals
+    yield "["
     if array.ndim == 2:
         for number, rows in enumerate(some_rows(array)):
-            yield (b", " if number else b"") + _json(numbers(rows, decimals))[1:-1]
+            yield ", " * (number > 0) + json.dumps(numbers(rows, decimals))[1:-1]
     else:
         for number, part in enumerate(array):
-            yield b", " if number else b""
-            yield from _nested(part, decimals)
-    yield b"]"
+            yield ", " * (number > 0)
+            yield from _nested(Large(part, decimals))
+    yield "]"
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one document per problem; each row of a matrix on its own line."""
 
     def document(trace: Trace) -> Iterator[str]:
         found = record(trace, selection, partial(_matrix, infinite=float))
-        text = _dumped(found, is_unicode=True)
-        is_unicode = not OBEYED.search(text)
-        if is_unicode and not _is_large(found):
-            yield text
-        else:
-            yield from _lines(found, "", is_unicode)
+        held, text = _dumped(found, is_unicode=True)
+        if OBEYED.search(text):
+            held, text = _dumped(found, is_unicode=False)
+        return _with_rows(text, f"[{HOLE}]\n", held, _items)
 
     return in_parts(map(document, traces), "---\n")
 
 
-def _is_large(value: Any) -> bool:
-    """Return whether a value is or holds a large matrix."""
-    is_mapping = isinstance(value, dict)
-    return any(map(_is_large, value.values())) if is_mapping else isinstance(value, Large)
-
-
-def _lines(mapping: Mapping[str, Any], indent: str, is_unicode: bool) -> Iterator[str]:
-    """Yield the YAML of a mapping that holds large matrices; other values are written at once."""
-    for is_large, pairs in groupby(mapping.items(), lambda pair: _is_large(pair[1])):
-        if not is_large:
-            text = _dumped(dict(pairs), is_unicode)
-            yield "".join(
-                (line.strip("\n") and indent + line) or line for line in text.splitlines(True)
-            )
-            continue
-        for key, value in pairs:
-            yield indent + _dumped({key: None}, is_unicode).replace(" null", "")
-            if isinstance(value, Large):
-                yield from _items(value.array, value.decimals, indent, indent)
-            else:
-                yield from _lines(value, f"{indent}  ", is_unicode)
-
-
-def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> str:
-    """Return the lines of a mapping as YAML, with null for large matrices."""
+def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:
+    """Return the large matrices, and the YAML with a hole in the place of each one's rows."""
     import yaml
+
+    held: list[Large] = []
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes a number that knows how it was written as a float."""
 
+    def hole(dumper: Any, large: Large) -> Any:
+        held.append(large)
+        rows: list[Any] = [HOLE]
+        for _ in range(large.array.ndim - 1):
+            rows = [rows]
+        return dumper.represent_list(rows)
+
     Dumper.add_multi_representer(float, Dumper.represent_float)
-    Dumper.add_representer(Large, lambda dumper, matrix: dumper.represent_none(None))
-    is_flat = not any(isinstance(value, dict | list | tuple | Large) for value in mapping.values())
+    Dumper.add_representer(Large, hole)
     text: str = yaml.dump(
-        dict(mapping),
+        mapping,
         Dumper=Dumper,
-        default_flow_style=False if is_flat else None,
+        default_flow_style=None,
         sort_keys=False,
         allow_unicode=is_unicode,
         width=10**9,
     )
-    return text
+    return held, text
 
 
-def _items(array: Array, decimals: int | None, start: str, indent: str) -> Iterator[str]:
+def _items(large: Large, indent: str, start: str = "") -> Iterator[str]:
     """Yield the lines of nested lists, the first behind `start`; they are those of PyYAML."""
+    array, decimals = large.array, large.decimals
     if array.ndim > 2:
         for part in array:
-            yield from _items(part, decimals, f"{start}- ", f"{indent}  ")
-            start = indent
+            yield from _items(Large(part, decimals), f"{indent}  ", start)
+            start = indent + "- " * (array.ndim - 1)
         return
     for rows in some_rows(array):
         for row in numbers(rows, decimals, infinite=float):
             text = ", ".join(map(repr, row)).replace("inf", ".inf")
             if "e" in text:
                 text = re.sub(r"(?<![.\d])(\d+)e", r"\1.0e", text)
-            yield f"{start}- [{text}]\n"
-            start = indent
+            yield f"{start}[{text}]\n"
+            start = f"{indent}- "
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -202,7 +185,7 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
-    """Yield what `numpy.savez` writes, which holds the whole file, some numbers at a time."""
+    """Yield what `numpy.savez` writes, one array at a time."""
     from zipfile import ZipFile
 
     from numpy.lib import format as npy
@@ -211,18 +194,13 @@ def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
     with ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # it only writes
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                about = {"descr": npy.dtype_to_descr(array.dtype), "shape": array.shape}
-                npy.write_array_header_1_0(file, about | {"fortran_order": False})
-                flags: Any = ["external_loop", "buffered"]
-                parts: Any = np.nditer(array, flags, order="C", buffersize=ENOUGH)
-                for part in parts:
-                    file.write(part.tobytes())
-                    yield written.taken()
+                npy.write_array(file, np.asarray(array, order="C"))
+            yield written.taken()
     yield written.taken()
 
 
 class _Written:
-    """A file that keeps what is written until that is taken."""
+    """A file that keeps what is written until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -232,17 +210,16 @@ class _Written:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: what was written is there."""
+        pass
 
     def taken(self) -> bytes:
-        """Return what was written since it was taken last."""
         data = b"".join(self._parts)
         self._parts.clear()
         return data
 
 
 def _halved(array: Array) -> Array:
-    """Return an array in float16; as it is where a number is beyond that, such as an e^s."""
+    """Return an array in float16, or unchanged where a number is too large for that."""
     with np.errstate(over="ignore"):
         half = array.astype(np.float16)
     return half if (np.isinf(half) == np.isinf(array)).all() else array
@@ -251,10 +228,9 @@ def _halved(array: Array) -> Array:
 def record(
     trace: Trace, selection: Selection, matrix: Callable[[Array, int | None], Any]
 ) -> dict[str, Any]:
-    """Return title, options, inputs, steps and warnings; it can be read back as a problem.
+    """Return title, options, inputs, steps and warnings, which can be read back as a problem.
 
-    One of several problems has its number, too. `matrix` gives what stands for an array, with so
-    many decimals.
+    `matrix` makes the value of an array with a number of decimals.
     """
     problem = trace.problem
     found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
@@ -295,7 +271,7 @@ def record(
 def numbers(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
 ) -> Any:
-    """Return an array as nested lists of numbers: `rounded` if asked, else as `floats` gives them.
+    """Return an array as nested lists, rounded to the decimals if there are any.
 
     `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
     """

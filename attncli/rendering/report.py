@@ -9,28 +9,18 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.findings import Finding
-from attncli.checking.judged import Compared, Given, Judged
+from attncli.checking.judged import Compared, Finding, Given, Judged
 from attncli.records import Record, replace
-from attncli.rendering.layout import Span
-from attncli.rendering.matrix import Matrix
-from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
+from attncli.rendering import verdicts
+from attncli.rendering.matrix import Matrix, axis_labels
 from attncli.rendering.selection import PageSelection
-from attncli.rendering.verdicts import (
-    VERDICT_SIGNS,
-    cells_of,
-    comment_lines,
-    points_by_step,
-    skipped,
-    verdict,
-)
-from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
+from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
-MARKS = {
+MARK_OF_CELL = {
     status.LAST_DIGIT: ("≈", "near"),
     status.ROUNDED_EARLY: ("≈", "near"),
     status.WRONG: ("✗", "wrong"),
@@ -59,12 +49,8 @@ class WrongCell(Record):
     right: str
 
 
-class Sentence(Record):
-    """A sentence on a step, with the sign before it, or "", and what the student should do."""
-
-    sign: str
-    text: str
-    advice: str = ""
+Sentence = tuple[str, str, str]
+"""The sign before a sentence on a step, the sentence, and what to do; "" for what is missing."""
 
 
 class Remark(Record):
@@ -97,19 +83,19 @@ class Remark(Record):
 
     @property
     def sentences(self) -> Iterator[Sentence]:
-        """What is said of the step beside its outcome and its numbers, for pages of prose."""
+        """Sentences on the step, for pages without its matrices."""
         if found := self.finding:
-            yield Sentence("✗", found.message, found.advice)
-            yield from (Sentence("", line) for line in found.worked)
-            yield from (Sentence("", said) for said, _ in found.others)
-        yield from (Sentence("✗", line) for line in self.unexplained)
+            yield "✗", found.message, found.advice
+            yield from (("", line, "") for line in found.worked)
+            yield from (("", said, "") for said, _ in found.others)
+        yield from (("✗", line, "") for line in self.unexplained)
         if self.early:  # in a wrong step, ✗ belongs to other numbers
-            yield Sentence("≈" if self.status == "wrong" else self.sign, self.early)
-        yield from (Sentence("≈", line) for line in self.last_digits)
+            yield "≈" if self.status == "wrong" else self.sign, self.early, ""
+        yield from (("≈", line, "") for line in self.last_digits)
 
 
 class ReportPage(Record):
-    """What is shown of the report on a student; a text is "" where there is none."""
+    """The page of the report on a student; a text is "" where there is none."""
 
     name: str  # of the student
     title: str  # of the problem
@@ -133,10 +119,10 @@ def report_page(report: Report, selection: PageSelection, solution: bool = True)
     return ReportPage(
         visible(report.name),
         visible(report.title),
-        VERDICT_SIGNS[report.verdict],
-        verdict(report),
-        points_by_step(report),
-        comment_lines(report),
+        verdicts.VERDICT_SIGNS[report.verdict],
+        verdicts.verdict(report),
+        verdicts.points_by_step(report),
+        verdicts.comment_lines(report),
         report.said,
         {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
         tuple(_missing(report)),
@@ -152,14 +138,14 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
     finding = report.findings.get(name)
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(name)]
-    early = ""
-    near: tuple[str, ...] = ()
+    early, near = "", list[str]()
     # Numbers that a mistake gives are not praised for their rounding.
     if isinstance(judged, Compared) and not (finding and finding.gives_all):
-        early = early_words(judged, report.strict)
+        early = verdicts.early_words(judged, report.strict)
     # Where a mistake is named, last digits do not matter.
-    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT):
-        near = () if finding and judged.has(status.WRONG) else tuple(last_digits(judged, solution))
+    is_named = finding is not None and judged.has(status.WRONG)
+    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT) and not is_named:
+        near += verdicts.last_digits(judged, solution)
     if finding and not solution:
         hint = finding.what if finding.hint is None else finding.hint
         finding = replace(finding, what=hint, worked=(), also=())
@@ -172,9 +158,9 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         tuple(_comparisons(judged, selection, report.strict, solution)),
         tuple(_wrong_cells(judged, selection.digits, solution)),
         finding,
-        tuple(unexplained(report, judged, solution)),
+        tuple(verdicts.unexplained(report, judged, solution)),
         early,
-        near,
+        tuple(near),
     )
 
 
@@ -185,28 +171,31 @@ def _comparisons(
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    rows, columns = map(told_apart, axis_labels(step))
-    like = Matrix(np.zeros((0, 0)), "", rows, columns, selection.full)
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    from_yours = step.on_paper(judged.yours)
+    codes, texts = step.on_paper(judged.codes), verdicts.written_texts(judged)
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
+    numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
+    rows, columns = (kept(size, selection.full) for size in np.atleast_2d(codes).shape[-2:])
+    row_labels, column_labels = map(told_apart, axis_labels(step))
+    like = Matrix(np.zeros((0, 0)), rows, columns, "", row_labels, column_labels)
     for place in np.ndindex(codes.shape[:-2]):
         part = np.atleast_2d(codes[place])
         if np.isin(part, (status.CORRECT, status.MISSING)).all():
             continue
         is_wrong, is_given = part == status.WRONG, part != status.MISSING
         # A matrix that looks like another one when it is written need not be shown.
-        kept = is_wrong if is_wrong.any() else is_given
-        shown = {"right": right} if solution else {}
-        if solution and (differs[place] & kept).any() and (goes_on[place] & is_given).any():
-            shown = {"from your numbers": from_yours, "right": right}
-        others = (
-            replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
-            for name, v in shown.items()
-        )
-        marked = _marked(np.atleast_2d(texts[place]), part)
-        yours = replace(like, name="yours", values=np.zeros_like(part), cells=marked)
+        kept_on = is_wrong if is_wrong.any() else is_given
+        is_other = (differs[place] & kept_on).any() and (goes_on[place] & is_given).any()
+        others = []
+        for name, of_all in numbers.items():
+            if solution and (is_other or name == "right"):
+                values, write = np.atleast_2d(of_all[place]), style_of(of_all, digits)
+                others.append(replace(like, name=name, values=values, write=write))
+        cells = {}
+        for at, text in np.ndenumerate(np.atleast_2d(texts[place])):
+            mark, style = MARK_OF_CELL.get(int(part[at]), (" ", ""))
+            cells[at] = f"{label_text(str(text))} {mark}", style
+        yours = replace(like, name="yours", values=np.zeros_like(part), cells=cells)
         counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
         yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
 
@@ -217,15 +206,6 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
         found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
     return found
-
-
-def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:
-    """Return what a student wrote, with a mark at each number that is not right."""
-    marked = {}
-    for i, j in np.ndindex(codes.shape):
-        mark, style = MARKS.get(int(codes[i, j]), (" ", ""))
-        marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
-    return marked
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
@@ -244,21 +224,23 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     if not isinstance(judged, Given):
         return
     step = judged.step
-    texts, right = written_texts(judged), step.value
+    texts, right = verdicts.written_texts(judged), step.value
     write = style_of(right, decimals)
-    for at in places(step.on_paper(judged.codes) == status.WRONG):
+    for at in verdicts.places(step.on_paper(judged.codes) == status.WRONG):
         shown = write(float(right[at])) if solution else ""
         yield WrongCell(cell_name(step, at), str(texts[at]), shown)
 
 
 def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells were left out of the steps that were given, and which steps were."""
-    given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
-    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
-    cells = [cells_of(name, *count) for name, count in counts.items() if count[0]]
+    cells = [
+        verdicts.cells_of(one.step.name, one.counts["missing"], one.codes.size)
+        for one in report.steps.values()
+        if isinstance(one, Given) and one.counts["missing"]
+    ]
     if cells:
         yield f"_ left out: {', '.join(cells)}"
     if report.not_given:
         yield f"not given: {', '.join(report.not_given)}"
     if report.skipped:
-        yield skipped(report.skipped)
+        yield verdicts.skipped(report.skipped)

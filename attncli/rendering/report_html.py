@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
+from attncli.mechanisms.trace import Trace
 from attncli.rendering.html import Answers, traces
-from attncli.rendering.markup import matrix_table, text, whole_page
+from attncli.rendering.markup import matrix_table, page_parts, text
 from attncli.rendering.report import Remark, ReportPage, report_page
-from attncli.rendering.selection import ReportSelection
+from attncli.rendering.selection import ReportSelection, Selection
 from attncli.rendering.verdicts import Tally
 
 REMARK_STYLES = {"✗": "wrong", "≈": "near"}
@@ -20,20 +20,20 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
     """Yield the page of the problem with a student's answers, for each student in turn."""
     every = list(graded)
     between = [_section(paragraphs(Tally(every).lines())) if len(every) > 1 else ""]
-    pages: list[tuple[Report, ReportPage]] = []
+    shown, answers = list[Trace](), list[Answers]()
     for one in every:
         if isinstance(one, Unread):
             first = str(one.error).partition("\n")[0]
             between[-1] += _section(verdict_line(f"? {one.name}: {first}"))
         else:
-            pages.append((one, report_page(one, selection)))
+            shown.append(one.trace)
+            answers.append(_answers(report_page(one, selection)))
             between.append("")
-    if pages:
-        answers = [_answers(page) for _, page in pages]
-        shown = [report.trace for report, _ in pages]
-        yield from traces(shown, selection.of_trace, answers, between)
+    if shown:
+        own = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
+        yield from traces(shown, own, answers, between)
     else:
-        yield whole_page("Answers", between[0], {}).encode()
+        yield "".join(page_parts("Answers", between)).encode()
 
 
 def _section(markup: str) -> str:
@@ -66,9 +66,7 @@ def remark(shown: Remark) -> str:
         caption = ", ".join(filter(None, ("yours", comparison.words)))
         table = matrix_table(comparison.yours, text(caption), caption)
         parts.append(f'<div class="figure"><div class="part">{table}</div></div>')
-    for one in shown.sentences:
-        said = text(one.text)
-        if one.advice:
-            said = f"<b>{said}</b> {text(one.advice)}"
-        parts.append(f"<p>{one.sign} {said}</p>" if one.sign else f"<p>{said}</p>")
+    for sign, sentence, advice in shown.sentences:
+        said = f"<b>{text(sentence)}</b> {text(advice)}" if advice else text(sentence)
+        parts.append(f"<p>{sign} {said}</p>" if sign else f"<p>{said}</p>")
     return "".join([*parts, "</div>\n"])

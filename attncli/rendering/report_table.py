@@ -7,24 +7,19 @@ from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
+from attncli.rendering import verdicts
 from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
-from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import VERDICT_SIGNS, Tally, notes, points_of, verdict
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
-
-HANGING = "    "
-"""The indentation of a student's further lines."""
 
 SIGN_STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "…": "near", "✗": "wrong"}
 """The style of a line by its sign."""
 
 
 def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield plain text, as on a terminal of any width."""
     return plain(pages(graded, selection, None))
 
 
@@ -48,7 +43,7 @@ def pages(
 
 def _page(page: ReportPage, layout: Layout) -> Iterator[Line]:
     title = f"   {page.title}" if page.title else ""
-    yield from layout.prose([(page.name, "title"), (title, "faint")])
+    yield from wrapped([(page.name, "title"), (title, "faint")], layout.width)
     yield from _prose((f"  “{line}”" for line in page.comment), layout, "faint")
     yield []
     if page.said:
@@ -69,7 +64,7 @@ def _page(page: ReportPage, layout: Layout) -> Iterator[Line]:
 
 def _prose(lines: Iterable[str], layout: Layout, style: str = "") -> Iterator[Line]:
     for line in lines:
-        yield from layout.prose([(line, style)])
+        yield from wrapped([(line, style)], layout.width)
 
 
 def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
@@ -77,11 +72,9 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
     if any(comparison.yours.is_cut for comparison in wrong):
-        for cell in remark.cells[:MOST_CELLS]:
-            said = f"  {cell.name} is {label_text(cell.given)}, should be {cell.right}"
-            yield from layout.prose([(said, "")])
-        if (count := len(remark.cells) - MOST_CELLS) > 0:
-            yield [(f"  … and {count} more; --full shows all", "")]
+        cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in remark.cells]
+        some = verdicts.some_of(cells, "; --full shows all")
+        yield from _prose((f"  {line}" for line in some), layout)
     else:
         for comparison in wrong:
             if comparison.words:
@@ -89,8 +82,8 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
             for line in layout.together([comparison.yours, *comparison.others]):
                 yield [("  ", ""), *line]
     if found := remark.finding:
-        name = (visible(found.message), "name")
-        yield from layout.prose([("  ", ""), name, (f" ({found.id})", "faint")])
+        heading = [("  ", ""), (visible(found.message), "name"), (f" ({found.id})", "faint")]
+        yield from wrapped(heading, layout.width)
         lines = (*map(visible, found.worked), found.advice)
         yield from _prose((f"  {line}" for line in lines), layout)
         others = (f"  {visible(said)} ({id_})" for said, id_ in found.others)
@@ -105,57 +98,47 @@ def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
     right = [remark.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
-        yield from layout.prose([("✓ ", "right"), (", ".join(right), "")])
+        yield from wrapped([("✓ ", "right"), (", ".join(right), "")], layout.width)
     if following:
         names = ", ".join(remark.step.name for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
         said = f"{names} {verb} from {following[0].follows}"
-        yield from layout.prose([("→ ", "right"), (said, "")])
+        yield from wrapped([("→ ", "right"), (said, "")], layout.width)
     early = (f"  {remark.step.name}: {remark.early}" for remark in following if remark.early)
     yield from _prose(early, layout)
     yield []
 
 
 def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
-    tally, comments = Tally(), list[str]()
+    tally, comments = verdicts.Tally(), list[str]()
     cells: list[tuple[str, str, str]] = []
     said: list[Line] = []
     for one in graded:
         tally.add(one)
         name, title = (visible(shortened(word)) for word in (one.name, one.title))
-        cells.append((name, title, points_of(one)))
+        cells.append((name, title, verdicts.points_of(one)))
         said.append(_said_of(one))
-        comments += notes(one)
+        comments += verdicts.notes(one)
     names, titles, points = zip(*cells, strict=True)
     if len(set(titles)) == 1:  # a title that is the same for all says nothing of any
         titles = ("",)
     columns = [_padded(words) for words in (names, titles, points) if any(words)]
     for (sign, *rest), *parts in zip(said, *columns, strict=True):
-        yield from _hanging([sign, ("  ".join(parts), ""), *rest], layout)
+        yield from wrapped([sign, ("  ".join(parts), ""), *rest], layout.width, hanging="    ")
     yield []
     yield from _prose(tally.lines(), layout)
     yield from _prose(comments, layout, "faint")
-
-
-def _hanging(line: Line, layout: Layout) -> Iterator[Line]:
-    """Yield a student's line, folded to the terminal; what is below the first is indented."""
-    if len(layout.prose(line)) == 1 or layout.width is None:
-        yield line
-        return
-    first, *rest = wrapped(line, layout.width - len(HANGING))
-    yield first
-    yield from ([(HANGING, ""), *more] for more in rest)
 
 
 def _said_of(one: Graded) -> Line:
     """Return the sign of a student's answers and what is said of them."""
     if isinstance(one, Unread):
         return [("? ", "near"), ("  could not be read", "near")]
-    sign = VERDICT_SIGNS[one.verdict]
+    sign = verdicts.VERDICT_SIGNS[one.verdict]
     finding = one.findings.get(one.first_wrong_step or "")
     mistake = [(f"  {visible(finding.message)}", "")] if finding else []
     style = "" if sign == "✓" else SIGN_STYLES[sign]
-    return [(f"{sign} ", SIGN_STYLES[sign]), (f"  {verdict(one)}", style), *mistake]
+    return [(f"{sign} ", SIGN_STYLES[sign]), (f"  {verdicts.verdict(one)}", style), *mistake]
 
 
 def _padded(words: Sequence[str]) -> list[str]:
@@ -165,7 +148,7 @@ def _padded(words: Sequence[str]) -> list[str]:
 
 def _verdict_line(graded: Graded, several: bool, has_titles: bool) -> Line:
     """Return only the verdict, after the name and the problem if there are several."""
-    said = "could not be read" if isinstance(graded, Unread) else verdict(graded)
+    said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
     words = (graded.name, graded.title if has_titles else "")
     name = ", ".join(visible(word) for word in words if word)
     return [(f"{name}: {said}" if several else said, "")]

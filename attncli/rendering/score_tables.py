@@ -12,7 +12,6 @@ from attncli.text.widths import cell_width
 
 
 def score_tables() -> Iterator[Line]:
-    """Yield the lines of `attn scores`."""
     yield [("score: how alike a query q and a key k are", "title")]
     lines = _columns([(name, row.formula, row.source) for name, row in SCORES.items()])
     for line, row in zip(lines, SCORES.values(), strict=True):

@@ -1,4 +1,4 @@
-"""What of a trace or a report is written, whatever the format: a record for each kind of page."""
+"""What is written of traces, explanations and reports, whatever the format."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class PageSelection(Record):
 
 
 class ExplanationSelection(PageSelection):
-    """What of explanations is written."""
+    """What is written of explanations."""
 
     why: bool = False  # whether each step says in a sentence why it is done
 
 
 class Selection(PageSelection):
-    """What of a trace is written."""
+    """What is written of a trace."""
 
     only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
     quiet: bool = False  # whether pages leave out the title and the warnings
@@ -55,7 +55,7 @@ class Selection(PageSelection):
 
 
 class WorksheetSelection(Selection):
-    """What of a trace is written with room in the place of the numbers of some steps."""
+    """A selection with room in place of the numbers of some steps."""
 
     blank: tuple[str, ...] = ()  # names or symbols of these steps; () for all that are worked out
     give: tuple[str, ...] = ()  # those that are shown solved nevertheless
@@ -64,16 +64,12 @@ class WorksheetSelection(Selection):
 
 
 class ReportSelection(PageSelection):
-    """What of reports is written."""
+    """What is written of reports."""
 
     quiet: bool = False  # whether only the verdict is
     solution: bool = False  # whether what students read may hold the right numbers
     points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
     only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
-
-    @property
-    def of_trace(self) -> Selection:
-        return Selection(self.decimals, self.full, self.only, self.quiet)
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:

@@ -1,4 +1,4 @@
-"""A trace as tables on a terminal: each step with its formula, operands beside the result."""
+"""A trace on a terminal: tables, each step with its formula, or the weights as pictures."""
 
 from __future__ import annotations
 
@@ -8,43 +8,45 @@ from itertools import groupby
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
-from attncli.rendering.layout import (
-    BETWEEN,
-    Block,
-    Layout,
-    Line,
-    heading_line,
-    line_width,
-    plain,
-    stacked,
-    titled,
-)
-from attncli.rendering.matrix import Matrix
+from attncli.rendering import layout
+from attncli.rendering.layout import BETWEEN, Block, Layout, Line, Span, stacked, titled
+from attncli.rendering.matrix import Matrix, Place, shape_text
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel, WeightedSum, shape_text
+from attncli.rendering.views import Panel, WeightedSum
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
-from attncli.text.widths import cell_width
+from attncli.text.widths import cell_width, label_width
 
 MOST_BESIDE = 4
 """Maximum number of heads whose operands stand beside the results, where there is room, and whose
 sums stand below."""
 
 FOLDED = ("title", "faint")
-"""The styles of lines that are sentences or formulas."""
+"""The styles of lines that are sentences or formulas, and may be folded."""
+
+INKS = ("  ", "░░", "▒▒", "▓▓", "██")
+"""A cell of a picture without colours, by the size of its weight from 0 to 1."""
+
+BLOCKED = "··"
+"""A cell of a picture whose weight is exactly 0."""
+
+INK_WIDTH = 2
+"""Width of a cell of a picture, in columns of the terminal."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield plain tables, as on a terminal of any width."""
-    return plain(lines(trace, selection) for trace in shown)
+    return layout.plain(lines(trace, selection) for trace in shown)
 
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
     writer = _Writer(Layout(width))
     for line in writer.page(page_of(trace, selection, writer.suffices, writer.layout.limit)):
-        yield from _folded(line, width)
+        if line and line[0][1] in FOLDED:  # those of matrices are laid out to fit already
+            yield from layout.wrapped(line, width, hanging="  ")
+        else:
+            yield line
 
 
 class _Writer:
@@ -67,7 +69,7 @@ class _Writer:
             yield [(line, "faint")]
 
     def entry(self, entry: Entry) -> Iterator[Line]:
-        yield from map(heading_line, entry.steps, entry.shapes)
+        yield from map(layout.heading_line, entry.steps, entry.shapes)
         yield from ([(reason, "faint")] for reason in entry.reasons)
         if entry.inputs:
             yield from self.layout.together([_named(panel, panel.words) for panel in entry.inputs])
@@ -89,7 +91,7 @@ class _Writer:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            yield heading_line(source, shape_text(source.value.shape))
+            yield layout.heading_line(source, shape_text(source.value.shape))
             for panel in panels:
                 if panel.words:
                     yield [(panel.words, "name")]
@@ -98,7 +100,7 @@ class _Writer:
         yield [(",  ".join(step.formula for step in entry.steps), "title")]
 
     def suffices(self, figures: Figures) -> bool:
-        """Whether operands, if there are any, have room beside their result."""
+        """Return whether operands, if there are any, have room beside their result."""
         return not figures[0].operands or self.bodies(figures)[1]
 
     def side_by_side(self, figures: Figures) -> Block:
@@ -126,35 +128,25 @@ class _Writer:
         return bare, False
 
     def bare(self, figure: Figure) -> Block:
-        """Return a result without its operands, with its sums beside it."""
-        result, *sums = figure.results
-        named = _named(result) if sums else result.matrix
-        beside = [part for panel in sums for part in (BETWEEN, _bare(_named(panel)))]
-        row = self.layout.row([named, *beside])
-        if self.layout.fits(row):
-            return row
-        return stacked([self.layout.alone(_named(panel)) for panel in figure.results])
+        """Return a result without its operands, with sums of its rows beside it if they fit."""
+        result, *sums = map(_named, figure.results)
+        if all(matrix.values.shape[1] == 1 for matrix in sums):
+            beside = [part for matrix in sums for part in (BETWEEN, _unlabelled(matrix))]
+            row = self.layout.row([result if sums else figure.results[0].matrix, *beside])
+            if self.layout.fits(row):
+                return row
+        return stacked([self.layout.alone(matrix) for matrix in (result, *sums)])
 
     def figure(self, figure: Figure) -> Block:
         """Return operands and result, or a step and its sums, beside each other if they fit."""
-        result, *sums = (_named(panel) for panel in figure.results)
-        if sums:
-            return self.with_sums(result, sums[0])
+        if figure.results[1:]:
+            return self.bare(figure)
         if not figure.operands:
             return self.layout.alone(figure.results[0].matrix)
         row = self.row(figure)
-        return row if self.layout.fits(row) else self.layout.alone(result)
-
-    def with_sums(self, matrix: Matrix, sums: Matrix) -> Block:
-        """Return a matrix with the sums of its rows beside it, or with its sums below."""
-        if sums.values.shape[1] == 1:
-            row = self.layout.row([matrix, BETWEEN, _bare(sums)])
-            if self.layout.fits(row):
-                return row
-        return stacked([self.layout.alone(matrix), self.layout.alone(sums)])
+        return row if self.layout.fits(row) else self.layout.alone(_named(figure.results[0]))
 
     def row(self, figure: Figure) -> Block:
-        """Return operands and result side by side."""
         parts = (*figure.operands, "=", *figure.results)
         return self.layout.row([p if isinstance(p, str) else _named(p) for p in parts])
 
@@ -171,8 +163,8 @@ class _Writer:
         yield [(line, "")]
 
 
-def _bare(sums: Matrix) -> Matrix:
-    """Return a column of sums that stands beside what was added up, and so needs no labels."""
+def _unlabelled(sums: Matrix) -> Matrix:
+    """Return a column of sums without labels: those of what was added up are beside it."""
     return replace(sums, row_labels=(), column_labels=("",) if sums.column_labels else ())
 
 
@@ -181,20 +173,59 @@ def _named(panel: Panel, words: str = "") -> Matrix:
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
 
 
-def _folded(line: Line, width: int | None) -> Iterator[Line]:
-    """Yield a title, note or label line in pieces where the terminal is too narrow for it.
-
-    The lines of matrices are laid out to fit already.
-    """
-    if width is None or not line or line[0][1] not in FOLDED or line_width(line) <= width:
-        yield line
+def pictures(
+    trace: Trace, selection: Selection, width: int | None, has_colours: bool
+) -> Iterator[Line]:
+    """Yield pictures of the weights; their sizes are shown by backgrounds if `has_colours`."""
+    own = Layout(width)
+    page = page_of(trace, selection, limit=own.limit * layout.CELL_WIDTH // INK_WIDTH)
+    if page.title:
+        yield [(page.title, "title")]
+        yield []
+    entries = [e for e in page.entries if e.figures and e.figures[0].results[0].matrix.shaded]
+    for entry in entries:
+        yield layout.heading_line(entry.steps[0], entry.shapes[0])
+        yield from own.packed([_picture(figure, has_colours, own) for figure in entry.figures])
+        yield []
+    if not entries:
+        yield [("No weights are among the steps.", "")]
         return
-    piece: Line = []
-    used = 0
-    for word, style in [(word, style) for part, style in line for word in part.split()]:
-        if used and used + 1 + cell_width(word) > width:
-            yield piece
-            piece, used = [("  ", "")], 1
-        piece += [(" ", ""), (word, style)] if used > 1 else [(word, style)]
-        used += 1 + cell_width(word)
-    yield piece
+    scale = [_ink((number + 0.5) / 10, has_colours) for number in range(10)]
+    yield [("0 ", "faint"), *scale, (" 1", "faint")]
+
+
+def _picture(figure: Figure, has_colours: bool, own: Layout) -> Block:
+    matrix = figure.results[0].matrix
+    inks: dict[tuple[Place, Place], Span] = {
+        (row, column): _ink(float(matrix.values[row, column]), has_colours)
+        for row in matrix.rows
+        for column in matrix.columns
+        if row is not None and column is not None
+    }
+    drawn = replace(matrix, gap="", cells=inks, column_labels=_heads(matrix))
+    block = own.row([drawn])
+    return titled(figure.name, block) if figure.name else block
+
+
+def _heads(matrix: Matrix) -> list[str]:
+    """Return what tells the columns apart in the width of a cell: one sign, two, or a number."""
+    labels = [label_text(label) for label in matrix.column_labels]
+    for size in range(1, INK_WIDTH + 1):
+        words = [_start(label, size) for label in labels]
+        if len(set(words)) == len(words) and all(words):
+            return [word + " " * (INK_WIDTH - label_width(word)) for word in words]
+    numbers = [str(number) for number in range(1, len(labels) + 1)]
+    return [number.ljust(INK_WIDTH) for number in numbers] if len(labels) < 10**INK_WIDTH else []
+
+
+def _start(label: str, size: int) -> str:
+    """Return as many of the first signs of a label as fit into so many columns."""
+    return next((label[:n] for n in range(size, 0, -1) if label_width(label[:n]) <= size), "")
+
+
+def _ink(value: float, has_colours: bool) -> Span:
+    if not value:
+        return BLOCKED, "faint"
+    if has_colours:
+        return " " * INK_WIDTH, layout.shade_style(value)
+    return INKS[round(min(abs(value), 1.0) * (len(INKS) - 1))], ""

@@ -10,72 +10,60 @@ from typing import Any
 
 from attncli.records import Record
 from attncli.rendering.layout import Line
-from attncli.teaching.variants import Variant, VariantForm
-from attncli.teaching.work import Work
+from attncli.teaching.variants import Variant, VariantForm, Work
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 
-class VariantRow(Record):
-    """What is kept of a `Variant`, whose attributes these are, with its student and its file."""
+class VariantRow(Record, eq=False):
+    """A variant with its student and its file, if any."""
 
-    number: int
+    variant: Variant
     student: str
     file: str
-    hidden: tuple[tuple[str, str], ...]
-    faint: tuple[tuple[str, str], ...]
-    alike: tuple[tuple[str, str], ...]
-    flaws: int
-    shown: tuple[str, ...]
-    work: Work
-    form: VariantForm
 
     @property
     def name(self) -> str:
-        return visible(self.student) if self.student else str(self.number)
+        return visible(self.student) if self.student else str(self.variant.number)
 
     @property
     def words(self) -> str:
-        """What it hides, in words; "" where it is fair."""
-        found = [f"hides {id_} in {at}" for id_, at in self.hidden]
-        found += [f"shows {id_} in {at} by one number alone" for id_, at in self.faint]
-        found += [f"does not tell {one} from {other}" for one, other in self.alike]
-        if self.flaws:
+        """What it hides, in words; "" if it is fair."""
+        variant = self.variant
+        found = [f"hides {id_} in {at}" for id_, at in variant.hidden]
+        found += [f"shows {id_} in {at} by one number alone" for id_, at in variant.faint]
+        found += [f"does not tell {one} from {other}" for one, other in variant.alike]
+        if variant.flaws:
             found.append("has saturated weights, large numbers or warnings")
         return "; ".join(found)
 
 
-def row_of(variant: Variant, student: str, file: str) -> VariantRow:
-    about = (variant.hidden, variant.faint, variant.alike, variant.flaws, variant.shown)
-    return VariantRow(variant.number, student, file, *about, variant.work, variant.form)
-
-
-class Summary(Record):
-    """All variants of a problem that were drawn from a seed."""
+class Summary(Record, eq=False):
+    """The variants of a seed."""
 
     seed: int
     rows: Sequence[VariantRow]
 
     @property
     def form(self) -> VariantForm:
-        return self.rows[0].form
+        return self.rows[0].variant.form
 
     @property
     def unfair(self) -> list[VariantRow]:
         """The variants that hide what others show."""
-        return [row for row in self.rows if row.words]
+        return [row for row in self.rows if not row.variant.is_fair]
 
     @property
     def made_in_some(self) -> dict[str, int]:
         """How many variants show a mistake, of those that cannot be made in some of the others."""
-        hidden = {id_ for row in self.rows for id_, _ in row.hidden}
-        counts = Counter(id_ for row in self.rows for id_ in row.shown)
+        variants = [row.variant for row in self.rows]
+        hidden = {id_ for one in variants for id_, _ in one.hidden}
+        counts = Counter(id_ for one in variants for id_ in one.shown)
         known = {id_: counts[id_] for id_ in self.form.shown if id_ not in hidden}
-        return {id_: count for id_, count in known.items() if count < len(self.rows)}
+        return {id_: count for id_, count in known.items() if count < len(variants)}
 
 
 def table(summary: Summary) -> Iterator[Line]:
-    """Yield the lines of a table for a terminal."""
     form, rows = summary.form, summary.rows
     count, decimals = len(rows), form.decimals
     variants = f"{count} variant{'s'[: count != 1]} of seed {summary.seed}"
@@ -84,8 +72,9 @@ def table(summary: Summary) -> Iterator[Line]:
     yield [(f"{variants}; asked: {asked}, in {digits}", "title")]
     yield []
     yield [("work          least  middle    most   given", "label")]
+    works = [row.variant.work for row in rows]
     for name in Work.fields:
-        numbers = [getattr(row.work, name) for row in rows]
+        numbers = [getattr(work, name) for work in works]
         given = getattr(form.work, name)
         ends = (min(numbers), round(median(numbers)), max(numbers), given)
         yield [(f"{name:<12}", "label"), ("".join(f"{n:>8}" for n in ends).removeprefix(" "), "")]
@@ -125,7 +114,6 @@ def _listed(pairs: Mapping[str, str]) -> Iterator[Line]:
 
 
 def record(summary: Summary) -> bytes:
-    """Return the same as JSON."""
     form = summary.form
     found: dict[str, Any] = {
         "seed": summary.seed,
@@ -137,23 +125,21 @@ def record(summary: Summary) -> bytes:
         "partly": form.partly,
         "never_apart": form.never_apart,
         "flaws_in_all": form.fewest,
-        "given": _as_dict(form.work),
-        "variants": [
-            {
-                "number": row.number,
-                "student": row.student or None,
-                "file": row.file or None,
-                "hidden": [{"mistake": id_, "step": at} for id_, at in row.hidden],
-                "faint": [{"mistake": id_, "step": at} for id_, at in row.faint],
-                "alike": row.alike,
-                "flaws": row.flaws,
-                "work": _as_dict(row.work),
-            }
-            for row in summary.rows
-        ],
+        "given": vars(form.work),
+        "variants": [_variant_record(row) for row in summary.rows],
     }
     return f"{json.dumps(found, ensure_ascii=False)}\n".encode()
 
 
-def _as_dict(work: Work) -> dict[str, int]:
-    return {name: getattr(work, name) for name in Work.fields}
+def _variant_record(row: VariantRow) -> dict[str, Any]:
+    variant = row.variant
+    return {
+        "number": variant.number,
+        "student": row.student or None,
+        "file": row.file or None,
+        "hidden": [{"mistake": id_, "step": at} for id_, at in variant.hidden],
+        "faint": [{"mistake": id_, "step": at} for id_, at in variant.faint],
+        "alike": variant.alike,
+        "flaws": variant.flaws,
+        "work": vars(variant.work),
+    }

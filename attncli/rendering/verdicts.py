@@ -1,22 +1,42 @@
-"""A student's answers in one line, and those of a class in a few: verdicts, points, a summary."""
+"""Sentences on a student's answers: the verdict, what is wrong in a step, and a class's summary."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.rounding import Rounding
+from attncli.checking import judged as status
+from attncli.checking.agreement import only_unit
 from attncli.checking.check import Report
-from attncli.checking.judged import STATUSES, WRONG, Compared, Judged
+from attncli.checking.diagnosis import too_few_digits
+from attncli.checking.judged import Compared, Given, Judged
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.remarks import MOST_CELLS, unexplained
+from attncli.notation.last_place import number_of
+from attncli.notation.parser import NumberError
+from attncli.tape.cells import Index, cell_name
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
 from attncli.text.elision import shortened
-from attncli.text.escapes import lines_of, visible
+from attncli.text.escapes import label_text, lines_of, visible
+from attncli.text.sentences import all_of
+
+MOST_CELLS = 12
+"""Maximum number of cells that are named one by one; the others are counted. Chosen."""
+
+MOST_STEPS = 4
+"""Maximum number of hidden steps that are named, the last before a wrong one. Chosen."""
+
+MANY_CUT_OFF = 4
+"""Minimum number of cells that were cut off to be reported in one line. Chosen."""
 
 VERDICT_SIGNS = {"correct": "✓", "incomplete": "…", "wrong": "✗", "empty": "–"}
 
-NEAR = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
+RIGHT_BUT = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
 """The words for numbers that are right except for rounding, by their status."""
 
 
@@ -30,6 +50,21 @@ def verdict(report: Report) -> str:
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
     return "; ".join([f"{report.verdict}: {_numbers(report)}", *_left_out(report)])
+
+
+def _numbers(report: Report) -> str:
+    """Return how many numbers of the steps that count are right, and how many almost."""
+    codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
+    found = np.bincount(codes, minlength=len(status.STATUSES)).tolist()
+    counts = dict(zip(status.STATUSES, found, strict=True))
+    near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
+    given = counts["correct"] + counts["follows"] + sum(near.values())
+    said = f"{given} number{'s'[: given != 1]}"
+    for number, (words, count) in enumerate(near.items()):
+        of_them = "" if number else " of them"
+        how_many = "all of them " if count == given else f"{count}{of_them} "
+        said += f", {'' if given == 1 else how_many}{words}"
+    return said
 
 
 def _left_out(report: Report) -> Iterator[str]:
@@ -47,20 +82,22 @@ def cells_of(name: str, count: int, size: int) -> str:
 
 
 def skipped(keys: Sequence[tuple[str, str]]) -> str:
-    """Return which keys mean no step, or hold no numbers; those with a hint after the others."""
+    """Return which keys mean no step, or hold no numbers; "" for no keys.
+
+    Each has a hint, or ""; those with a hint come after the others.
+    """
     plain = [visible(shortened(key)) for key, hint in keys if not hint]
     parts = [f"{visible(shortened(key))} ({visible(hint)})" for key, hint in keys if hint]
     if plain:
         more = f" and {len(plain) - MOST_CELLS} more" if len(plain) > MOST_CELLS else ""
         names = ", ".join(plain[:MOST_CELLS])
         parts.insert(0, f"{names}{more} (no steps of this problem)")
-    return f"skipped: {', '.join(parts)}"
+    return f"skipped: {', '.join(parts)}" if parts else ""
 
 
 def _skipped_with_hint(report: Report) -> str:
     """Return which skipped keys may have been meant for a step; or ""."""
-    keys = [(key, hint) for key, hint in report.skipped if hint]
-    return skipped(keys) if keys else ""
+    return skipped([(key, hint) for key, hint in report.skipped if hint])
 
 
 def notes(graded: Graded) -> Iterator[str]:
@@ -78,29 +115,13 @@ def comment_lines(report: Report) -> tuple[str, ...]:
     return tuple(visible(line) for line in lines_of(report.comment) if line.strip())
 
 
-def _numbers(report: Report) -> str:
-    """Return how many numbers of the steps that count are right, and how many almost."""
-    every = [
-        np.bincount(codes.ravel(), minlength=len(STATUSES)) for codes in report.counting.values()
-    ]
-    counts = dict(zip(STATUSES, np.sum(every, axis=0).tolist(), strict=True))
-    near = {words: counts[status] for status, words in NEAR.items() if counts[status]}
-    given = counts["correct"] + counts["follows"] + sum(near.values())
-    found = f"{given} number{'s'[: given != 1]}"
-    for number, (words, count) in enumerate(near.items()):
-        of_them = "" if number else " of them"
-        how_many = "all of them " if count == given else f"{count}{of_them} "
-        found += f", {'' if given == 1 else how_many}{words}"
-    return found
-
-
 def _rounding(judged: Judged) -> str:
     """Return why a step without a wrong number is wrong, as `--strict` judges; or ""."""
-    if judged.has(WRONG) or judged.status not in NEAR:
+    if judged.has(status.WRONG) or judged.status not in RIGHT_BUT:
         return ""
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     is_early = judged.status == "rounded_early" and rounding
-    return f"{NEAR[judged.status]}{f': {rounding}' if is_early else ''}"
+    return f"{RIGHT_BUT[judged.status]}{f': {rounding}' if is_early else ''}"
 
 
 def why(report: Report) -> str:
@@ -167,19 +188,170 @@ class Tally:
                 self.mistakes[finding.id] += 1
 
     def lines(self) -> Iterator[str]:
-        """Yield the summary of the class."""
         always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
         words = [*always, *(word for word in otherwise if self.verdicts[word])]
         count = self.verdicts.total()
         parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
         yield f"{count} answer{'s'[: count != 1]}: {parts}"
         if self.points:
-            mean, possible = (
-                sum(some) / len(self.points) for some in zip(*self.points, strict=True)
-            )
+            mean, possible = np.mean(self.points, axis=0).tolist()
             yield f"points: {short(mean)} of {short(possible)} on average"
         named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
         for name, counted in named:
             if counted:
                 most = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
                 yield f"{name}: {most}"
+
+
+def places(chosen: Array) -> list[Index]:
+    return [tuple(place) for place in np.argwhere(chosen).tolist()]
+
+
+def _count(cells: Array) -> str:
+    count = int(cells.sum())
+    return "1 number is" if count == 1 else f"{count} numbers are"
+
+
+def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
+    """Yield sentences on the wrong numbers that the finding does not explain."""
+    step = judged.step
+    finding = report.findings.get(step.name)
+    few = too_few_digits(judged, report.marking.decimals or 0)
+    wrong = judged.codes == status.WRONG
+    if isinstance(judged, Compared) and judged.short is not None:
+        wrong &= ~judged.short
+    if isinstance(judged, Given) and judged.written.unreadable is not None:
+        wrong &= ~judged.written.unreadable
+    if wrong.any() and _is_unexplained(report, step):
+        hint = _what_to_compare(report, step, solution)
+        if finding is None:
+            them = "it" if wrong.sum() == 1 else "them"
+            first = cell_name(step, places(step.on_paper(wrong))[0])
+            hint = hint or f"Work {first} again first."
+            yield f"{_count(wrong)} wrong; no single usual mistake gives {them}. {hint}"
+        elif hint:
+            yield hint
+    if few is not None and (finding is None or finding.id != few.id):
+        yield few.message
+    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable(judged).items()]
+    yield from some_of(no_numbers, " that are no numbers")
+
+
+def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
+    """Yield the first lines of many, one for each cell, and how many others there are."""
+    yield from lines[:MOST_CELLS]
+    if len(lines) > MOST_CELLS:
+        yield f"… and {len(lines) - MOST_CELLS} more{which}"
+
+
+def _is_unexplained(report: Report, step: Step) -> bool:
+    """Return True if a step is wrong and no finding says what was done, but perhaps where."""
+    finding = report.findings.get(step.name)
+    return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
+
+
+def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
+    """Return which hidden step to compare, or which to hand in, to find what is wrong; or ""."""
+    hidden = _hidden_before(report, step)
+    together = {
+        other.step.name: _hidden_before(report, other.step)
+        for other in report.steps.values()
+        if _is_unexplained(report, other.step)
+    }
+    together = {name: before for name, before in together.items() if {*before} & {*hidden}}
+    common = [one for one in hidden if all(one in before for before in together.values())]
+    if len(together) > 1 and common:
+        if step.name != next(iter(together)):
+            return ""  # it is written at the first of them
+        both = "both" if len(together) == 2 else "all"
+        where = f"{common[-1].name}, which was not handed in"
+        return f"{all_of(list(together))} {both} depend on {where}: compare it next."
+    if not hidden or report.findings.get(step.name):
+        return ""
+    *others, last = [one.name for one in hidden[-MOST_STEPS:]]
+    names = f"{', '.join(others)} or {last}" if others else last
+    or_compare = ", or compare yours with the right numbers" if solution else ""
+    return f"Hand in {names} too{or_compare}."
+
+
+def _hidden_before(report: Report, step: Step) -> list[Step]:
+    """Return the steps, in the order of computation, that were not handed in and lead to a step.
+
+    Steps that are made of nothing, such as h_0 = 0, and other names of an input are left out.
+    """
+    found, wanted = list[Step](), {source.name for source in sources(step)}
+    before = [*takewhile(lambda other: other is not step, report.trace)]
+    for other in reversed(before):
+        if other.name in wanted and report.steps[other.name].status == "missing":
+            if sources(other) and not isinstance(other.operation, Step):
+                found.insert(0, other)
+            wanted |= {source.name for source in sources(other)}
+    return found
+
+
+def unreadable(judged: Judged) -> dict[Index, str]:
+    """Return the cells on paper that are no numbers, each with the reason."""
+    if not isinstance(judged, Given) or judged.written.unreadable is None:
+        return {}
+    texts, found = judged.step.on_paper(judged.written.texts), dict[Index, str]()
+    for at in places(judged.step.on_paper(judged.written.unreadable)):
+        try:
+            number_of(texts[at])
+        except NumberError as error:
+            found[at] = str(error)
+    return found
+
+
+def early_words(judged: Compared, strict: bool) -> str:
+    """Return which rounding of earlier steps makes numbers right, or that it was done; or ""."""
+    early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
+    if not early.any():
+        return ""
+    what = judged.rounding or "something on the way rounded"
+    if strict:
+        return f"rounded early: {what}"
+    every = (early | right | (judged.codes == status.MISSING)).all()
+    return f"right, with {what}" if every else f"{_count(early)} right, with {what}"
+
+
+def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
+    """Yield the cells that are off in their last digit, with the numbers if `solution` is set."""
+    step, off = judged.step, judged.codes == status.LAST_DIGIT
+    texts, values = written_texts(judged), step.on_paper(judged.written.values)
+    units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
+    found = places(step.on_paper(off))
+    cut_off = all(
+        np.trunc(expected[at] / units[at]) * units[at] - values[at] < 1e-9
+        and abs(values[at]) <= abs(expected[at])
+        for at in found
+    )
+    if cut_off and len(found) >= MANY_CUT_OFF:
+        at, unit = found[0], only_unit(judged.unit)
+        decimals = round(-np.log10(unit)) if unit and unit < 1 else 0
+        after = f" after {decimals} decimal{'s'[: decimals != 1]}" if decimals else ""
+        finer = _rounded_like(float(expected[at]), float(units[at]) / 10)
+        example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"
+        cut = f"{len(found)} numbers were cut off{after}, not rounded"
+        yield f"{cut}{example if solution else ''}"
+        return
+    note = " (cut off, not rounded)" if cut_off else ""
+    yield f"{_count(off)} off in the last digit{note}:"
+    if not solution:
+        yield ", ".join(cell_name(step, at) for at in found)
+        return
+    lines = []
+    for at in found:
+        should_be = _rounded_like(float(expected[at]), float(units[at]))
+        lines.append(f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}")
+    yield from some_of(lines)
+
+
+def _rounded_like(value: float, unit: float) -> str:
+    """Return a number rounded to a unit as people round: 0.975559 to 0.01 is 0.98."""
+    decimals = round(-np.log10(unit))
+    return f"{Rounding(decimals=decimals).number(value):.{max(decimals, 0)}f}"
+
+
+def written_texts(judged: Given) -> Array:
+    """Return what was written, as on paper; `_` for a cell that was left out."""
+    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))

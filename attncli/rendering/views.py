@@ -1,8 +1,8 @@
-"""What of a step is shown on a page: its matrices with their labels, its operands, its sums."""
+"""The matrices of a step on a page with their labels, its operands, and its weighted sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from itertools import product
 
@@ -13,43 +13,37 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.matrix import Matrix
+from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, Matrix, Place, shape_text
+from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
+from attncli.tape.find import find_places
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
-from attncli.text.elision import LIMIT, kept
+from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import NumberStyle, style_of
 
+MOST_DECIMALS = 17
+"""Number of digits that tell every float from its neighbours."""
+
 
 class Panel(Record, eq=False):
-    """One matrix of a page.
+    """One matrix of a page."""
 
-    Attributes:
-        part: the step, or the operand of one, whose numbers stand there.
-        name: what it is, such as Kᵀ.
-        on_page: cuts the matrix out of an array in the layout of the part's own.
-        words: which head or batch it is, where that is not said otherwise.
-        answer: of a matrix that is open on a worksheet, its name as a key of answers.
-    """
-
-    part: Expression
+    part: Expression  # the step, or the operand of one, whose numbers it shows
     matrix: Matrix
-    name: Formula
-    on_page: Callable[[Array], Array]
-    words: str = ""
-    answer: str = ""
+    name: Formula  # such as Kᵀ
+    on_page: Callable[[Array], Array]  # cuts the matrix out of an array in the layout of `part`
+    words: str = ""  # which head or batch it is, where that is not said otherwise
+    answer: str = ""  # of a matrix that is open on a worksheet, its name as a key of answers
 
 
 class WeightedTerm(Record):
-    """Part of a weighted sum: the size of a weight, and the letter and label of a value; v_am.
-
-    A part with no weight stands for those that are left out.
-    """
+    """Part of a weighted sum, such as 0.9·v_am; one with no weight is for those left out."""
 
     is_negative: bool = False
-    weight: str = ""
+    weight: str = ""  # without its sign
     letter: str = ""
     word: str = ""
 
@@ -60,10 +54,7 @@ def subscripted(letter: str, word: str) -> str:
 
 
 class WeightedSum(Record):
-    """An output as a sum of values, such as z_I = 0.9·v_I + 0.1·v_am.
-
-    One with no letter stands for those that are left out.
-    """
+    """An output such as z_I = 0.9·v_I + 0.1·v_am; one with no letter is for those left out."""
 
     letter: str = ""
     word: str = ""
@@ -79,7 +70,7 @@ class WeightedSum(Record):
         """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
 
         `cell` writes a letter with a label, `times` a weight times a value; `minus` is the sign of
-        a negative weight; `dots` stand for a sum, and for a term, that is left out.
+        a negative weight; `dots` are the texts for a sum, and for a term, that is left out.
         """
         if not self.letter:
             return [dots[0]]
@@ -91,37 +82,23 @@ class WeightedSum(Record):
         return texts if self.parts else [*texts, "= 0"]
 
 
-def leftmost(product: MatMul) -> Expression:
-    """Return the first factor of a product, whose rows are those of the result."""
-    return leftmost(product.left) if isinstance(product.left, MatMul) else product.left
-
-
 class Views:
-    """The views of one trace, with so many decimals, and with large matrices whole if `full`.
+    """The matrices of one trace as a page shows them; `elided` if anything was left out so far.
 
-    Of other matrices, `limit` rows or columns are shown whole. Where heads or rows of queries are
-    given, only these are shown. On a worksheet the steps of some names are open.
-
-    Attributes:
-        elided: whether anything was left out so far.
+    Of matrices that are not shown whole, axes of at most `limit` places are.
     """
 
     def __init__(
-        self,
-        trace: Trace,
-        decimals: int,
-        full: bool,
-        limit: int = LIMIT,
-        heads: Sequence[int] = (),
-        rows: Sequence[int] = (),
-        open_names: Container[str] = (),
+        self, trace: Trace, selection: Selection, limit: int, open_names: Container[str]
     ) -> None:
+        heads, rows = selection.heads, selection.rows
         self.trace = trace
-        self.decimals = decimals
-        self.full = full
+        self.decimals = enough_decimals(trace, selection.digits)
+        self.full = selection.full
         self.limit = limit
-        self.heads = heads
-        self.rows = rows
+        self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
+        queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
+        self.rows: list[Place] = [*queries]
         self.open_names = open_names
         self.columns = trace.problem.columns
         self.elided = False
@@ -138,7 +115,7 @@ class Views:
         return ()  # a vector for every pair has no place beside a matrix
 
     def is_open(self, part: Expression) -> bool:
-        """Whether there is room for the numbers of a step, or of one that an operand is made of."""
+        """Whether the reader writes the numbers of a step, or of one that an operand is made of."""
         if isinstance(part, Step):
             return part.name in self.open_names
         return any(map(self.is_open, part.operands))
@@ -149,11 +126,8 @@ class Views:
         parts = self.layout(step)
         if len(parts) < 3:
             return result
-        shown = [
-            part if isinstance(part, str) else shape_text(self._page_shape(part))
-            for part in parts
-            if part not in ("tanh(", ")")
-        ]
+        without_function = (part for part in parts if part not in ("tanh(", ")"))
+        shown = (p if isinstance(p, str) else self._page_shape(p) for p in without_function)
         return f"{' '.join(shown)} → {result}"
 
     def slices(self, step: Step) -> Iterator[tuple[Index, str]]:
@@ -185,34 +159,36 @@ class Views:
         return label_text(place_word(self.trace.labels, axis, place, alone=True))
 
     def of_step(self, step: Step, place: Index) -> Panel:
-        """Return a matrix of a step as it stands on paper, at a place along batch, head and query.
+        """Return a matrix of a step as it is on paper, at a place along batch, head and query.
 
-        The heads of a step that was cut stand side by side, with bars between.
+        The heads of a step that was cut are side by side, with bars between.
         """
-        panel = self._panel(
-            step, place, step.columns, joined=isinstance(step.operation, SplitHeads)
-        )
+        joined = isinstance(step.operation, SplitHeads)
+        panel = self._panel(step, place, step.columns, joined=joined)
         if not self.is_open(step):
             return panel
         at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
         name = matrix_name(step, (*at, *place[len(LEADING) :]))
-        return replace(panel, matrix=replace(panel.matrix, is_open=True), answer=name)
+        room = dict.fromkeys(np.ndindex(panel.matrix.values.shape), TO_WRITE)
+        cells = {**room, **panel.matrix.cells}
+        matrix = replace(panel.matrix, is_open=True, cells=cells)
+        return replace(panel, matrix=matrix, answer=name)
 
     def of_input(self, step: Step, place: Index, words: str) -> Panel:
-        """Return a matrix of an input with all its rows; `words` say where it stands."""
+        """Return a matrix of an input with all its rows; `words` say which it is."""
         return self._panel(step, place, step.columns, words, is_cut=False)
 
     def of_operand(self, part: Expression, place: Index, result: Step) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
 
-        A parameter that stands on paper as in row convention is turned round like its name, Wᵀ.
+        A parameter that is in row convention on paper is transposed like its name, Wᵀ.
         """
         made = result.operation
-        has_rows = not isinstance(made, MatMul) or part is leftmost(made)
+        has_rows = not isinstance(made, MatMul) or part is _leftmost(made)
         is_cut = has_rows and result.trailing[-2:-1] == ("query",)
         return self._panel(part, place, self.columns, is_cut=is_cut)
 
-    def _places(self, axis: str, count: int) -> Sequence[int | None]:
+    def _places(self, axis: str, count: int) -> list[Place]:
         """Return the places along an axis that are shown, None for those left out."""
         if axis == "head" and self.heads and count > 1:
             # Keys and values may have fewer heads than queries, and several read the same.
@@ -233,25 +209,29 @@ class Views:
     ) -> Panel:
         array = self._numbers(part)
         on_page = partial(_on_page, place=place, joined=joined, turned=turned)
-        size = array.shape[-1]
+        values = on_page(array)
+        rows, columns = (kept(count, self.full, self.limit) for count in values.shape)
         axes = ("", *part.trailing)[-2:]
+        if is_cut and axes[0] == "query" and self.rows:
+            rows, columns = (rows, self.rows) if turned else (self.rows, columns)
         row_axis, column_axis = reversed(axes) if turned else axes
-        rows = self.rows if is_cut and axes[0] == "query" else ()
+        size = array.shape[-1]
+        made = part.operation if isinstance(part, Step) else None
+        cells = {}
+        if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
+            blank = (at for at in np.ndindex(values.shape) if made.is_blank(*at))
+            cells = dict.fromkeys(blank, EMPTY_CELL)
         matrix = Matrix(
-            on_page(array),
+            values,
+            rows,
+            columns,
             row_labels=told_apart(self.trace.labels.get(row_axis, ())),
             column_labels=told_apart(self.trace.labels.get(column_axis, ())),
-            full=self.full,
-            limit=self.limit,
-            only_rows=() if turned else rows,
-            only_columns=rows if turned else (),
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
+            cells=cells,
         )
-        made = part.operation if isinstance(part, Step) else None
-        if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
-            matrix = replace(matrix, is_blank=made.is_blank)
         self.elided |= matrix.is_cut
         return Panel(part, matrix, notation_of(part, turned), on_page, words)
 
@@ -261,9 +241,10 @@ class Views:
 
     def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         made = step.operation
-        if not mixes_values(step) or self.is_open(step) or self.is_open(step.operation or step):
+        if not isinstance(made, MatMul) or not mixes_values(step):
             return
-        assert isinstance(made, MatMul)  # which mixes them
+        if self.is_open(step) or self.is_open(made):
+            return
         weights = array_of(made.left)
         write = style_of(weights, self.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
@@ -289,21 +270,40 @@ class Views:
             yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
 
     def _numbers(self, part: Expression) -> Array:
-        """Return the array of an operand: of rounded steps, what a hand gets."""
+        """Return the array of an operand: of rounded steps, what somebody gets on paper."""
         if isinstance(part, Step) or self.trace.problem.round is None:
             return array_of(part)
         from attncli.tape.by_hand import by_hand  # decimals, which few problems ask for
 
         return by_hand(part)
 
-    def _page_shape(self, part: Expression) -> tuple[int, ...]:
-        """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
+    def _page_shape(self, part: Expression) -> str:
         shape = array_of(part).shape
         lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
         last = shape[len(shape) - len(part.trailing) :]
         if self.columns and len(last) > 1:
             last = (*last[:-2], last[-1], last[-2])
-        return (*lead, *last)
+        return shape_text((*lead, *last))
+
+
+def enough_decimals(trace: Trace, least: int) -> int:
+    """Return a number of decimals with which every number that was rounded is shown whole.
+
+    A reader works on with what is shown, so it must be what the next step used.
+    """
+    if trace.problem.round is None:
+        return least
+    from decimal import Decimal
+
+    numbers = (x for step in trace for x in step.array[np.isfinite(step.array)].tolist())
+    exponents = (Decimal(repr(x)).normalize().as_tuple().exponent for x in numbers)
+    needed = max((-int(exponent) for exponent in exponents), default=0)
+    return min(max(least, needed), MOST_DECIMALS)
+
+
+def _leftmost(product: MatMul) -> Expression:
+    """Return the first factor of a product, whose rows are those of the result."""
+    return _leftmost(product.left) if isinstance(product.left, MatMul) else product.left
 
 
 def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
@@ -315,14 +315,3 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
     return values.T if turned else values
-
-
-def axis_labels(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a step's rows and columns on paper."""
-    row, column = ("", *step.axes)[-2:]
-    return step.labels.get(row, ()), step.labels.get(column, ())
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """Return `(3, 2)`."""
-    return f"({', '.join(map(str, shape))})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.checking.requested_steps import with_step_names
+from attncli.checking.names import with_step_names
 from attncli.checking.weakness import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace

@@ -1,31 +1,50 @@
-"""Worksheets: which steps of a calculation have room in the place of their numbers."""
+"""Worksheets: which steps have room in the place of their numbers, and the sheets for answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import isinf
+from typing import Any
 
+import numpy as np
+
+from attncli.arithmetic.rounding import Rounding
 from attncli.attention.heads import SplitHeads
 from attncli.errors import fail
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import key_of, keys_of
 from attncli.problem.problem import Problem
+from attncli.rendering.csv import csv_text
+from attncli.rendering.matrix import axis_labels, shape_text
+from attncli.rendering.pieces import pieces
+from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
-from attncli.tape.step import Step
-from attncli.text.escapes import visible
+from attncli.tape.cells import matrix_name, place_of
+from attncli.tape.step import Operation, Step
+from attncli.text.escapes import label_text, visible
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
 MOST_OPEN = 10_000
 """Maximum number of numbers to write: a page with more fields would be slow. Chosen."""
 
+SAME_DIGITS = 12
+"""Number of significant digits in which floats agree between machines. Chosen."""
+
+OPEN = "?"
+"""The text for a number that is to be written; it is read as one that was left out."""
+
+NO_CELL = "~"
+"""The text for a cell that has no number."""
+
 
 def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
-    """Return the steps that a worksheet leaves open, by name; none on a page that is none.
+    """Return the steps that a worksheet leaves open, by name; none on any other page.
 
     Raises:
-        InputError: for a word that means no step, a step that is to be open and solved, nothing
-            that is open, or more numbers than `MOST_OPEN`.
+        InputError: for an unknown step, one that is to be open and solved, or nothing, or too much,
+            that is open.
     """
     if not isinstance(selection, WorksheetSelection):
         return {}
@@ -55,7 +74,6 @@ def _is_worked(step: Step) -> bool:
 
 
 def instruction(trace: Trace) -> str:
-    """Return what to do with a worksheet: with how many digits, for how many points."""
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
@@ -67,7 +85,6 @@ def instruction(trace: Trace) -> str:
 
 
 def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
-    """Return the steps that words mean, in the order of computation."""
     found: set[str] = set()
     for word in words:
         named = steps_named((key_of(word),), trace)
@@ -120,3 +137,68 @@ def worksheet(
         *(decimals, True), standalone=standalone, blank=keys_of(blank), give=keys_of(give)
     )
     return b"".join(write(traces, selection)).decode()
+
+
+def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
+    """Return every step rounded half up; whole numbers have no decimals. `above` is a comment."""
+    rounding = Rounding(decimals=decimals)
+
+    def written(numbers: Any) -> Any:
+        if isinstance(numbers, list):
+            return [written(part) for part in numbers]
+        number = float(f"{numbers:.{SAME_DIGITS}g}")
+        if isinf(number):
+            return f"{number}"
+        is_whole = number == int(number)
+        return f"{rounding.number(number) + 0.0:.{0 if is_whole else decimals}f}"
+
+    lines = [f"# {above}"] if above else []
+    lines += [entry(step.name, written(step.value.tolist())) for step in trace]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield sheets to fill in, with a `?` for each number of the open steps."""
+    return pieces((_yaml(trace, selection) for trace in traces), "---\n")
+
+
+def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    return pieces((_csv(trace, selection) for trace in traces), "---\n")
+
+
+def _yaml(trace: Trace, selection: Selection) -> str:
+    title = trace.problem.title
+    lines = [f"# {visible(title)}"] if title else []
+    lines += [f"# {instruction(trace)} Each ? is one.", "student:"]
+    for step in open_steps(trace, selection).values():
+        lines.append(f"# {_about(step)}")
+        for name, rows in _open_matrices(step):
+            key = name if name == step.name else "'{}'".format(name.replace("'", "''"))
+            lines += [f"{key}: |", *(f"  {' '.join(row)}" for row in rows)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _csv(trace: Trace, selection: Selection) -> str:
+    rows = [["student", ""]]
+    for step in open_steps(trace, selection).values():
+        for name, cells in _open_matrices(step):
+            rows += [[name], *cells]
+    return csv_text(rows)
+
+
+def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the matrices of a step to fill in, each with its name as a key of answers."""
+    value = step.value if step.value.ndim > 1 else step.value[np.newaxis]
+    cells = np.full(value.shape, OPEN, object)
+    if isinstance(step.operation, Operation):
+        for at in np.ndindex(step.array.shape):
+            if step.operation.is_blank(*at[-2:]):
+                cells[place_of(step, at)] = NO_CELL
+    for place in np.ndindex(value.shape[:-2]):
+        yield matrix_name(step, place), cells[place].tolist()
+
+
+def _about(step: Step) -> str:
+    labels = zip(("rows", "columns"), axis_labels(step), strict=True)
+    words = [f"{name}: {', '.join(map(label_text, found))}" for name, found in labels if found]
+    return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()

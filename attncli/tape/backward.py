@@ -26,13 +26,13 @@ SUM = "It was used in several places, so what comes back from each is added up."
 def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     """Record the derivative of a loss with regard to each step and input that it depends on.
 
-    Each is called `d_` and the name of what it belongs to, and has its axes. Steps are read from
-    the last one to the first; an input follows the first step that is made of it. A part of a
-    formula that is written in a line of its own on paper (`Operation.line`) becomes a step.
+    The derivative with regard to x is called `d_x`, and has the axes of x. Steps are read from the
+    last one to the first; an input follows the first step that is made of it. A part of a formula
+    that is written in a line of its own on paper (`Operation.line`) becomes a step.
 
     Args:
         tape: has the steps of the forward pass.
-        start: the values that the loss is made of, and its derivatives with regard to them.
+        start: the steps whose values the loss is made of, with the derivatives of the loss.
 
     Returns:
         The derivatives with regard to inputs, by the names of these.
@@ -42,7 +42,7 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     """
     if tape.work is array_of:
         tape.work = WithoutNoise()
-    return _Reader(tape).read(start)
+    return _ChainRule(tape).read(start)
 
 
 NOISE = 4.0
@@ -52,15 +52,14 @@ NOISE = 4.0
 class WithoutNoise:
     """Gives the arrays of backward steps, with 0 in place of numbers that are rounding errors.
 
-    Derivatives often cancel: those of a row of scores add up to 0. What floats leave of that is
-    noise that nobody gets on paper. The error bound of each number is carried from step to step.
+    Derivatives often cancel: those of a row of scores add up to 0, on paper but not in floats. The
+    error bound of each number is carried from step to step.
     """
 
     def __init__(self) -> None:
         self.known: dict[Operation, tuple[Array, Interval]] = {}
 
     def __call__(self, expression: Expression) -> Array:
-        """Return the array of an expression of steps whose arrays are from here, or forward."""
         array = array_of(expression)
         if isinstance(expression, Step) or array.dtype.kind != "f":
             return array
@@ -74,7 +73,7 @@ class WithoutNoise:
         return array
 
     def about(self, step: Step) -> Interval:
-        """Return the ranges in which the numbers of a step may be."""
+        """Return the intervals in which the numbers of a step lie."""
         made = step.operation
         if step.backward and isinstance(made, Step):
             return self.about(made)
@@ -87,71 +86,60 @@ class WithoutNoise:
 
 
 def _distance(array: Array) -> Array:
-    """Return how far each number is from the next float, about; 0 for those that are infinite."""
+    """Return the distance of each number from the next float, about; 0 if it is infinite."""
     finite = np.where(np.isfinite(array), np.abs(array), 0.0)
     return finite * float(np.finfo(array.dtype).eps)
 
 
-class _Reader:
-    """Reads one tape; `parts` are what comes back to each value, in the order of the steps."""
+class _ChainRule:
+    """Collects, for each value of one tape, the parts whose sum is its derivative."""
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.parts: dict[Step, list[Expression]] = {}
 
     def read(self, start: Derivatives) -> dict[str, Step]:
-        steps = [*self.tape.steps.values()]
+        steps = list(self.tape.steps.values())
         known = {step.name for step in steps}
         users = {source: step for step in reversed(steps) for source in sources(step)}
         found: dict[str, Step] = {}
         for value, derivative in start:
-            self.add(value, derivative)
+            assert isinstance(value, Step)
+            self.through(value, value, derivative, value)
         for step in reversed(steps):
-            about = [BACKWARD, *([step.group] if step.group not in ("", FORWARD) else [])]
-            self.tape.group = ", ".join(about)
-            if step in self.parts:
-                self.through(step, self.record(step))
+            is_grouped = step.group not in ("", FORWARD)
+            self.tape.group = f"{BACKWARD}, {step.group}" if is_grouped else BACKWARD
+            if step in self.parts and step.operation is not None:
+                self.through(step.operation, step, self.record(step), step)
             self.tape.group = BACKWARD  # an input may have been used at several times
             for source in reversed(sources(step)):  # weights before what they are applied to
-                # What was given as a step is that step, and has its derivative already.
+                # A given step is that step, and has its derivative already.
                 is_new = source.key and source.name not in {*known, *found}
                 if is_new and source in self.parts and users[source] is step:
                     found[source.name] = self.record(source)
         return found
 
-    def add(self, value: Expression, derivative: Expression) -> None:
-        """Keep one of the parts of a value's derivative."""
-        assert isinstance(value, Step)  # of an operation the operands take it
-        self.parts.setdefault(value, []).insert(0, fitted(derivative, value))
-
     def record(self, value: Step) -> Step:
-        """Record the derivative with regard to a step or an input."""
         parts, name = self.parts[value], value.key or value.name
         why = SUM if parts[1:] else f"How much the loss grows with each number of {name}."
         return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
-    def through(self, step: Step, upstream: Step) -> None:
-        """Keep the derivatives of what a step is made of."""
-        made = step.operation
-        if isinstance(made, Step):
-            self.add(made, upstream)
-        elif made is not None:
-            self._through(made, step, upstream, step)
-
-    def _through(
-        self, node: Operation, result: Expression, upstream: Expression, step: Step
+    def through(
+        self, node: Expression, result: Expression, upstream: Expression, step: Step
     ) -> None:
+        """Carry the derivative back through a node of a step's formula to the steps in it."""
+        upstream = fitted(upstream, result)
+        if isinstance(node, Step):
+            self.parts.setdefault(node, []).insert(0, upstream)
+            return
         for operand, derivative in node.derivative(result, upstream):
             found = self.lines(derivative, step, isinstance(operand, Operation))
-            if isinstance(operand, Step):
-                self.add(operand, found)
-            else:
-                self._through(operand, operand, fitted(found, operand), step)
+            self.through(operand, operand, found, step)
 
     def lines(self, expression: Expression, step: Step, is_inner: bool) -> Expression:
         """Return an expression, after recording its parts that are written in lines of their own.
 
-        The whole is recorded only where it is part of what follows.
+        The whole is recorded only if it is part of a longer formula.
         """
         nodes = [node for node in walk(expression) if isinstance(node, Operation) and node.line]
         for node in nodes:

@@ -1,7 +1,6 @@
-"""Decimal arithmetic for operations: what somebody gets on paper before rounding.
+"""Steps worked in decimal digits, as on paper, so that they can be rounded as on paper.
 
 On paper, 0.9 · 0.15 + 0.1 · 0.2 is 0.155 and rounds to 0.16; floats have 0.15499999999999997.
-So where steps are rounded, each is worked with decimal elements.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from attncli.arithmetic.operators import OPERATORS
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 
-LARGEST = 500_000
-"""Approximate maximum number of multiplications of a step worked in decimal digits (chosen).
+MAX_PRODUCTS = 500_000
+"""Maximum number of multiplications, about, of a step worked in decimal digits (chosen).
 
-Larger steps are not worked on paper, and are worked with floats."""
+Nobody works larger steps on paper; they are worked with floats."""
 
 CONTEXT = Context(prec=50, traps=[])
 
@@ -37,7 +36,6 @@ class Digits(Element):
 
     @staticmethod
     def combined(op: str, left: Any, right: Any) -> Digits:
-        """Return left op right in decimal digits."""
         return Digits(OPERATORS[op](_decimal(left), _decimal(right)))
 
     def __neg__(self) -> Digits:
@@ -55,11 +53,9 @@ class Digits(Element):
         return float(self.decimal)
 
     def exp(self) -> Digits:
-        """e^x."""
         return Digits(self.decimal.exp())
 
     def sqrt(self) -> Digits:
-        """The square root."""
         return Digits(self.decimal.sqrt())
 
     def tanh(self) -> Digits:
@@ -67,10 +63,7 @@ class Digits(Element):
         power = (-2 * abs(self.decimal)).exp()
         return Digits(((1 - power) / (1 + power)).copy_sign(self.decimal))
 
-    # What `elements` calls.
-
     def at_least_zero(self) -> Digits:
-        """max(x, 0)."""
         return Digits(max(self.decimal, Decimal(0)))
 
     def called(self, symbol: str) -> Digits:
@@ -85,7 +78,7 @@ class Digits(Element):
 def by_hand(operation: Expression) -> Array:
     """Return the array of an expression of recorded values, worked in 50 decimal digits."""
     floats = array_of(operation)
-    if _work(operation, floats) > LARGEST:
+    if _work(operation, floats) > MAX_PRODUCTS:
         return floats
     with localcontext(CONTEXT):
         worked = evaluate(operation, _digits, _constant)

@@ -14,8 +14,8 @@ from attncli.tape.step import LEADING, Step
 
 Index = tuple[int, ...]
 
-PLAIN = re.compile(r"[\w.-]+")
-"""A word that no format takes for a sign of its own."""
+PLAIN_WORD = re.compile(r"[\w.-]+")
+"""A label that has no special meaning in any format."""
 
 
 def place_of(step: Step, at: Index) -> Index:
@@ -44,21 +44,17 @@ def cell(step: Step, place: Index) -> Cell:
 
 
 def matrix_name(step: Step, place: Index) -> str:
-    """Return the name of one matrix of a stack on paper, such as `weights[head 2]`.
+    """Return the name of one matrix of a step on paper, such as `weights[head 2]`.
 
-    It stands in files of several forms, so that labels give way to numbers where one is no plain
-    word.
-
-    Args:
-        step: the step, whose name it is where it is a single matrix.
-        place: where the matrix stands along the axes before its rows; fewer where several stand
-            side by side, as heads that were cut.
+    `place` is its place along the axes before its rows, or along some of them for several matrices
+    side by side. The name is used in files of several formats, so labels that are not plain words
+    give way to numbers.
     """
     lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
     words = []
     for axis, i in zip(step.axes[len(step.leading) :], place[len(lead) :], strict=False):
         labels = step.labels.get(axis, ())
-        is_plain = all(map(PLAIN.fullmatch, labels)) or any(map(str.isdecimal, labels))
+        is_plain = all(map(PLAIN_WORD.fullmatch, labels)) or any(map(str.isdecimal, labels))
         words.append(place_word(step.labels, axis, i) if is_plain else str(i + 1))
     return text(Cell(step.name, lead, tuple(words)))
 
@@ -82,10 +78,10 @@ def row(step: Step, at: Index) -> Vector:
 def place_word(
     labels: Mapping[str, tuple[str, ...]], axis: str, place: int, alone: bool = False
 ) -> str:
-    """Return the label of a place along an axis; its number where there is none, or no clear one.
+    """Return the label of a place along an axis; its number if there is no unambiguous label.
 
-    A label that stands twice, or that holds a bracket or a comma, would not tell the place; where
-    no other place is named, as in z_am, a comma does no harm.
+    Labels are ambiguous if they occur twice, or hold a bracket or a comma; where no other place is
+    named, as in z_am, a comma does no harm.
     """
     words = labels.get(axis, ())
     if place < len(words):
@@ -97,12 +93,12 @@ def place_word(
 
 
 def row_letter(step: Step) -> str:
-    """Return what the rows of a step are called by: q for those of Q, weights for its own."""
+    """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
     return step.name.lower() if len(step.name) == 1 else step.name
 
 
 VALUES = {"key": "v", "query": "x", "state": ""}
-"""How the values that weights multiply are called, by the axis along which the weights stand."""
+"""Letters of the values that weights multiply, by the last axis of the weights."""
 
 
 def mixes_values(step: Step) -> bool:
@@ -116,9 +112,8 @@ def _is_plain(label: str, signs: str) -> bool:
     return label == label.strip() not in ("", ":") and not set(label) & set(signs)
 
 
-@lru_cache
 def told_apart(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return labels with the number of the place behind each that stands several times.
+    """Return labels with the number of the place behind each that occurs several times.
 
     >>> told_apart(("the", "cat", "the"))
     ('the(1)', 'cat', 'the(3)')
@@ -128,9 +123,9 @@ def told_apart(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{x}({number})" if counts[x] > 1 else x for number, x in pairs)
 
 
-@lru_cache
+@lru_cache  # every cell of a matrix asks
 def are_clear(labels: tuple[str, ...]) -> list[bool]:
-    """Whether each label tells its place: where one gives way to a number, so does every number."""
+    """Whether each label is unambiguous; if one is not, no label that is a number is."""
     counts = Counter(labels)
     clear = [_is_plain(x, ',[]"') and counts[x] == 1 for x in labels]
     return [c and (all(clear) or not x.isdecimal()) for c, x in zip(clear, labels, strict=True)]

@@ -8,19 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.notation.tree import (
-    Formula,
-    Listed,
-    Minus,
-    Number,
-    Phrase,
-    Relation,
-    Squared,
-    Times,
-    Words,
-    minus,
+from attncli.notation import tree
+from attncli.tape.step import (
+    LEADING,
+    Derivatives,
+    Expression,
+    Operation,
+    notation_of,
+    transposed_of,
 )
-from attncli.tape.step import LEADING, Derivatives, Expression, Operation, notation_of
 from attncli.tape.walk import array_of
 
 
@@ -31,17 +27,14 @@ class Hadamard(Operation):
     right: Expression
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
-        product: Array = arrays[0] * arrays[1]
-        return product
+    def apply(self, left: Array, right: Array) -> Array:
+        return left * right
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`weights ⊙ (d_weights − delta)`."""
-        return Times((notation_of(self.left, columns), notation_of(self.right, columns)), " ⊙ ")
+        return tree.Times(self.notations(columns), " ⊙ ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """Both factors."""
         return (self.left, "⊙", self.right)
 
 
@@ -52,14 +45,12 @@ class Subtract(Operation):
     right: Expression
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
-        difference: Array = arrays[0] - arrays[1]
-        return difference
+    def apply(self, left: Array, right: Array) -> Array:
+        return left - right
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`d_weights − delta`."""
-        return minus(notation_of(self.left, columns), notation_of(self.right, columns))
+        return tree.minus(*self.notations(columns))
 
 
 class OneMinusSquare(Operation):
@@ -68,22 +59,16 @@ class OneMinusSquare(Operation):
     operand: Expression
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        """Number by number."""
-        (y,) = arrays
-        slope: Array = 1 - y * y
-        return slope
+    def apply(self, y: Array) -> Array:
+        return 1 - y * y
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`1 − hidden²`."""
-        return minus(Number("1"), Squared(notation_of(self.operand, columns)))
+        return tree.minus(tree.Number("1"), tree.Squared(*self.notations(columns)))
 
 
 class ThroughTanh(Hadamard):
-    """A derivative times the slope of tanh: the derivative with regard to what tanh was taken of.
-
-    What a unit sums up before its tanh is its net input (Rumelhart, Hinton and Williams 1986).
-    """
+    """The derivative with regard to tanh's argument, a unit's net input (Rumelhart et al. 1986)."""
 
     line = "d_net_{name}"
     why = "Where tanh is flat, nothing that goes into it changes the loss: its slope is 1 − tanh²."
@@ -94,7 +79,7 @@ class Passed(Operation):
 
     upstream: Expression
     seen: Expression
-    infinite: bool = False  # whether −∞ stands in `seen` where it blocked, not 0
+    infinite: bool = False  # whether `seen` is −∞ where it blocked, not 0
     pointwise = True
 
     @property
@@ -102,49 +87,47 @@ class Passed(Operation):
         """The value at cells that the forward pass blocked."""
         return -np.inf if self.infinite else 0.0
 
-    def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
-        upstream, seen = arrays
+    def apply(self, upstream: Array, seen: Array) -> Array:
         where = seen == self.blocked
         passed = np.where(where, 0.0, upstream).astype(upstream.dtype)
         return because(passed, seen, "{seen}", where)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`d_masked, 0 where mask = 0`."""
-        sign = Minus(Number("∞")) if self.infinite else Number("0")
-        blocked = Relation((notation_of(self.seen, columns), sign))
-        where = Phrase((Number("0"), Words("where"), blocked))
-        return Listed((notation_of(self.upstream, columns), where))
+        upstream, seen = self.notations(columns)
+        sign = tree.Minus(tree.Number("∞")) if self.infinite else tree.Number("0")
+        where = tree.Words("where"), tree.Relation((seen, sign))
+        return tree.Listed((upstream, tree.Phrase((tree.Number("0"), *where))))
 
 
 def passed(upstream: Expression, seen: Expression, infinite: bool = False) -> Expression:
-    """Return `Passed`, or the derivative itself where that is 0 already at all that is blocked."""
+    """Return `Passed`, or the derivative itself where that is 0 already at every blocked cell."""
     found = Passed(upstream, seen, infinite)
     changes = ((array_of(seen) == found.blocked) & (array_of(upstream) != 0)).any()
     return found if changes else upstream
 
 
 class Columns(Operation):
-    """Some columns of a matrix: the features of one of several that stand side by side."""
+    """Some columns of a matrix: the features of one of several matrices that are side by side."""
 
     operand: Expression
     start: int
     stop: int
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, matrix: Array) -> Array:
         """(…, n, d) gives (…, n, stop − start)."""
-        return arrays[0][..., self.start : self.stop]
+        return matrix[..., self.start : self.stop]
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`columns 3 to 4 of d_net W_c`; with tokens as columns they are rows."""
         what = "row" if columns else "column"
         first, last = self.start + 1, self.stop
         which = f"{what} {last} of" if first == last else f"{what}s {first} to {last} of"
-        return Phrase((Words(which), notation_of(self.operand, columns)))
+        return tree.Phrase((tree.Words(which), *self.notations(columns)))
 
 
 def features(upstream: Expression, *operands: Expression) -> Derivatives:
-    """Yield for each of several that stand side by side the columns that belong to it."""
+    """Yield, for each of several operands that are side by side, the columns that belong to it."""
     start = 0
     for operand in operands:
         stop = start + array_of(operand).shape[-1]
@@ -159,38 +142,42 @@ class Summed(Operation):
     shape: tuple[int, ...]  # of the value
     over: tuple[str, ...]  # the names of these axes
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, array: Array) -> Array:
         """Any shape gives `shape`; axes of size 1 in it, and those that it lacks, are summed."""
-        array, missing = arrays[0], arrays[0].ndim - len(self.shape)
-        wide = (1,) * missing + self.shape
+        wide = (1,) * (array.ndim - len(self.shape)) + self.shape
         axes = tuple(i for i, size in enumerate(wide) if size == 1 != array.shape[i])
-        total: Array = array.sum(axis=axes, keepdims=True)
-        return total.reshape(self.shape)
+        return array.sum(axis=axes, keepdims=True).reshape(self.shape)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`d_Q summed over queries`."""
-        over = " and ".join(plural(axis) for axis in self.over)
-        return Phrase((notation_of(self.operand, columns), Words(f"summed over {over}")))
+        over = tree.Words(f"summed over {' and '.join(map(plural, self.over))}")
+        return tree.Phrase((*self.notations(columns), over))
 
 
 def plural(axis: str) -> str:
-    """Return what the places along an axis are called: `queries`."""
+    """Return the name of the places along an axis: `queries`."""
     return {"query": "queries", "batch": "the batch"}.get(axis, f"{axis}s")
 
 
-class Spread(Operation):
-    """A value repeated along axes, for each that it is the derivative of."""
+class Rearranged(Operation):
+    """The operand with its numbers in other places, which formulas do not mention."""
 
     operand: Expression
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return notation_of(self.operand, columns)
+
+    def transposed_notation(self, columns: bool) -> tree.Formula:
+        return transposed_of(self.operand, columns)
+
+
+class Spread(Rearranged):
+    """A value repeated along axes, for each number that it is the derivative of."""
+
     shape: tuple[int, ...]
 
-    def apply(self, *arrays: Array) -> Array:
-        """What broadcasts to `shape` gives that."""
-        return np.broadcast_to(arrays[0], self.shape)
-
-    def notation(self, columns: bool) -> Formula:
-        """That of the value."""
-        return notation_of(self.operand, columns)
+    def apply(self, array: Array) -> Array:
+        return np.broadcast_to(array, self.shape)
 
 
 def fitted(derivative: Expression, value: Expression) -> Expression:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
@@ -18,12 +18,11 @@ from attncli.text.suggestions import near_words
 
 Steps: TypeAlias = Mapping[str, Step]
 
-
 MOST_LISTED = 12
+"""Maximum number of labels that an error message lists."""
 
 HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
-
 
 TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
@@ -59,20 +58,14 @@ def find_cells(
 ) -> Cells:
     """Return the cells that a name means.
 
-    A name is that of a step, or what people call it (`scores`, `S`, `QK^T`), alone or with places
+    A name is that of a step, or another word for it (`scores`, `S`, `QK^T`), alone or with places
     in brackets behind it: of a cell (`scores[am, I]`, `weights[head 2][am, I]`), a row
     (`scores[am]`), a column (`scores[:, I]`), a range (`scores[1:2, I:am]`, both ends in it) or a
     head (`weights[head 2]`); or that of a row as formulas have it (`q_am`, `z_am`). A place is
-    a label, or a number from 1.
-
-    Args:
-        name: what somebody wrote.
-        steps: the steps of a calculation.
-        inputs: what else has cells: the problem's matrices.
-        added: the names of those steps that change nothing.
+    a label, or a number from 1. `added` holds the names of those steps that change nothing.
 
     Raises:
-        InputError: for a step or a cell that is not there; it tells a name that is, or lists them.
+        InputError: for a step or a cell that does not exist, with a hint at those that do.
     """
     reader = _Reader(steps, inputs, added)
     try:
@@ -93,7 +86,6 @@ class _Reader(Record):
     added: Collection[str]
 
     def accepts(self, name: str) -> bool:
-        """Whether a name means something."""
         try:
             self.read(name)
         except InputError:
@@ -101,14 +93,13 @@ class _Reader(Record):
         return True
 
     def read(self, name: str) -> Cells:
-        """Return the cells that a name means."""
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
         step, no_row, is_turned = self.exact(base) or self.of_time(base), None, False
         if step is None and not bracket:
             try:
                 row = self.of_row(base)
-            except InputError as error:  # it may be what people call a step, as scaled_scores
+            except InputError as error:  # it may be another word for a step, as scaled_scores
                 row, no_row = None, error
             if row is not None:
                 return row
@@ -130,14 +121,13 @@ class _Reader(Record):
         return self.steps.get(base, self.inputs.get(base))
 
     def called(self, word: str) -> Step | None:
-        """Return the step that a letter or what people call it means; None where none does.
+        """Return the step that a letter or another word means; None if none does.
 
         Raises:
             InputError: for a word that people use for several of the steps.
         """
         step = self.of_letter(word)
-        if step is None:
-            step = self.likeliest(one for one in self.steps.values() if one.symbol == word)
+        step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
         if step is None:
             names = meant(word, self.steps, self.added)
             if len(names) > 1:
@@ -145,19 +135,19 @@ class _Reader(Record):
             step = self.steps[names[0]] if names else None
         return step
 
-    def likeliest(self, found: Iterator[Step]) -> Step | None:
-        """Return the one of several steps with one symbol that is meant.
+    def likeliest(self, steps: Iterable[Step]) -> Step | None:
+        """Return the one of several steps with one symbol that is probably meant.
 
-        It changes something, if there is one that does, and mixes values, as the rows of such a
-        step are what pages call by the symbol; else it is the last.
+        It changes something, if one of them does, and mixes values, as the rows of such a step have
+        that letter on pages; else it is the last.
         """
-        several = list(found)
-        several = [one for one in several if one.name not in self.added] or several
-        several = [one for one in several if mixes_values(one)] or several
-        return several[-1] if several else None
+        found = list(steps)
+        found = [one for one in found if one.name not in self.added] or found
+        found = [one for one in found if mixes_values(one)] or found
+        return found[-1] if found else None
 
     def of_letter(self, letter: str) -> Step | None:
-        """Return the step whose rows are called by a letter: q for Q, z for what has the symbol Z.
+        """Return the step whose rows have a letter: q for Q, z for the symbol Z.
 
         Values that weights mix are v, also where they are an input itself.
         """
@@ -188,7 +178,7 @@ class _Reader(Record):
         return None
 
     def of_head(self, base: str) -> tuple[Step, str] | None:
-        """Return a step with heads and the number of one, where that stands behind its name."""
+        """Return a step with heads and the number of one, where that is behind its name."""
         match = HEAD.fullmatch(base)
         step = match and (self.exact(match["name"]) or self.called(match["name"]))
         return (step, match["head"]) if match and step and "head" in step.leading else None
@@ -206,13 +196,9 @@ class _Reader(Record):
 
 
 def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
-    """Return the steps that a name, a symbol or a pattern such as `d_*` means; none if none does.
+    """Return the steps that a word, a symbol or a pattern such as `d_*` means; none if none does.
 
-    Args:
-        word: what somebody wrote; it may also be what people call a step.
-        steps: the steps of a calculation.
-        inputs: the problem's matrices, of whose names none is taken for another.
-        added: the names of those steps that change nothing.
+    The arguments are as for `find_cells`; the name of an input means no step.
 
     Raises:
         InputError: for a word that people use for several of the steps.
@@ -228,24 +214,18 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
 def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
     """Return the places along an axis that a text names, in its order: `love`, `1-3,AI`.
 
-    Args:
-        text: labels, numbers from 1 and ranges of them, with commas between.
-        axis: such as "head" or "query".
-        steps: the steps of a calculation.
-        name: what messages call the text.
+    It is called `name` in messages.
 
     Raises:
-        InputError: for a place that is not there, or an axis that no step has.
+        InputError: for a place that does not exist, or an axis that no step has.
     """
     step = next((one for one in steps.values() if axis in one.axes), None)
     if step is None:
         raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
-    size = step.value.shape[step.axes.index(axis)]
     found: list[int] = []
     for part in filter(None, map(str.strip, text.split(","))):
-        is_place = "-" not in part or _known(step, axis, size, part)
-        word = part if is_place else part.replace("-", ":", 1)
-        span = _span(step, axis, size, word, name)
+        is_place = "-" not in part or _known(step, axis, part)
+        span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
         found += [span] if isinstance(span, int) else span
     return list(dict.fromkeys(found))
 
@@ -262,62 +242,66 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
     named = [re.fullmatch(rf"({axes})\s*(.+)", group) for group in groups]
     heads_alone = step.leading and len(groups) == 1 and groups[0].isdecimal()
     words = None if not groups or named[-1] or heads_alone else _parts(groups[-1])
-    lead = groups if words is None else groups[:-1]
     found: dict[str, int | range] = {}
-    for number, group in enumerate(lead):
+    for number, group in enumerate(groups if words is None else groups[:-1]):
         match = named[number]
         # A single number is of the innermost: of the heads, where there are batches too.
         at = -1 if heads_alone else number
         axis = match[1] if match else step.leading[at] if number < len(step.leading) else ""
-        size = dict(zip(step.leading, step.value.shape, strict=False)).get(axis)
-        if size is None or axis in found:
+        if axis not in step.leading or axis in found:
             raise _wrong_lead(step, name)
-        found[axis] = _span(step, axis, size, match[2] if match else group, name)
+        found[axis] = _span(step, axis, match[2] if match else group, name)
     if words is not None and len(found) < len(step.leading):
         raise _wrong_lead(step, name)
-    leads = zip(step.leading, step.value.shape, strict=False)
-    along = tuple(found.get(axis, range(size)) for axis, size in leads)
-    return Cells(step, (*along, *_along(step, words or [], name)))
+    leads = (found.get(axis, range(_size(step, axis))) for axis in step.leading)
+    return Cells(step, (*leads, *_along(step, words or [], name)))
 
 
 def _turned(group: str) -> str:
-    """Return places along rows and columns as those of the matrix turned round: `1, am`."""
+    """Return places along rows and columns as those of the transposed matrix: `1, am`."""
     words = _parts(group)
     return group if len(words) > 2 else ", ".join([*words[1:], ":"][:1] + words[:1])
 
 
 def _wrong_lead(step: Step, name: str) -> InputError:
     has = " and ".join(f"an axis {axis}" for axis in step.leading) or "only one matrix"
-    such_as = cell_name(step, (0,) * step.value.ndim)
-    return fail(f"{visible(name)}: {step.name} has {has}", hint=f"such as {such_as}")
+    return fail(f"{visible(name)}: {step.name} has {has}", hint=f"such as {_first_cell(step)}")
+
+
+def _first_cell(step: Step) -> str:
+    return cell_name(step, (0,) * step.value.ndim)
 
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
     """Return the places along rows and columns that words name; all where no word is."""
-    count = len(step.leading)
-    sizes = dict(zip(step.axes[count:], step.value.shape[count:], strict=True))
-    named = [axis for axis in sizes if axis != "sum"]
-    if len(words) < len(named):  # a row is a token's, whatever way the matrix stands
+    axes = step.axes[len(step.leading) :]
+    named = [axis for axis in axes if axis != "sum"]
+    if len(words) < len(named):  # a row is a token's, also where tokens are columns
         named = [axis for axis in step.trailing if axis != "sum"][: len(words)]
-    elif len(words) == len(sizes):
-        named = list(sizes)
+    elif len(words) == len(axes):
+        named = list(axes)
     if len(words) > len(named):
-        places = f"of the places of {step.name}, which are {', '.join(sizes)}"
-        example = cell_name(step, (0,) * step.value.ndim)
-        raise fail(f"{visible(name)} gives {len(words)} {places}", hint=f"such as {example}")
+        places = f"of the places of {step.name}, which are {', '.join(axes)}"
+        hint = f"such as {_first_cell(step)}"
+        raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
     pairs = zip(named, words, strict=True)
-    found = {axis: _span(step, axis, sizes[axis], word, name) for axis, word in pairs}
-    return tuple(found.get(axis, range(size)) for axis, size in sizes.items())
+    found = {axis: _span(step, axis, word, name) for axis, word in pairs}
+    return tuple(found.get(axis, range(_size(step, axis))) for axis in axes)
 
 
-def _span(step: Step, axis: str, size: int, word: str, name: str) -> int | range:
+def _size(step: Step, axis: str) -> int:
+    return step.value.shape[step.axes.index(axis)]
+
+
+def _span(step: Step, axis: str, word: str, name: str) -> int | range:
     """Return the place along an axis that a word names, or the places from one to another."""
+    size = _size(step, axis)
     if word == ":":
         return range(size)
     for colon in (match.start() for match in re.finditer(":", word)):
         ends = word[:colon].strip(), word[colon + 1 :].strip()
-        found = [_known(step, axis, size, end) if end else [None] for end in ends]
-        if _known(step, axis, size, word) or [len(places) for places in found] != [1, 1]:
+        found = [_known(step, axis, end) if end else [None] for end in ends]
+        if _known(step, axis, word) or [len(places) for places in found] != [1, 1]:
             continue
         (first,), (last,) = found
         first, last = first or 0, size - 1 if last is None else last
@@ -325,7 +309,7 @@ def _span(step: Step, axis: str, size: int, word: str, name: str) -> int | range
             message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
             raise fail(message, hint=f"write {visible(ends[1])}:{visible(ends[0])}")
         return range(first, last + 1)
-    places = _known(step, axis, size, word)
+    places = _known(step, axis, word)
     if len(places) == 1:
         return places[0]
     if places:
@@ -338,7 +322,7 @@ def _span(step: Step, axis: str, size: int, word: str, name: str) -> int | range
     raise fail(f"{visible(name)}: there is no {axis} {visible(word)}", hint=f"there are {known}")
 
 
-def _known(step: Step, axis: str, size: int, word: str) -> list[int]:
+def _known(step: Step, axis: str, word: str) -> list[int]:
     """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
     labels = step.labels.get(axis, ())
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
@@ -347,13 +331,14 @@ def _known(step: Step, axis: str, size: int, word: str) -> list[int]:
     if not places:  # as tables have it
         pairs = zip(labels, told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
-    if not places and word.isdecimal() and len(word) < 10 and 1 <= int(word) <= size:
+    is_number = word.isdecimal() and len(word) < 10
+    if not places and is_number and 1 <= int(word) <= _size(step, axis):
         places = [int(word) - 1]
     return places
 
 
 def _groups(rest: str, name: str) -> list[str]:
-    """Return what stands in each pair of brackets."""
+    """Return the text in each pair of brackets."""
     groups = re.findall(r'\[((?:"[^"]*"|[^\[\]"])*)\]', rest)
     if not groups or re.sub(r"\]\s+\[", "][", rest) != "".join(f"[{g}]" for g in groups):
         hint = "write it as scores[am, I] or scores[2, 1]"
@@ -362,10 +347,10 @@ def _groups(rest: str, name: str) -> list[str]:
 
 
 def _parts(group: str) -> list[str]:
-    """Return the words between commas; what stands in double quotes is one word.
+    """Return the words between commas; a text in double quotes is one word.
 
     Raises:
-        InputError: where nothing stands between two commas.
+        InputError: if there is nothing between two commas.
     """
     plain = re.sub('"[^"]*"', "q", group)
     if plain.strip() and not all(map(str.strip, plain.split(","))):
@@ -374,7 +359,7 @@ def _parts(group: str) -> list[str]:
 
 
 def _others(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
-    """Yield what may have been meant, the likeliest first, each with a reason for the hint.
+    """Yield the names that may have been meant, the likeliest first, with a reason for the hint.
 
     NumPy counts from 0, and has a bracket for each axis or one for all: scores[1][0] is
     scores[2, 1] here, and weights[1, 0, 2] is weights[head 2][1, 3].

@@ -1,8 +1,6 @@
 """The operations that every method is made of, each with its formula.
 
-An operand is an `Expression`: a step of the tape or another operation. Arrays have the axes
-(batch, head, row, column). What only heads, score functions, normalisers or masks need stands
-in their own rooms.
+What only heads, score functions, normalisers or masks need is in their own modules.
 """
 
 from __future__ import annotations
@@ -13,19 +11,12 @@ from functools import reduce
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.notation.tree import Call, Formula, Fraction, Number, Stack, Times, plus
+from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.records import replace
+from attncli.tape import step
 from attncli.tape.derivatives import Hadamard, OneMinusSquare, ThroughTanh, features
-from attncli.tape.step import (
-    ALL,
-    Derivatives,
-    Expression,
-    Operation,
-    Part,
-    notation_of,
-    transposed_of,
-)
+from attncli.tape.step import Derivatives, Expression, Operation
 
 TOKENS = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -51,31 +42,29 @@ class MatMul(Operation):
             return "A dot product is large where a query and a key point the same way."
         return "A learned matrix makes new features, each a weighted sum of the old ones."
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, left: Array, right: Array) -> Array:
         """(…, n, d) and (…, d, m) give (…, n, m)."""
-        left, right = arrays
-        product: Array = left @ right
-        return product
+        return left @ right
 
-    def needs(self, part: Part) -> tuple[Part, ...]:
+    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
         """A row of the left factor and a column of the right one for each number."""
         rows, columns = part
-        return (rows, ALL), (ALL, columns)
+        return (rows, step.ALL), (step.ALL, columns)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
         yield self.left, MatMul(upstream, turned(self.right))
         yield self.right, MatMul(turned(self.left), upstream)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`X W_q`; with tokens as columns `W_q X`."""
-        factors = notation_of(self.left, columns), notation_of(self.right, columns)
-        return Times(factors[::-1] if columns else factors, " ")
+        factors = self.notations(columns)
+        return tree.Times(factors[::-1] if columns else factors, " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """All factors of the product in a row."""
-        sides: list[tuple[Expression | str, ...]] = [
-            (side.layout(columns) or (side,)) if isinstance(side, MatMul) else (side,)
+        sides = [
+            side.layout(columns) if isinstance(side, MatMul) else (side,)
             for side in (self.left, self.right)
         ]
         first, second = reversed(sides) if columns else sides
@@ -93,20 +82,20 @@ class Transposed(Operation):
         *lead, row, column = ("now", *self.operand.trailing)[-max(2, len(self.operand.trailing)) :]
         return (*lead, column, row)
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, matrix: Array) -> Array:
         """(…, n, d) gives (…, d, n)."""
-        return np.swapaxes(arrays[0], -1, -2)
+        return np.swapaxes(matrix, -1, -2)
 
-    def needs(self, part: Part) -> tuple[Part, ...]:
+    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
         rows, columns = part
         return ((columns, rows),)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, turned(upstream)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`Kᵀ`."""
-        return transposed_of(self.operand, columns)
+        return step.transposed_of(self.operand, columns)
 
 
 def dot(q: Expression, k: Expression) -> MatMul:
@@ -115,7 +104,7 @@ def dot(q: Expression, k: Expression) -> MatMul:
 
 
 def turned(expression: Expression) -> Expression:
-    """Return the transpose, written as a hand does: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
+    """Return the transpose, as it is written on paper: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
     if isinstance(expression, Transposed):
         return expression.operand
     if isinstance(expression, MatMul):
@@ -138,18 +127,17 @@ class Add(Operation):
             "The bias moves each score by a number of its own, such as for how far apart two are."
         )
 
-    def apply(self, *arrays: Array) -> Array:
-        total: Array = arrays[0] + arrays[1]
-        return total
+    def apply(self, left: Array, right: Array) -> Array:
+        return left + right
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Both as they are; what is added to each row gets the sum of the rows."""
+        """Both as they are; a vector that is added to each row gets the sum of the rows."""
         yield self.left, upstream
         yield self.right, upstream
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`X W_q + b_q`."""
-        return plus(notation_of(self.left, columns), notation_of(self.right, columns))
+        return tree.plus(*self.notations(columns))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The product and then what is added to it."""
@@ -157,6 +145,10 @@ class Add(Operation):
             before = self.left.layout(columns)
             return (*before, "+", self.right) if before else ()
         return (self.left, "+", self.right)
+
+
+FEW_PARTS = 8
+"""Number of parts of a sum up to which they are added from left to right, as a formula is read."""
 
 
 def added(parts: Sequence[Expression]) -> Expression:
@@ -167,10 +159,6 @@ def added(parts: Sequence[Expression]) -> Expression:
     return Add(added(parts[:middle]), added(parts[middle:]))
 
 
-FEW_PARTS = 8
-"""Number of parts of a sum up to which they are added from left to right, as a formula is read."""
-
-
 class Divide(Operation):
     """Division of each number by its row's (or its own) divisor; 0 where that is 0."""
 
@@ -179,12 +167,11 @@ class Divide(Operation):
     pointwise = True
     why = "Divided by their sum, the numbers are shares of 1."
 
-    def apply(self, *arrays: Array) -> Array:
-        """Broadcasts. A row that is wholly blocked has sum 0 and keeps its zeros."""
-        dividend, divisor = arrays
+    def apply(self, dividend: Array, divisor: Array) -> Array:
+        """A row that is wholly blocked has the sum 0 and keeps its zeros."""
         if dividend.dtype.kind != "f":
-            quotient: Array = np.where(divisor == 0, 0, dividend / divisor)
             empty = divisor == 0
+            quotient = np.where(empty, 0, dividend / divisor)
             return because(quotient, divisor, "{seen}", empty) if empty.any() else quotient
         if divisor.all():
             return np.divide(dividend, divisor)
@@ -198,9 +185,10 @@ class Divide(Operation):
         product = Hadamard(upstream, result)
         yield self.divisor, Scale(Divide(product, self.divisor), times=-1.0)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`exp / sum`."""
-        return Fraction(notation_of(self.dividend, columns), notation_of(self.divisor, columns))
+        dividend, divisor = self.notations(columns)
+        return tree.Fraction(dividend, divisor)
 
 
 class Scale(Operation):
@@ -209,38 +197,37 @@ class Scale(Operation):
     Attributes:
         times: the factor.
         over: the divisor.
-        symbol: what the operand is multiplied by (or, where `times` is 1, divided by), as the
-            formula has it, such as √d_k; by default the number.
+        symbol: the factor (or, where `times` is 1, the divisor) as the formula has it, such as
+            √d_k; by default the number.
         value: the symbol with numbers put in, such as `√d_k = √3 = 1.7321`.
     """
 
     operand: Expression
     times: float = 1.0
     over: float = 1.0
-    symbol: Formula | None = None
-    value: Formula | None = None
+    symbol: tree.Formula | None = None
+    value: tree.Formula | None = None
     pointwise = True
     why = "Long vectors give large scores; scaled down, they do not push softmax to a single key."
 
     @property
-    def note(self) -> Formula | None:
+    def note(self) -> tree.Formula | None:
         return self.value
 
-    def apply(self, *arrays: Array) -> Array:
-        result = arrays[0]
+    def apply(self, array: Array) -> Array:
         if self.times != 1:
-            result = result * self.times
-        return result / self.over if self.over != 1 else result
+            array = array * self.times
+        return array / self.over if self.over != 1 else array
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, replace(self, operand=upstream)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`scores / √d_k`."""
-        operand = notation_of(self.operand, columns)
+        (operand,) = self.notations(columns)
         if self.times == 1:
-            return Fraction(operand, self.symbol or constant(self.over))
-        return Times((operand, self.symbol or constant(self.times / self.over)), " · ")
+            return tree.Fraction(operand, self.symbol or constant(self.over))
+        return tree.Times((operand, self.symbol or constant(self.times / self.over)), " · ")
 
 
 class Tanh(Operation):
@@ -250,17 +237,15 @@ class Tanh(Operation):
     pointwise = True
     why = "tanh keeps every number between −1 and 1."
 
-    def apply(self, *arrays: Array) -> Array:
-        result: Array = np.tanh(arrays[0])
-        return result
+    def apply(self, array: Array) -> Array:
+        return np.tanh(array)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx = dy ⊙ (1 − y²), for y = tanh x."""
         yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
 
-    def notation(self, columns: bool) -> Formula:
-        """`tanh(…)`."""
-        return Call("tanh", (notation_of(self.operand, columns),))
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("tanh", self.notations(columns))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
@@ -277,19 +262,17 @@ class SoftCap(Operation):
     pointwise = True
     why = "The cap keeps scores between −c and c, and hardly moves small ones."
 
-    def apply(self, *arrays: Array) -> Array:
-        result: Array = self.cap * np.tanh(arrays[0] / self.cap)
-        return result
+    def apply(self, scores: Array) -> Array:
+        return self.cap * np.tanh(scores / self.cap)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dy ⊙ (1 − (y/c)²), for y = c·tanh(s/c)."""
         yield self.operand, ThroughTanh(upstream, OneMinusSquare(Scale(result, over=self.cap)))
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`5·tanh(scaled / 5)`."""
-        cap = constant(self.cap)
-        inner = Fraction(notation_of(self.operand, columns), cap)
-        return Times((cap, Call("tanh", (inner,))))
+        (operand,), cap = self.notations(columns), constant(self.cap)
+        return tree.Times((cap, tree.Call("tanh", (tree.Fraction(operand, cap),))))
 
 
 class Concatenate(Operation):
@@ -307,17 +290,17 @@ class Concatenate(Operation):
         return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """To each the columns that it has in the result."""
+        """Each gets the columns that it has in the result."""
         yield from features(upstream, self.left, self.right)
 
-    def notation(self, columns: bool) -> Formula:
+    def notation(self, columns: bool) -> tree.Formula:
         """`[output; X]`."""
-        return Stack((notation_of(self.left, columns), notation_of(self.right, columns)))
+        return tree.Stack(self.notations(columns))
 
 
-def constant(number: float) -> Formula:
+def constant(number: float) -> tree.Formula:
     """Return the formula of an operation's own number: as it was written, if that is known."""
-    return number.formula if isinstance(number, NumberAsWritten) else Number(f"{number:g}")
+    return number.formula if isinstance(number, NumberAsWritten) else tree.Number(f"{number:g}")
 
 
 def joined(arrays: Sequence[Array], axis: int) -> Array:

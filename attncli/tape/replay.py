@@ -27,24 +27,21 @@ class Replay(Generic[V]):
 
     The value of a step, `replay(step)`, is
 
-    - for an input, its array, or what `of_input` makes of it;
-    - what `known` gives for it, if that is not None: a known number stands, whatever the numbers
-      before it would lead to;
-    - otherwise what its operation makes of the replay's values of the steps before it, after
+    - for an input, its array, or the value that `of_input` gives;
+    - the value that `known` gives, if that is not None, whatever the steps before it would lead to;
+    - otherwise the result of its operation on the replay's values of the steps before it, after
       `settle`, which may round it before the next step uses it.
 
-    Operations take numbers and intervals alike, so the values may be either. Each value is worked
-    out once, when it is first asked for, and in the order of computation (not by recursion, which
-    a calculation over a thousand time steps would exhaust).
+    The values may be numbers or intervals. Each is worked out once, when it is first needed, in the
+    order of computation (recursion could not reach through a thousand time steps).
 
     Args:
         steps: the calculation, in the order of computation.
         known: gives the value of a step whose numbers are known, None for any other.
-        settle: takes a step and the value that was worked out for it, and returns the value that
-            later steps use.
-        worked: values of steps that are not known, where they have been worked out before.
-        instead: operations that take the place of those of some steps.
-        of_input: takes an input and returns the value that it has here.
+        settle: takes a step and its result, and returns the value that later steps use.
+        worked: values of steps that are not known, if they have been worked out before.
+        instead: operations that replace those of some steps.
+        of_input: gives the value of an input.
     """
 
     def __init__(
@@ -60,20 +57,25 @@ class Replay(Generic[V]):
         self._rest = iter(self._steps)
         self._known = known
         self._settle = settle
-        self._values: dict[str, V] = dict(worked or {})
-        self._used: dict[str, list[Step]] = {}
-        self._unknown: dict[str, list[Step]] = {}
         self._instead = instead
         self._of_input = of_input
-        self._inputs: dict[str, V] = {}
+        self._values: dict[str, V] = dict(worked or {})
+        self._inputs: dict[str, V] = {}  # an input may have the name of a step
         self._results: dict[str, V] = {}
+        self._used: dict[str, list[Step]] = {}
+        self._unknown: dict[str, list[Step]] = {}
 
     def __call__(self, step: Step) -> V:
         """Return the value of a step, or of an input."""
         if step.operation is None:
             return self._input(step)
         while step.name not in self._values:
-            self._work(next(self._rest))
+            following = next(self._rest)
+            if following.name not in self._values:
+                value = self._known(following)
+                if value is None:
+                    value = self._settle(following, self.result(following))
+                self._values[following.name] = value
         return self._values[step.name]
 
     def _input(self, step: Step) -> V:
@@ -83,36 +85,24 @@ class Replay(Generic[V]):
             self._inputs[step.name] = self._of_input(step)
         return self._inputs[step.name]
 
-    def _work(self, step: Step) -> None:
-        if step.name not in self._values:
-            known = self._known(step)
-            value = self._settle(step, self.result(step)) if known is None else known
-            self._values[step.name] = value
-
     def result(self, step: Step) -> V:
-        """Return what a step's operation makes of the values before it, even if it is known."""
+        """Return the result of a step's operation on the values before it, even if it is known."""
         if step.name not in self._results:
-            made = self._made(step)
+            made = self._instead.get(step.name, step.operation)
             self._results[step.name] = self(step) if made is None else evaluate(made, self)
         return self._results[step.name]
 
-    def _made(self, step: Step) -> Expression | None:
-        return self._instead.get(step.name, step.operation)
-
     def changed(self, step: Step, change: Change) -> V | None:
-        """Return what a step becomes when it, or steps before it, are made by other operations.
+        """Return the result of a step if it, or steps before it, are made by other operations.
 
-        Worked again are the steps that the change names and those that are made from them. Of the
-        steps before the asked one only those are touched whose numbers are not known. The result
-        itself is not settled.
-
-        Returns:
-            None where nothing changes, or where the shapes of the operands do not go together.
+        The steps that the change names and those that depend on them are worked again, but no step
+        before this one whose numbers are known. The result itself is not settled. It is None if
+        nothing changes, or if the shapes of the operands do not go together.
         """
         before = self.unknown_before(step) if change.keys() - {step.name} else []
         made: dict[str, V] = {}
 
-        def is_made(source: Step) -> bool:  # an input may have the name of a step
+        def is_made(source: Step) -> bool:
             return source.operation is not None and source.name in made
 
         def value(source: Step) -> V:
@@ -144,24 +134,22 @@ class Replay(Generic[V]):
         return self._unknown[step.name]
 
     def _sources(self, step: Step) -> list[Step]:
-        """Return what a step is made from, looked up once: mistakes are tried by the hundred."""
+        """Return the sources of a step, looked up once: mistakes are tried by the hundred."""
         if step.name not in self._used:
             self._used[step.name] = sources(step)
         return self._used[step.name]
 
 
 def fitted(values: V | None, step: Step) -> V | None:
-    """Return values in the shape of a step's array, repeated where they have the size 1.
+    """Return values in the shape of a step's array, repeated along axes of size 1.
 
-    Returns:
-        None where there are none, or where they have another shape or number of axes.
+    None is returned for None, and for values of another shape or number of axes.
     """
     if values is None or values.shape == step.array.shape:
         return values
     if values.ndim != step.array.ndim:
         return None
     try:
-        wide: V = np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, assignment]
+        return np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, return-value]
     except ValueError:
         return None
-    return wide

@@ -1,11 +1,7 @@
-"""The tape: a calculation written down as named steps, each made by one operation.
-
-A method calls `Tape.record` for every line of its textbook; what comes back is a `Step`, which
-is a named value and an operand of the next line at once. The finished `Trace` is all that tables,
-files, checks and explanations read.
+"""Operations, and the steps of a calculation: named values, each made by one operation.
 
 Inside, every array has the axes (batch, head, row, column[, hidden]) with size 1 where an axis
-does not exist, so that operations are plain broadcasting. `Step.value` is what stands on paper.
+does not exist, so that operations are plain broadcasting. `Step.value` is the array on paper.
 """
 
 from __future__ import annotations
@@ -17,18 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.notation import tree
 from attncli.notation.text import text
-from attncli.notation.tree import (
-    Fence,
-    Formula,
-    Listed,
-    Number,
-    Phrase,
-    Relation,
-    Transpose,
-    Words,
-    named,
-)
 from attncli.records import Record
 from attncli.text.escapes import label_text
 
@@ -46,10 +32,6 @@ Part = tuple[slice, slice]
 """Some rows and columns of an array."""
 
 ALL = slice(None)
-
-
-def _fields(cls: type[Record], *kinds: str) -> tuple[str, ...]:
-    return tuple(name for name, kind in cls.annotated.items() if kind in kinds)
 
 
 class Operation(Record, eq=False):
@@ -70,8 +52,9 @@ class Operation(Record, eq=False):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.operand_fields = _fields(cls, "Expression", "Step")
-        cls.float_fields = _fields(cls, "float")
+        kinds = cls.annotated.items()
+        cls.operand_fields = tuple(n for n, kind in kinds if kind in ("Expression", "Step"))
+        cls.float_fields = tuple(n for n, kind in kinds if kind == "float")
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -81,11 +64,8 @@ class Operation(Record, eq=False):
     @property
     def leading(self) -> tuple[str, ...]:
         """The axes batch and head that the result has: those of any operand."""
-        found = {operand.leading for operand in self.operands}
-        if len(found) == 1:
-            return found.pop()
-        names = {name for leading in found for name in leading}
-        return tuple(name for name in LEADING if name in names)
+        found = {name for operand in self.operands for name in operand.leading}
+        return tuple([name for name in LEADING if name in found])
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -93,7 +73,7 @@ class Operation(Record, eq=False):
         return self.operands[0].trailing
 
     @property
-    def note(self) -> Formula | None:
+    def note(self) -> tree.Formula | None:
         """The values of the formula's letters, such as `√d_k = √3 = 1.7321`; or None."""
         return None
 
@@ -102,59 +82,50 @@ class Operation(Record, eq=False):
         """Why it is done, in one sentence for a learner; or nothing."""
         return ""
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
         raise NotImplementedError
 
     def bounds(self, *operands: Any) -> Any:
-        """Return the ranges of the result of operands that are ranges (`arithmetic/intervals`).
-
-        What `apply` does with them is right wherever it does nothing that only numbers can.
-        """
+        """Return the result for operands that are intervals."""
         return self.apply(*operands)
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
-        """Return the parts of the operands that a part of the result needs; None for all of them.
-
-        Whoever wants one number of many need not work out the others.
-        """
+        """Return the parts of the operands that a part of the result needs; None for all."""
         return tuple(part for _ in self.operands) if self.pointwise else None
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Yield what it is made of, each with the derivative of a loss with regard to it.
+        """Yield each operand with the derivative of a loss with regard to it.
 
-        What broadcasts in `apply` need not be added up here; whoever reads the tape backwards
-        does that (`tape/backward.py`).
+        What broadcasts in `apply` is not summed here, but by `tape/backward`.
 
         Args:
             result: the step that it made, or the operation itself within another one.
             upstream: the derivative with regard to the result, of the shape of the result.
 
         Raises:
-            InputError: where there is no derivative that says anything.
+            InputError: where there is no meaningful derivative.
         """
         raise NotImplementedError
 
-    def notation(self, columns: bool) -> Formula:
-        """Return the right-hand side of the formula, in the convention of rows or of columns.
-
-        `notation_of` gives what stands for an operand.
-        """
+    def notation(self, columns: bool) -> tree.Formula:
+        """Return the right-hand side of the formula, in the convention of rows or of columns."""
         raise NotImplementedError
 
-    def transposed_notation(self, columns: bool) -> Formula:
+    def notations(self, columns: bool) -> tuple[tree.Formula, ...]:
+        """Return the formulas of the operands."""
+        return tuple([notation_of(operand, columns) for operand in self.operands])
+
+    def transposed_notation(self, columns: bool) -> tree.Formula:
         """Return the right-hand side of the formula of the transposed result."""
-        return Transpose(self.notation(columns))
+        return tree.Transpose(self.notation(columns))
 
     def is_blank(self, row: int, column: int) -> bool:
         """Return whether a cell of the result is nothing, rather than 0."""
         return False
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """Return the operands and signs that are laid out beside the result; () for none.
-
-        With `columns` a token is a column, so the factors of a product change places.
-        """
+        """Return the operands and signs that are laid out beside the result; () for none."""
         return ()
 
 
@@ -171,8 +142,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             input.
         array: the value as operations take it, (batch, head, row, column).
         columns: whether rows and columns change places on paper (a token is a column).
-        group: what it is shown under, such as a time step; or nothing.
-        key: of an input, where in the problem it is from, such as "score.W"; or nothing.
+        group: the heading under which it is shown, such as a time step; or nothing.
+        key: of an input, the key of the problem that gives it, such as "score.W"; or nothing.
         purpose: why the method does it, where its operation cannot know; or nothing.
         backward: whether it is of the backward pass, or of what follows from that.
     """
@@ -204,7 +175,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     @property
     def value(self) -> Array:
-        """The numbers as they stand on paper, one axis for each of `axes`."""
+        """The numbers as they are written on paper, with one axis for each of `axes`."""
         return self.on_paper(self.array)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
@@ -228,8 +199,6 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     def __getitem__(self, places: Places | tuple[Places, ...]) -> Any:
         """Return numbers of `value`, as NumPy indexes it, with a label wherever an index may be.
 
-        The type is that of NumPy's own indexing: a number or an array, whatever was asked for.
-
         Integers count from 0, as in all of Python: `weights["am", "I"]` is `weights[1, 0]`. Heads
         come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`. Labels as the
         ends of a range are both in it: `weights["I":"am"]` is `weights[0:2]`.
@@ -250,7 +219,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return [place for place, own in enumerate(known) if label in (own, label_text(own))]
 
     def _index(self, axis: int, place: Places) -> Any:
-        """Return what NumPy takes for a label, or for a range of which an end is one."""
+        """Return NumPy's index for a label, or for a slice with a label at an end."""
         if isinstance(place, str):
             return self._place(self.axes[axis], place)
         if not isinstance(place, slice):
@@ -270,13 +239,16 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def on_paper(self, array: Array) -> Array:
         """Return an array of the step's layout, (batch, head, row, column), as it is written."""
-        return self._turned(without_missing_axes(array, self.leading, len(self.trailing)))
+        sizes = zip(LEADING, array.shape, strict=False)
+        lead = tuple([size for name, size in sizes if name in self.leading])
+        last = array.shape[array.ndim - len(self.trailing) :]
+        return self._transposed(array.reshape(lead + last))
 
     def from_paper(self, value: Array) -> Array:
-        """Return what is written, with one axis for each of `axes`, in the step's layout."""
-        return self._turned(value).reshape(self.array.shape)
+        """Return an array as it is written, with the axes `axes`, in the step's layout."""
+        return self._transposed(value).reshape(self.array.shape)
 
-    def _turned(self, value: Array) -> Array:
+    def _transposed(self, value: Array) -> Array:
         """Return the value transposed where a token is a column."""
         if self.columns and len(self.trailing) >= 2:
             return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
@@ -293,21 +265,21 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return isinstance(self.operation, Step) and self.operation.name == self.name
 
     @property
-    def notation(self) -> Formula:
+    def notation(self) -> tree.Formula:
         """How the step is made, as a formula."""
-        name = named(self.name)
+        name = tree.named(self.name)
         if self.operation is None:
             return name
         if self.is_given:
-            return Phrase((name, Fence(Words("given"))))
+            return tree.Phrase((name, tree.Fence(tree.Words("given"))))
         made = notation_of(self.operation, self.columns)
         if self.vanishes:
-            is_loose = isinstance(made, (Listed, Phrase))
-            return Relation((name, Fence(made) if is_loose else made, Number("0")))
-        return Relation((name, made))
+            is_loose = isinstance(made, (tree.Listed, tree.Phrase))
+            return tree.Relation((name, tree.Fence(made) if is_loose else made, tree.Number("0")))
+        return tree.Relation((name, made))
 
     @property
-    def note(self) -> Formula | None:
+    def note(self) -> tree.Formula | None:
         """The values of the letters of its formula; or None."""
         return self.operation.note if isinstance(self.operation, Operation) else None
 
@@ -322,46 +294,32 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return text(self.notation)
 
     def __repr__(self) -> str:
-        """Short, as arrays are large."""
         return f"<Step {self.formula}, shape {self.value.shape}>"
 
 
 Expression: TypeAlias = Step | Operation
 
 Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
-"""Operands (or what they are made of, where they are not written on paper) and derivatives."""
+"""Operands, or parts of operands that are not steps, with their derivatives."""
 
 
-def notation_of(expression: Expression, columns: bool = False) -> Formula:
+def notation_of(expression: Expression, columns: bool = False) -> tree.Formula:
     """Return the formula of an operand: a step's name, or the notation of an operation."""
     if isinstance(expression, Step):
         return _name_of(expression, columns, transposed=False)
     return expression.notation(columns)
 
 
-def transposed_of(expression: Expression, columns: bool = False) -> Formula:
+def transposed_of(expression: Expression, columns: bool = False) -> tree.Formula:
     """Return the formula of a transposed operand."""
     if isinstance(expression, Step):
         return _name_of(expression, columns, transposed=True)
     return expression.transposed_notation(columns)
 
 
-def _name_of(step: Step, columns: bool, transposed: bool) -> Formula:
-    # A matrix that stands as written in either convention (a parameter of a score function)
-    # meets the others transposed in the column convention.
+def _name_of(step: Step, columns: bool, transposed: bool) -> tree.Formula:
+    # A parameter of a score function is written the same way in either convention, so it is
+    # transposed among steps whose tokens are columns.
     if len(step.trailing) >= 2 and step.columns != columns:
         transposed = not transposed
-    return Transpose(named(step.name)) if transposed else named(step.name)
-
-
-def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) -> Array:
-    """Return an array (batch, head, row, column) with only the axes that exist.
-
-    Args:
-        array: as operations take it.
-        leading: which of "batch" and "head" to keep; the others have size 1.
-        trailing: how many axes to keep at the end.
-    """
-    shape = zip(LEADING, array.shape, strict=False)
-    lead = tuple([n for name, n in shape if name in leading]) if leading else ()
-    return array.reshape(lead + array.shape[array.ndim - trailing :])
+    return tree.Transpose(tree.named(step.name)) if transposed else tree.named(step.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import chain, count
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
@@ -19,14 +18,14 @@ class Tape:
     Args:
         labels: words for the places along an axis, by the axis' name.
         columns: whether a token is a column on paper.
-        settle: called with a step's name and array before it is handed on; what it returns takes
-            the array's place (hand rounding, a student's own numbers).
+        settle: takes a step's name and array, and returns the array that later steps use (rounded,
+            or a student's own numbers).
         wanted: names of the steps that will be read; None for all.
-        work: how the array of an operation is worked out.
+        work: calculates the array of an operation.
 
     Attributes:
-        group: what the steps that follow are shown under, such as a time step.
-        first: the number of queries before those of this tape, where it is of some rows.
+        group: the heading of the steps that follow, such as a time step.
+        first: the number of queries before those of this tape, if it has only some rows.
         backward: whether the steps that follow are of the backward pass.
     """
 
@@ -62,21 +61,20 @@ class Tape:
         """Put a value of the problem on the tape, to be an operand; it is not a step.
 
         Args:
-            name: what formulas call it.
+            name: its name in formulas.
             array: (batch, head, row, column), in row convention.
             trailing: the names of its row and column axes, or of the one axis of a vector.
             leading: which of "batch" and "head" it has.
-            as_written: the matrix stands on paper as in row convention, whatever the convention.
-            key: where in the problem it is from, such as "W_q" or "score.W"; "" where it is not.
+            as_written: whether the matrix is written as in row convention in either convention.
+            key: the key of the problem that gives it, such as "W_q" or "score.W"; or nothing.
         """
         labels, columns = self._labels(trailing, array), self.columns and not as_written
         about = (labels, None, array, columns, self.group, key, "", False)
-        step = Step(name, name, leading, trailing, *about)
-        self.inputs[name] = step
+        step = self.inputs[name] = Step(name, name, leading, trailing, *about)
         return step
 
     def input_of(self, key: str) -> Step | None:
-        """Return the value that a key of the problem has on the tape; None where it has none."""
+        """Return the input that a key of the problem has on the tape; None if it has none."""
         return next((step for step in self.inputs.values() if step.key == key), None)
 
     def record(
@@ -97,8 +95,8 @@ class Tape:
             trailing: the names of its row and column axes in row convention, where they are
                 not the operation's own.
             symbol: the letter that papers use, the name by default.
-            why: what it is for, in one sentence, where the operation does not say it.
-            like: a value whose axes it has, and which it stands on paper as.
+            why: its purpose, in one sentence, where the operation does not say it.
+            like: a value that has the same axes and is written in the same convention.
             array: the numbers, where they have been calculated in another way.
 
         Raises:
@@ -118,10 +116,9 @@ class Tape:
         columns = self.columns
         if like is not None:
             leading, trailing, columns = like.leading, like.trailing, like.columns
-        labels, symbol = self._labels(trailing, array), symbol or name
+        labels = self._labels(trailing, array)
         about = (labels, operation, array, columns, self.group, "", why, self.backward)
-        step = Step(name, symbol, leading, trailing, *about)
-        self.steps[name] = step
+        step = self.steps[name] = Step(name, symbol or name, leading, trailing, *about)
         return step
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
@@ -133,21 +130,12 @@ class Tape:
         message = f"{where} a number that is beyond what a float can hold"
         return fail(message, hint="make the numbers of the problem smaller")
 
-    def unused(self, name: str) -> str:
-        """Return the name, with a number where a step has it already."""
-        numbered = (f"{name}_{number}" for number in count(2))
-        return next(found for found in chain([name], numbered) if found not in self.steps)
-
     def warn(self, message: str) -> None:
-        """Keep something that the reader should know, once."""
+        """Keep a warning for the reader, once."""
         if message not in self.warnings:
             self.warnings.append(message)
 
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
         """Return the words for the places along the axes of an array, by the axis."""
-        found: dict[str, tuple[str, ...]] = {}
-        if labels := self.labels:
-            for place, axis in enumerate(trailing, -len(trailing)):
-                if axis in labels:
-                    found[axis] = labels[axis][: array.shape[place]]
-        return found
+        places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
+        return {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}

@@ -13,21 +13,16 @@ from attncli.arithmetic.floats import all_finite
 from attncli.records import replace
 from attncli.tape.step import ALL, Expression, Operation, Part, Step
 
-ARRAYS = {np.ndarray}
-
 
 def evaluate(
     expression: Expression,
     value_of: Callable[[Step], Any],
     constant: Callable[[float], Any] | None = None,
 ) -> Any:
-    """Return the array of an expression; where a value is one of ranges, so is the result.
+    """Return the array of an expression; an interval if the value of any of its steps is one.
 
-    Args:
-        expression: what to evaluate.
-        value_of: gives the array of each named value.
-        constant: gives the element that stands for a number of an operation's own, such as a
-            temperature, where arrays do not hold floats.
+    `value_of` gives the array of each step; `constant`, where arrays do not hold floats, the
+    element for an operation's own number, such as a temperature.
     """
     if isinstance(expression, Step):
         return value_of(expression)
@@ -38,22 +33,17 @@ def evaluate(
 def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
-    """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    if operation.float_fields:
-        # NumPy widens float32 by a number that knows how it was written.
-        own = {
-            name: (constant or float)(x)
-            for name in operation.float_fields
-            if isinstance(x := getattr(operation, name), float)
-            and (constant is not None or type(x) is not float)
-        }
-        if own:
-            operation = replace(operation, **own)
+    """Apply an operation to arrays; `constant` is as for `evaluate`."""
+    own = {name: getattr(operation, name) for name in operation.float_fields}
+    if any(constant is not None or type(x) is not float for x in own.values()):
+        # A number that knows how it was written is a float here, or NumPy would widen float32.
+        changed = {name: (constant or float)(x) for name, x in own.items() if isinstance(x, float)}
+        operation = replace(operation, **changed)
     kinds = {*map(type, arrays)}
-    with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
-        if kinds == ARRAYS:
+    with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
+        if kinds == {np.ndarray}:
             return operation.apply(*arrays)
-        (interval,) = kinds - ARRAYS
+        (interval,) = kinds - {np.ndarray}
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
@@ -108,14 +98,10 @@ def evaluate_part(
         return value_of(expression, part)
     parts = expression.needs(part)
     if parts is None:
-        whole = evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant)
-        return cut(whole, part)
-    arrays = [
-        evaluate_part(operand, inner, value_of, constant)
-        for operand, inner in zip(expression.operands, parts, strict=True)
-    ]
-    found: Array = apply_to(expression, arrays, constant)
-    return found
+        return cut(evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant), part)
+    pairs = zip(expression.operands, parts, strict=True)
+    arrays = [evaluate_part(operand, inner, value_of, constant) for operand, inner in pairs]
+    return apply_to(expression, arrays, constant)
 
 
 def cut(array: Array, part: Part) -> Array:
@@ -125,12 +111,9 @@ def cut(array: Array, part: Part) -> Array:
 
 
 def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expression]:
-    """Yield an expression and everything that it is made of, each once, the whole before its parts.
+    """Yield an expression and all its parts, each once, the whole before its parts.
 
-    Args:
-        expression: where to begin.
-        into_steps: whether to go on to what a step is made of; else a step is the end of a branch,
-            as it is in the formula.
+    A step is the end of a branch, as it is in the formula, unless `into_steps` is true.
     """
     rest, seen = [expression], {id(expression): expression}
     while rest:
@@ -147,7 +130,7 @@ def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expressio
 
 
 def sources(step: Step) -> list[Step]:
-    """Return the steps and inputs that a step is made from at once."""
+    """Return the steps and inputs in the formula of a step."""
     nodes = walk(step.operation) if step.operation is not None else ()
     return [node for node in nodes if isinstance(node, Step)]
 
@@ -155,13 +138,27 @@ def sources(step: Step) -> list[Step]:
 def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Expression:
     """Return an expression with each step of its formula replaced by what a rule gives for it.
 
-    Where the rule gives every step back, the expression itself is returned.
+    If the rule gives every step back, the expression itself is returned.
     """
     if isinstance(expression, Step):
         return rule(expression)
-    parts = {name: transform(part, rule) for name, part in _parts(expression)}
-    changed = {name: part for name, part in parts.items() if part is not getattr(expression, name)}
-    return replace(expression, **changed) if changed else expression
+    return _with_parts(expression, lambda part: transform(part, rule))
+
+
+def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with one of its nodes replaced by another, wherever it occurs."""
+    if expression is old:
+        return new
+    if isinstance(expression, Step):
+        return expression
+    return _with_parts(expression, lambda part: everywhere(part, old, new))
+
+
+def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
+    """Return an operation with other operands; itself if the rule gives every one of them back."""
+    parts = {name: rule(part) for name, part in _parts(operation)}
+    changed = {name: part for name, part in parts.items() if part is not getattr(operation, name)}
+    return replace(operation, **changed) if changed else operation
 
 
 def rewritten(
@@ -169,24 +166,13 @@ def rewritten(
 ) -> Iterator[Expression]:
     """Yield the expressions in which one node is replaced by one of those that a rule gives for it.
 
-    The whole expression comes first, then its parts in order; a step's own making is not entered.
+    The whole expression comes first, then its parts in order, but not the operations of its steps.
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
         for name, part in _parts(expression):
             for other in rewritten(part, rule):
                 yield replace(expression, **{name: other})
-
-
-def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with another node in the place of one, wherever that stands in it."""
-    if expression is old:
-        return new
-    if isinstance(expression, Step):
-        return expression
-    parts = {name: everywhere(part, old, new) for name, part in _parts(expression)}
-    changed = {name: part for name, part in parts.items() if part is not getattr(expression, name)}
-    return replace(expression, **changed) if changed else expression
 
 
 def _parts(operation: Operation) -> Iterator[tuple[str, Expression]]:

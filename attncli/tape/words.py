@@ -1,10 +1,9 @@
-"""What people call the steps: `A` for weights, `QK^T` for scores."""
+"""Other words for the steps: `A` for weights, `QK^T` for scores."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 from itertools import chain
 
 WORDS = """
@@ -29,7 +28,7 @@ ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
 OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta")
-"""How the names of all other steps begin, after `d_` or `new_` and before a number."""
+"""The beginnings of the names of all other steps, after `d_` or `new_`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
@@ -40,10 +39,7 @@ IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> list[str]:
     """Return the steps that a word may mean: those of that name, else those that people call so.
 
-    Args:
-        word: a word that somebody wrote for a step.
-        steps: the names of the steps of a calculation.
-        added: which of them change nothing, and are meant only where no other is.
+    Steps that are `added` change nothing, and are meant only if no other is.
     """
     if word in steps:
         return [word]
@@ -71,9 +67,8 @@ def has_time(name: str) -> bool:
     return match is not None and match["time"] is not None
 
 
-@lru_cache(maxsize=4096)
 def words_of(name: str) -> tuple[str, ...]:
-    """Return what else people call a step, as `ALIASES` has its words.
+    """Return the other words for a step, written as in `ALIASES`.
 
     >>> words_of("d_V"), words_of("exp_2")[:2]
     (('dvalue', 'dvalues'), ('exps2', 'exponential2'))

@@ -1,8 +1,9 @@
-"""The numbers that mistakes lead to, where a student works on from a mistake to the end."""
+"""The wrong numbers of students who make a mistake and work on from it to the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -10,26 +11,18 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.agreement import (
-    exact_cells,
-    is_informative,
-    is_same,
-    is_within,
-    largest,
-    reach,
-)
+from attncli.checking import agreement
+from attncli.checking.agreement import CUT_OFF, ROUNDED, RoundingRule
 from attncli.checking.catalogued import is_possible
-from attncli.checking.joint_intervals import together
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.rounding_rules import RoundingRule
-from attncli.checking.thresholds import CUT_OFF, ROUNDED
+from attncli.checking.reference import together
 from attncli.mechanisms.trace import Trace
+from attncli.records import Record
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
-from attncli.teaching.work import rough_work
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps; a distractor must differ from what it leads to."""
@@ -40,7 +33,7 @@ SEEN = ROUNDED + CUT_OFF
 It may have been rounded itself, and the right one cut off.
 """
 
-ENOUGH = 2
+ENOUGH_WRONG = 2
 """Number of wrong numbers that show a mistake: a single one could be any slip."""
 
 Key = tuple[str, str, int]
@@ -50,80 +43,47 @@ Key = tuple[str, str, int]
 class Question:
     """What is asked of a problem and of all its variants.
 
-    Args:
-        trace: the calculation of one of them; those of the others have the same steps.
-        asked: the names of the steps that are asked.
-        decimals: how many digits after the point are asked.
-        tolerance: how far a right number may be off.
-
     Attributes:
+        given: the calculation of the problem; those of its variants have the same steps.
         asked: the names of the steps that are asked, in the order of computation.
+        decimals: how many digits after the point are asked.
         unit: one unit of the last digit that is asked.
-        given: the calculation.
-        usual_work: its rough work.
+        tolerance: how far a right number may be off.
     """
 
     def __init__(
-        self, trace: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
+        self, given: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
     ) -> None:
         names = {*asked}
-        self.given = trace
-        self.usual_work = rough_work(trace) or 1
-        self.steps = tuple(trace.steps)
-        self.asked = [name for name in trace.steps if name in names]
+        self.given = given
+        self.steps = tuple(given.steps)
+        self.asked = [name for name in given.steps if name in names]
         self.decimals = decimals
         self.unit = 10.0**-decimals
         self.tolerance = tolerance
         self._made_from = {
-            s.name: {x.name for x in sources(s) if x.operation is not None} for s in trace
+            s.name: {x.name for x in sources(s) if x.operation is not None} for s in given
         }
-        self._reached: dict[frozenset[str], tuple[str, ...]] = {}
 
-    def reached(self, names: Iterable[str]) -> tuple[str, ...]:
+    def reached(self, names: Iterable[str]) -> list[str]:
         """Return some steps and those that are made from them, in the order of computation."""
-        begin = frozenset(names)
-        if begin not in self._reached:
-            found = set(begin)
-            for name in self.steps:
-                if self._made_from[name] & found:
-                    found.add(name)
-            self._reached[begin] = tuple(name for name in self.steps if name in found)
-        return self._reached[begin]
+        found = set(names)
+        for name in self.steps:
+            if self._made_from[name] & found:
+                found.add(name)
+        return [name for name in self.steps if name in found]
 
 
-class Distractor:
-    """The wrong numbers that one mistake leads to.
+class Distractor(Record, eq=False):
+    """The wrong numbers that one mistake leads to."""
 
-    Attributes:
-        key: which mistake, where, and in which way.
-        seen: the number of wrong numbers, up to `ENOUGH`, in the step where it is made and in the
-            first asked step after it, the lesser of both; 0 if nobody can go on. The first counts
-            for a student who hands in everything, the second for one who hands in what is asked.
-        is_asked: whether it changes an asked step.
-    """
-
-    def __init__(self, key: Key, seen: int, asked: Sequence[Step], replay: Replay[Array]) -> None:
-        self.key = key
-        self.seen = seen
-        self.is_asked = bool(asked)
-        self._asked = asked
-        self._replay = replay
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether any wrong number shows it."""
-        return self.seen > 0
-
-    @cached_property
-    def numbers(self) -> dict[str, Array]:
-        """The asked steps, as far as they can be calculated."""
-        found = {}
-        for step in self._asked:
-            try:
-                found[step.name] = self._replay(step)
-            except ValueError:  # NumPy's, for shapes that do not go together
-                break
-        return found
+    key: Key
+    seen: int
+    """How many wrong numbers show it, at most `ENOUGH_WRONG`: the lesser of those in the step where
+    it is made (if all is handed in) and in the first asked step after it (if only that is). 0 if a
+    student cannot work on."""
+    is_asked: bool  # whether it changes an asked step
+    numbers: Mapping[str, Array]  # the asked steps, as far as they can be calculated
 
 
 class Distractors:
@@ -134,8 +94,6 @@ class Distractors:
         self._question = question
         self._right = {step.name: step.array for step in trace}
         self._found: dict[tuple[str, str], dict[Key, Distractor]] = {}
-        self._divisions = {step.name: _divisions(step.operation) for step in trace}
-        self._as_written: dict[str, Interval] = {}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
 
@@ -150,21 +108,12 @@ class Distractors:
                     found[distractor.key] = distractor
         return self._found[id_, place]
 
-    def of(self, key: Key) -> Distractor | None:
-        """Return one distractor, or None if there is none."""
-        return self.at(*key[:2]).get(key)
-
-    def are_alike(self, one: Key, other: Key) -> bool:
-        """Return whether two mistakes give the same asked numbers."""
-        effects = [effect for effect in map(self.of, (one, other)) if effect is not None]
-        return len(effects) == 2 and bool(close(effects, self.right, self._question.unit)[0, 1])
-
     @cached_property
     def right(self) -> dict[str, Array]:
         return {name: self._right[name] for name in self._question.asked}
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
-        """Return the distractor of a change; None if nobody can have made it, or can go on."""
+        """Return the distractor of a change; None if it cannot be made, or worked on from."""
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
@@ -181,32 +130,32 @@ class Distractors:
             if None in is_different:
                 return None
             counts = [
-                ENOUGH if count and step in made else count
+                ENOUGH_WRONG if count and step in made else count
                 for step, count in self._wrong_numbers(replay, steps, asked, made)
             ]
-            seen = min([ENOUGH, *counts]) if any(is_different) else 0
+            seen = min([ENOUGH_WRONG, *counts]) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Distractor(key, seen, asked, replay)
+        return Distractor(key, seen, bool(asked), _as_far_as_possible(replay, asked))
 
     def _wrong_numbers(
         self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
     ) -> list[tuple[Step, int]]:
         """Return the steps that must show a mistake, each with its count of wrong numbers.
 
-        They are the first one that is asked, and, where a mistake is made in powers or their sum,
-        the first one after these, as it is right to subtract a number from all scores first.
+        They are the first asked one, and, after a mistake in powers or their sum, the first later
+        step, as it is right to subtract a number from all scores first.
         """
         shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
         after = [] if made[0] in shows else shows[:1]
         return [(step, self._count_wrong(replay(step), step)) for step in (*asked[:1], *after)]
 
     def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
-        """Return whether a changed step looks different; None if nobody can have made it.
+        """Return True if a changed step looks different; None if no student writes it.
 
-        Nobody writes nan or ∞, or goes on from them. A vector may be a row or a column.
+        Students do not write nan or ∞, and a vector may be a row or a column.
         """
         found = replay(step)
         if not (found < np.inf).all():
@@ -219,12 +168,11 @@ class Distractors:
         return self._count_wrong(found, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
-        """Return whether a step would have to be divided by 0, or by what is written as 0.
-
-        Scores may cancel where their powers did not; what comes of that is anything.
-        """
-        changed = change.get(step.name)
-        for node in self._divisions[step.name] if changed is None else _divisions(changed):
+        """Return True if a step would be divided by 0, or by a number that is written as 0."""
+        made = change.get(step.name, step.operation)
+        for node in walk(made) if made is not None else ():
+            if not isinstance(node, Divide):
+                continue
             parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
             dividend, divisor = map(np.abs, parts)
             is_nothing = divisor < self._question.unit
@@ -235,83 +183,81 @@ class Distractors:
         return False
 
     def _count_wrong(self, found: Array, step: Step) -> int:
-        """Return the number of wrong numbers, up to `ENOUGH`; another shape counts as enough."""
+        """Return the number of wrong numbers, at most `ENOUGH_WRONG`, which another shape has."""
         made = fitted(found, step)
         if made is None:
-            return ENOUGH
-        return min(int((~is_within(made, self._may_be(step))).sum()), ENOUGH)
+            return ENOUGH_WRONG
+        return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH_WRONG)
 
     def _may_be(self, step: Step) -> Interval:
-        """Return the interval of numbers that count as right."""
         if step.name not in self._right_ones:
             ends = [step.array]
-            for replay in self._ways(step):
+            roughly = [self._roughly] if step.name in self.right else []
+            for replay in (self._around, *roughly):
                 found = interval(replay.result(step))
-                telling = is_informative(found, largest(step.array))
+                telling = agreement.is_informative(found, agreement.largest(step.array))
                 ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
             more = self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
-            self._right_ones[step.name] = reach(self._question.unit, expected, units=SEEN)
+            self._right_ones[step.name] = agreement.reach(self._question.unit, expected, units=SEEN)
         return self._right_ones[step.name]
-
-    def _ways(self, step: Step) -> Iterator[Replay[Values]]:
-        """Yield the calculations that lead to right numbers of a step."""
-        yield self._around
-        if step.name in self.right and len(self.right) < len(self._right):  # else both are one
-            yield self._roughly
 
     @cached_property
     def _around(self) -> Replay[Values]:
         """The calculation where every step was written with the digits that are asked."""
-        instead = together(self.trace, self.trace.steps.keys())
-        return Replay(self.trace, known=self._written, instead=instead)
+        return self._replayed(self._right)
 
     @cached_property
     def _roughly(self) -> Replay[Values]:
-        """The same where only what is asked was written, and the rest perhaps rounded."""
+        """The calculation where only the asked steps were written, and others perhaps rounded."""
+        return self._replayed(self.right)
 
-        def known(step: Step) -> Values | None:
-            return self._written(step) if step.name in self.right else None
-
+    def _replayed(self, written: Collection[str]) -> Replay[Values]:
         return Replay(
             self.trace,
-            known=known,
+            known=lambda step: self._written(step) if step.name in written else None,
             settle=lambda _, found: COARSEST.interval(found),
-            instead=together(self.trace, self.right),
+            instead=together(self.trace, written),
         )
 
     def _written(self, step: Step) -> Interval:
-        """Return the interval of a right number that is written with the digits that are asked."""
-        if step.name not in self._as_written:
-            unit = np.full(step.array.shape, self._question.unit)
-            half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
-            self._as_written[step.name] = Interval(step.array - half, step.array + half)
-        return self._as_written[step.name]
+        """Return the interval of a right number that is written with the asked digits."""
+        unit = np.full(step.array.shape, self._question.unit)
+        is_exact = agreement.exact_cells(step.array, unit)
+        half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
+        return Interval(step.array - half, step.array + half)
 
 
-def _divisions(made: Expression | None) -> list[Divide]:
-    return [] if made is None else [node for node in walk(made) if isinstance(node, Divide)]
+def _as_far_as_possible(replay: Replay[Array], steps: Iterable[Step]) -> dict[str, Array]:
+    found = {}
+    with suppress(ValueError):  # NumPy's, for shapes that do not go together
+        for step in steps:
+            found[step.name] = replay(step)
+    return found
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
-    """Return whether one array is the other, a row or a column, transposed."""
+    """Return True if arrays are one vector, perhaps transposed."""
     is_vector = one.size == other.size and one.size in one.shape
-    return is_vector and bool(is_same(one.ravel(), other.ravel()).all())
+    return is_vector and bool(agreement.is_same(one.ravel(), other.ravel()).all())
 
 
-def close(effects: Sequence[Distractor], right: Mapping[str, Array], unit: float) -> Array:
-    """Return a matrix of which pairs of distractors give the same asked numbers."""
-    found = np.zeros((len(effects), len(effects)), bool)
-    groups: dict[object, list[tuple[int, Array]]] = {}
-    for index, effect in enumerate(effects):
-        numbers = {**right, **effect.numbers}
+def alike_pairs(
+    distractors: Sequence[Distractor], right: Mapping[str, Array], unit: float
+) -> set[frozenset[Key]]:
+    """Return the pairs of distractors that give the same asked numbers, to one unit."""
+    found: set[frozenset[Key]] = set()
+    groups: dict[object, list[tuple[Key, Array]]] = {}
+    for one in distractors:
+        numbers = {**right, **one.numbers}
         shapes = tuple(array.shape for array in numbers.values())
         line = np.concatenate([array.ravel() for array in numbers.values()])
-        groups.setdefault(shapes, []).append((index, line))
+        groups.setdefault(shapes, []).append((one.key, line))
     for group in groups.values():
-        places = np.array([index for index, _ in group])
+        keys = [key for key, _ in group]
         lines = np.array([line for _, line in group])
-        ends = reach(unit, lines, units=CUT_OFF)
-        for index, low, high in zip(places, ends.low, ends.high, strict=True):
-            found[index, places] = is_within(lines, Interval(low, high)).all(axis=-1)
-    return found | found.T
+        ends = agreement.reach(unit, lines, units=CUT_OFF)
+        for key, low, high in zip(keys, ends.low, ends.high, strict=True):
+            is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
+            found.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
+    return found

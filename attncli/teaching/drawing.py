@@ -15,17 +15,16 @@ from attncli.checking.agreement import largest
 from attncli.errors import InputError, fail, located
 from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
-from attncli.mechanisms.random_numbers import draw, in_lists, with_new_row
+from attncli.mechanisms.start import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
-from attncli.records import Record, replace
-from attncli.tape.replay import Replay
+from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
-MAX_NUMBERS = 2_000
+MAX_VARIED_NUMBERS = 2_000
 """Maximum number of numbers in a problem that is varied, its scores included."""
 
-LARGEST = 1e15
+MAX_VARIED_SIZE = 1e15
 """Largest number in a problem that is varied: a larger one has no decimals as a float."""
 
 MAX_VALUES = 10_000
@@ -54,19 +53,12 @@ Matrices = Mapping[str, Array]
 
 
 class DrawnMatrix(Record, eq=False):
-    """How one matrix is drawn.
+    """How one matrix is drawn."""
 
-    Attributes:
-        values: what a number may be.
-        given: the given numbers.
-        drawn: which of them are drawn anew; a −∞ stays.
-        zeros: the share of zeros among those.
-    """
-
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # what a number may be
     given: Array
-    drawn: Array
-    zeros: float
+    drawn: Array  # which numbers are drawn anew; a −∞ stays
+    zeros: float  # the share of zeros among those
 
     def draw(self, random: Random) -> Array:
         """Return a matrix of new numbers, with zeros as often as in the given one, or more."""
@@ -80,14 +72,7 @@ class DrawnMatrix(Record, eq=False):
 
 
 class Drawing:
-    """The matrices of a problem that are drawn anew, and what stays.
-
-    Masks stay as they are, and so does a bias that only blocks.
-
-    Args:
-        problem: the given problem.
-        values: what a number may be; by default, for each matrix, from its least to its largest
-            number in the step that its numbers share.
+    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay.
 
     Attributes:
         cells: how each matrix is drawn, by key.
@@ -125,11 +110,7 @@ class Drawing:
     ) -> Matrices:
         """Return the same matrices with one of them drawn anew, or a row or a number of it.
 
-        Args:
-            random: where numbers come from.
-            matrices: what there is.
-            number: the matrices take turns, and so do whole ones, rows and single numbers.
-            among: the keys of those that may be drawn; by default all.
+        By `number`, the matrices `among` these keys take turns, and whole ones, rows and numbers.
         """
         keys = among or [*self.cells]
         key = keys[number // 3 % len(keys)]
@@ -140,26 +121,19 @@ class Drawing:
         return {**matrices, key: new}
 
     def problem(
-        self, matrices: Matrices, marking: Mapping[str, Any] | None = None, as_lists: bool = True
+        self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY, as_lists: bool = True
     ) -> Problem:
-        """Return the problem with other numbers, and without answers.
-
-        Args:
-            matrices: the numbers.
-            marking: what is asked; by default as in the given problem.
-            as_lists: whether it is made of lists and text, as a file is, not of arrays.
-        """
+        """Return the problem with other numbers and marking; of arrays it is made in less time."""
         listed = in_lists if as_lists else np.array
         new = {**self._fixed, **{key: listed(array) for key, array in matrices.items()}}
-        values = {}
+        values: dict[str, Any] = {}
         for key in self._problem.given:
+            if key in ("answers", "marking"):
+                continue
             raw = self._problem.written.get(key)
             if isinstance(raw, Mapping):
                 raw = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
             values[key] = new.get(key, raw)
-        values.pop("answers", None)
-        if marking is not None:
-            values.pop("marking", None)
         if marking:
             values["marking"] = marking
         return Problem(**values)
@@ -180,32 +154,9 @@ def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
 def calculated(problem: Problem) -> Trace:
     """Return the calculation of a problem as it is on every machine.
 
-    A processor may add numbers in another order, or round once where another rounds twice: then
-    0.3 − 0.3 is not 0, and of two largest scores either may come first.
+    Processors differ in the order of sums: 0.3 − 0.3 may not be 0, and ties may be broken.
     """
     return compute(problem, settle=tidy(problem))
-
-
-def sketched(problem: Problem, drawn: Container[str], given: Trace) -> Trace:
-    """Return the numbers of a problem's steps, worked out by the operations of one of its form.
-
-    This takes a part of the time of `calculated`, but does not tell how the steps are made, nor
-    whether they can be: another problem of the form may need other operations.
-
-    Args:
-        problem: the problem.
-        drawn: the keys of its matrices that are not those of the given one.
-        given: the calculation of the given one.
-    """
-    settle = tidy(problem)
-    replay: Replay[Array] = Replay(
-        given,
-        settle=lambda step, numbers: settle(step.name, numbers),
-        of_input=lambda step: problem.array(step.key) if step.key in drawn else step.array,
-    )
-    inputs = {name: replace(step, array=replay(step)) for name, step in given.inputs.items()}
-    steps = {step.name: replace(step, array=replay(step)) for step in given}
-    return Trace(problem, inputs, steps, given.labels)
 
 
 def tidy(problem: Problem) -> Callable[[str, Array], Array]:
@@ -228,12 +179,14 @@ def _check_size(problem: Problem) -> None:
     scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
     count = scores + sum(array.size for array in problem.matrices().values())
     hint = "variants are for problems that are worked by hand"
-    if count > MAX_NUMBERS:
+    if count > MAX_VARIED_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
-        raise fail(f"{message}; one that is varied has at most {MAX_NUMBERS:,}", hint=hint)
+        raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
-        if (most := largest(array)) > LARGEST:
-            message = f"{key} holds a number as large as {most:g}; at most {LARGEST:g} is varied"
+        if (most := largest(array)) > MAX_VARIED_SIZE:
+            message = (
+                f"{key} holds a number as large as {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
+            )
             raise fail(message, *key.split("."), hint=hint)
 
 
@@ -263,7 +216,6 @@ def _are_multiples(numbers: Array, step: float) -> bool:
 
 
 def _values(low: float, high: float, step: float) -> tuple[float, ...]:
-    """Return the values of a range, rounded to the digits that are sure."""
     count = floor((high - low) / step + 1e-9)
     if count >= MAX_VALUES:
         message = f"from {low:g} to {high:g} there are more than {MAX_VALUES:,} values"

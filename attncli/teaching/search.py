@@ -1,28 +1,29 @@
 """The search for numbers with which a problem shows every mistake.
 
-A search draws candidates within a `Budget`. It begins with the best of a few fresh ones, draws one
+A search makes a limited number of draws. It begins with the best of a few fresh ones, draws one
 matrix after the other anew, or a row or a number of it, and keeps what is no worse, first in flaws
 of the numbers, then in mistakes that are hidden. If that stops helping, it begins again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations, product
 from math import inf
 from random import Random
 
 import numpy as np
 
+from attncli.checking.catalogued import is_like
+from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.errors import InputError, fail
-from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
-from attncli.problem.problem import Problem
-from attncli.records import Record
+from attncli.mechanisms.start import GRAVE, alike, saturated, small_flaws
+from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
 from attncli.tape.walk import walk
-from attncli.teaching.distractors import Distractor, Distractors, Key, Question
-from attncli.teaching.drawing import Drawing, Matrices, calculated, numbers_of, sketched
-from attncli.teaching.pool import Pool
-from attncli.teaching.work import rough_work
+from attncli.teaching.distractors import Distractor, Distractors, Key, Question, alike_pairs
+from attncli.teaching.drawing import Drawing, Matrices, calculated, numbers_of
 
 LARGE_NUMBER = 1000.0
 """From here on a number is a flaw: it has more digits before the point than is comfortable."""
@@ -45,116 +46,133 @@ MAX_STALE = 60
 WORK_DIFFERENCE = 0.1
 """Difference in work from the given problem, relative to it, that counts as one small flaw."""
 
-DRAWS_PER_FLAW = 10
+DRAWS_PER_SMALL_FLAW = 10
 """Number of draws after which one more small flaw is accepted."""
 
-
-class Budget:
-    """The draws of a search: how many were made, of how many."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.made = 0
-
-    @property
-    def is_left(self) -> bool:
-        return self.made < self.most
-
-    def spend(self) -> int:
-        """Return the number of the next draw, from 0."""
-        self.made += 1
-        return self.made - 1
+MAX_REASON_STEPS = 4
+"""Maximum number of steps that a reason names."""
 
 
-class Findings(Record, eq=False):
-    """What a candidate shows of what can be shown.
+class Pool:
+    """What some calculations of one form show together, and a variant therefore can show.
 
     Attributes:
-        seen: the distractors that are seen.
-        hidden: mistakes that are not seen, or in fewer numbers than they could be.
-        alike: pairs of mistakes that are not told apart, and could be.
+        made: every mistake that can be made, and True if an asked step is made from it.
+        shown: what is seen in at least one calculation, and in how many numbers at most, as
+            `Distractor.seen` counts them.
     """
 
-    seen: tuple[Distractor, ...]
-    hidden: tuple[Key, ...]
-    alike: tuple[tuple[Key, Key], ...]
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.made: dict[Key, bool] = {}
+        self.shown: dict[Key, int] = {}
+        self._met: set[frozenset[Key]] = set()
+        self._apart: set[frozenset[Key]] = set()
+
+    def add(self, distractors: Distractors) -> None:
+        places = product(MISTAKES, distractors.trace.steps)
+        every = [one for place in places for one in distractors.at(*place).values()]
+        seen = [one for one in every if one.is_asked and one.seen]
+        self.made |= {one.key: one.is_asked for one in every}
+        self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
+        pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
+        self._met |= pairs
+        self._apart |= pairs - alike_pairs(seen, distractors.right, self.question.unit)
+
+    def is_hidden(self, one: Distractor) -> bool:
+        """Return True if a mistake is seen in fewer numbers than it could be."""
+        return one.seen < self.shown.get(one.key, 0)
+
+    def alike(self, distractors: Distractors, seen: Sequence[Distractor]) -> set[frozenset[Key]]:
+        """Return the pairs of mistakes that one calculation does not tell apart, but others do."""
+        pairs = alike_pairs(seen, distractors.right, self.question.unit) & self._apart
+        return {pair for pair in pairs if not _may_be_one(*pair)}
 
     @property
-    def faults(self) -> int:
-        return len(self.hidden) + len(self.alike)
+    def never_apart(self) -> list[tuple[str, str]]:
+        """The pairs of mistakes that give the same numbers wherever they are made."""
+        pairs = combinations(self.shown, 2)
+        found = [pair for pair in pairs if frozenset(pair) in self._met - self._apart]
+        return list(dict.fromkeys((a[0], b[0]) for a, b in found if not _may_be_one(a, b)))
+
+    def unseen(self, left_out: Mapping[str, str]) -> dict[str, str]:
+        """Return the mistakes that no calculation shows, and why; `left_out` are known reasons."""
+        shown = {key[0] for key in self.shown}
+        found, places = dict(left_out), dict[str, list[str]]()
+        for (id_, at, _), is_asked in self.made.items():
+            if is_asked:
+                places.setdefault(id_, []).append(at)
+            else:
+                found[id_] = f"{at} comes after what is asked"
+        for id_, steps in places.items():
+            reached = self.question.reached(steps)
+            names = [name for name in self.question.asked if name in reached]
+            more = ", …" if len(names) > MAX_REASON_STEPS else ""
+            found[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
+        return {id_: found[id_] for id_ in MISTAKES if id_ in found and id_ not in shown}
+
+    @property
+    def partly(self) -> dict[str, tuple[str, ...]]:
+        """The steps where a mistake that is shown elsewhere, or a way to make it, is not shown."""
+        ids = {key[0] for key in self.shown}
+        found: dict[str, dict[str, None]] = {}
+        for key in sorted(self.made, key=self.made.__getitem__, reverse=True):  # asked ones first
+            if key[0] in ids and key not in self.shown:
+                found.setdefault(key[0], {})[key[1]] = None
+        return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}
+
+
+def _may_be_one(one: Key, other: Key) -> bool:
+    """Return True if two keys are one mistake under two names."""
+    return one[0] == other[0] or is_like(one[0], other[0])
 
 
 class Candidate:
-    """Drawn numbers, and what is wrong with them; most of it is only worked out if it is needed.
+    """Drawn numbers, and what is wrong with them.
 
     Attributes:
-        matrices: the numbers.
-        saturated: the number of saturated rows of weights.
-        rough: the number of grave flaws, but for warnings.
-        findings: what it shows, once it was looked at.
+        grave: the number of flaws that no variant should have, warnings of its numbers included.
+        seen: the distractors that are seen.
+        hidden: mistakes that are not seen, or in fewer numbers than they could be.
+        alike: pairs of mistakes that are not told apart, and could be.
+        faults: the number of the hidden and the alike; ∞ before the candidate was examined.
     """
 
-    def __init__(self, matrices: Matrices, problem: Problem, question: Question) -> None:
+    def __init__(self, matrices: Matrices, trace: Trace, question: Question) -> None:
         self.matrices = matrices
-        self.problem = problem
+        self.trace = trace
         self.question = question
-        self.findings: Findings | None = None
-        self._sketch = sketched(problem, matrices, question.given)
-        self.saturated = saturated(self._sketch)
-        sizes = np.concatenate([np.abs(step.array).ravel() for step in self._sketch])
-        self.rough = self.saturated + int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
-
-    @cached_property
-    def is_whole(self) -> bool:
-        """Whether it can be calculated, in the steps of the given problem."""
-        try:
-            return tuple(self.distractors.trace.steps) == self.question.steps
-        except InputError:  # such as for the cosine of a row of zeros
-            return False
-
-    @cached_property
-    def distractors(self) -> Distractors:
-        return Distractors(calculated(self.problem), self.question)
-
-    @cached_property
-    def grave(self) -> int:
-        """The number of flaws that no variant should have, warnings of its numbers included."""
-        problem, warnings = self.problem, self.question.given.warnings
-        if problem.normalize["name"] == "hardmax":  # it warns of ties
-            if not self.is_whole:
-                return self.rough + GRAVE
-            warnings = self.distractors.trace.warnings
-        return self.rough + len(warnings) - len(problem.warnings)
+        self.saturated = saturated(trace)
+        sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
+        large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
+        warnings = len(trace.warnings) - len(trace.problem.warnings)
+        self.grave = self.saturated + large + warnings
+        self.seen: list[Distractor] = []
+        self.hidden: list[Key] = []
+        self.alike: set[frozenset[Key]] = set()
+        self.faults = inf
 
     @cached_property
     def small(self) -> int:
-        """The number of small flaws, the difference in work included."""
-        usual = self.question.usual_work
-        difference = abs(rough_work(self._sketch) - usual) / usual
-        flaws = small_flaws(self._sketch) + GRAVE * alike(self._sketch)
+        usual = rough_work(self.question.given) or 1
+        difference = abs(rough_work(self.trace) - usual) / usual
+        flaws = small_flaws(self.trace) + GRAVE * alike(self.trace)
         return flaws + int(difference / WORK_DIFFERENCE)
 
     @property
     def flaws(self) -> tuple[int, int]:
         return self.grave, self.small
 
-    @property
-    def faults(self) -> float:
-        """The number of mistakes that are hidden or not told apart; ∞ before it was looked at."""
-        return inf if self.findings is None else self.findings.faults
-
     def is_as_good_as(self, other: Candidate) -> bool:
-        """Return whether it has no more flaws than another."""
-        # Most draws have more grave ones, which is known before the small ones are counted.
-        return self.rough <= other.grave and self.flaws <= other.flaws
+        return self.grave <= other.grave and self.flaws <= other.flaws
+
+    @cached_property
+    def distractors(self) -> Distractors:
+        return Distractors(self.trace, self.question)
 
 
 class Search:
     """Finds numbers for variants of one problem.
-
-    Args:
-        drawing: the matrices that are drawn.
-        question: what is asked.
 
     Attributes:
         pool: what can be shown.
@@ -170,13 +188,12 @@ class Search:
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
         self.fewest = self._learn()
-        self._order = list(self.pool.places)  # what was hidden last is looked at first
 
     def _learn(self) -> int:
         """Fill the pool; return the fewest grave flaws of any candidate."""
         self.pool.add(Distractors(self.question.given, self.question))
         randoms = (Random(f"pool/{number}") for number in range(POOL_SIZE))
-        found = [self._with_few_flaws(random, Budget(POOL_BUDGET), 0) for random in randoms]
+        found = [self._with_few_flaws(random, iter(range(POOL_BUDGET)), 0) for random in randoms]
         pooled = [candidate for candidate in found if candidate is not None]
         if not pooled:
             raise fail("no numbers that were drawn can be calculated with", hint="give others")
@@ -187,34 +204,34 @@ class Search:
     def best(self, random: Random) -> Candidate | None:
         """Return the best candidate, and no such one again; None if none is new."""
         best: Candidate | None = None
-        budget = Budget(VARIANT_BUDGET)
-        while (found := self._with_few_flaws(random, budget, self.fewest)) is not None:
+        draws = iter(range(VARIANT_BUDGET))
+        while (found := self._with_few_flaws(random, draws, self.fewest)) is not None:
             if found.grave <= self.fewest:
-                found = self._with_few_faults(random, budget, found)
+                found = self._with_few_faults(random, draws, found)
             if best is None or self._cost(found) < self._cost(best):
                 best = found
             if best.grave <= self.fewest and not best.faults:
                 break
         if best is not None:
             self._taken.add(numbers_of(best.matrices))
-            best.findings = best.findings or self._findings(best)
+            if best.faults == inf:
+                self._examine(best)
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[float, float, float]:
         return max(candidate.grave - self.fewest, 0), candidate.faults, candidate.small
 
-    def _with_few_flaws(self, random: Random, budget: Budget, fewest: int) -> Candidate | None:
-        """Return a candidate with no more grave flaws than the fewest, and few small ones.
+    def _with_few_flaws(
+        self, random: Random, draws: Iterator[int], fewest: int
+    ) -> Candidate | None:
+        """Return a candidate with few flaws; None if no draw can be calculated.
 
-        The more of the budget is spent, the more small flaws are accepted. None if no candidate
-        can be calculated.
+        The more draws are made, the more small flaws are accepted.
         """
         current: Candidate | None = None
-        fresh = stale = 0
-        while budget.is_left:
-            number = budget.spend()
-            found = self._redrawn(random, None if fresh < FRESH_DRAWS else current, number)
-            fresh += 1
+        stale = 0
+        for tried, number in enumerate(draws):
+            found = self._redrawn(random, None if tried < FRESH_DRAWS else current, number)
             stale += 1
             if found is not None and (current is None or found.is_as_good_as(current)):
                 if current is None or found.flaws < current.flaws:
@@ -222,35 +239,28 @@ class Search:
                 current = found  # one that is no better, too, or the search ends in a corner
             if current is None:
                 continue
-            is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_FLAW
+            is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_SMALL_FLAW
             if is_good or stale >= MAX_STALE:
-                if current.is_whole:
-                    return current
-                current, fresh, stale = None, 0, 0
-        return current if current is not None and current.is_whole else None
-
-    def _with_few_faults(self, random: Random, budget: Budget, current: Candidate) -> Candidate:
-        """Return a candidate that hides as little as can be found from the current one on."""
-        findings = current.findings = self._findings(current)
-        stale = 0
-        while findings.faults and stale < MAX_STALE and budget.is_left:
-            found = self._redrawn(random, current, budget.spend())
-            stale += 1
-            is_good = found is not None and found.rough <= self.fewest and found.is_whole
-            if found is None or not is_good or found.grave > self.fewest:
-                continue
-            if not self._may_hide_less(found, findings):
-                continue
-            found.findings = self._findings(found, findings.faults - 1)
-            if found.faults < findings.faults:
-                current, findings, stale = found, found.findings, 0
+                break
         return current
 
-    def _may_hide_less(self, candidate: Candidate, than: Findings) -> bool:
-        """Return whether a candidate shows any of what the findings are."""
-        distractors = candidate.distractors
-        hidden = sum(self.pool.is_hidden(distractors.of(key)) for key in than.hidden)
-        return hidden + sum(distractors.are_alike(*pair) for pair in than.alike) < than.faults
+    def _with_few_faults(
+        self, random: Random, draws: Iterator[int], current: Candidate
+    ) -> Candidate:
+        """Return a candidate that hides as little as is found from the current one on."""
+        self._examine(current)
+        stale = 0
+        while current.faults and stale < MAX_STALE:
+            number = next(draws, None)
+            if number is None:
+                break
+            found = self._redrawn(random, current, number)
+            stale += 1
+            if found is not None and found.grave <= self.fewest:
+                self._examine(found, current)
+                if found.faults < current.faults:
+                    current, stale = found, 0
+        return current
 
     def _redrawn(self, random: Random, current: Candidate | None, number: int) -> Candidate | None:
         """Return a candidate with some new numbers, or fresh ones; None if they are taken."""
@@ -262,27 +272,28 @@ class Search:
         if numbers_of(matrices) in self._taken:
             return None
         try:
-            problem = self.drawing.problem(matrices, as_lists=False)
-            return Candidate(matrices, problem, self.question)
+            trace = calculated(self.drawing.problem(matrices, as_lists=False))
         except InputError:  # such as for the cosine of a row of zeros
             return None
+        is_alike = tuple(trace.steps) == self.question.steps
+        return Candidate(matrices, trace, self.question) if is_alike else None
 
-    def _findings(self, candidate: Candidate, most: float = inf) -> Findings:
-        """Return what a candidate shows; the look ends where more than `most` is hidden."""
-        seen: list[Distractor] = []
-        hidden: list[Key] = []
-        for place in [*self._order]:
-            for distractor in candidate.distractors.at(*place).values():
-                if distractor.key not in self.pool.shown or not distractor.is_asked:
-                    continue
-                if distractor.is_seen:
-                    seen.append(distractor)
-                if not self.pool.is_hidden(distractor):
-                    continue
-                hidden.append(distractor.key)
-                self._order.remove(place)
-                self._order.insert(0, place)
-                if len(hidden) > most:
-                    return Findings(tuple(seen), tuple(hidden), ())
-        together = self.pool.alike(candidate.distractors, seen)
-        return Findings(tuple(seen), tuple(hidden), tuple(together))
+    def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
+        """Find what a candidate shows, first what the other hides; stop if that shows more."""
+        first = other.hidden if other else ()
+        for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
+            for one in candidate.distractors.at(*place).values():
+                if one.key in self.pool.shown and one.is_asked:
+                    candidate.seen += [one] if one.seen else []
+                    candidate.hidden += [one.key] if self.pool.is_hidden(one) else []
+            if other and len(candidate.hidden) >= other.faults:
+                return
+        candidate.alike = self.pool.alike(candidate.distractors, candidate.seen)
+        candidate.faults = len(candidate.hidden) + len(candidate.alike)
+
+
+def rough_work(trace: Trace) -> int:
+    """Return how many numbers are not 0, 1, −1 or −∞: a quick measure of work."""
+    steps = (*trace.inputs.values(), *trace)
+    sizes = np.concatenate([np.abs(step.array).ravel() for step in steps])
+    return int(((sizes != 1) & (sizes != 0) & (sizes < inf)).sum())

@@ -6,30 +6,84 @@ the variants before it, not on how many are asked for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from math import inf
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.requested_steps import with_step_names
+from attncli.checking.names import with_step_names
 from attncli.checking.weakness import without_effect
 from attncli.errors import fail, located
+from attncli.explaining.terms import Made, Worked
+from attncli.explaining.terms import found as terms_in
 from attncli.forms.scalars import to_count
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import Record
+from attncli.tape.step import Operation, Step
 from attncli.teaching.distractors import Key, Question
 from attncli.teaching.drawing import Drawing, calculated, read_values
 from attncli.teaching.search import Candidate, Search
-from attncli.teaching.work import Work, work_of
 
-DEFAULT_DECIMALS = 2
+ASKED_DECIMALS = 2
 """Decimals in which mistakes must show where no number of them is asked for."""
 
 MAX_VARIANTS = 1_000
+
+PRODUCT_SIGNS = ("*", "/", "square")
+POWERS = ("exp", "tanh", "sqrt", "^")
+TRIVIAL = (-1.0, 0.0, 1.0)
+"""Operands with which a product or a power is no work."""
+
+NEAR_WHOLE = 1e-9
+"""Distance within which a number is the one with fewer digits, but for the errors of floats."""
+
+
+class Work(Record):
+    """How much work a calculation by hand is.
+
+    Attributes:
+        products: multiplications and divisions, but those by 0, 1 and −1.
+        exponentials: powers, tangents and roots, but those of 0, 1 and −∞.
+        digits: those of all numbers of all steps; whole numbers are written without decimals.
+    """
+
+    products: int
+    exponentials: int
+    digits: int
+
+
+class VariantForm(Record):
+    """What all variants of a problem have in common.
+
+    Attributes:
+        steps: the names of all steps.
+        asked: the names of those in which mistakes must show.
+        decimals: the number of decimals in which they must show.
+        shown: the mistakes that some draw shows.
+        unseen: the mistakes that can be made and that no draw shows, and why.
+        partly: those that no draw shows in some of the steps in which they are made, or in some way
+            to make them there, and these steps.
+        never_apart: the pairs of mistakes that give the same numbers in every draw.
+        fewest: how many grave flaws every draw has at least.
+        work: how much work the given problem is.
+    """
+
+    steps: tuple[str, ...]
+    asked: tuple[str, ...]
+    decimals: int
+    shown: tuple[str, ...]
+    unseen: Mapping[str, str]
+    partly: Mapping[str, tuple[str, ...]]
+    never_apart: tuple[tuple[str, str], ...]
+    fewest: int
+    work: Work
 
 
 class Variant(Record, eq=False):
@@ -65,37 +119,10 @@ class Variant(Record, eq=False):
         """Whether it shows all that can be shown, without flaws."""
         return not (self.hidden or self.faint or self.alike or self.flaws)
 
-    @cached_property
+    @property
     def work(self) -> Work:
-        """The work, in the digits that are asked."""
+        """How much work it is, in the digits that are asked."""
         return work_of(self.trace, self.form.decimals)
-
-
-class VariantForm(Record):
-    """What all variants of a problem have in common.
-
-    Attributes:
-        steps: the names of all steps.
-        asked: the names of those in which mistakes must show.
-        decimals: in so many decimals.
-        shown: the mistakes that some draw shows.
-        unseen: the mistakes that can be made and that no draw shows, and why.
-        partly: those that no draw shows in some of the steps in which they are made, or in some way
-            to make them there, and these steps.
-        never_apart: the pairs of mistakes that give the same numbers in every draw.
-        fewest: how many grave flaws every draw has at least.
-        work: how much work the given problem is.
-    """
-
-    steps: tuple[str, ...]
-    asked: tuple[str, ...]
-    decimals: int
-    shown: tuple[str, ...]
-    unseen: Mapping[str, str]
-    partly: Mapping[str, tuple[str, ...]]
-    never_apart: tuple[tuple[str, str], ...]
-    fewest: int
-    work: Work
 
 
 def vary(
@@ -123,7 +150,7 @@ def vary(
 
     Raises:
         InputError: for values that are none, a step that is not there, a problem that cannot be
-            calculated or is too large for a hand, or more variants than there are.
+            calculated or is too large to work by hand, or more variants than there are.
 
     >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(given, 2, seed=7, ask="weights"):
@@ -139,87 +166,116 @@ def vary(
     start = to_count(seed, ("seed",), None)
     asked = {"ask": ask, "decimals": decimals}
     problem = problem.marked({key: part for key, part in asked.items() if part is not None})
-    search = _Variants(problem, None if values is None else read_values(values))
-    return search.variants(start, wanted)
+    return _varied(problem, wanted, start, None if values is None else read_values(values))
 
 
-class _Variants:
-    """The variants of one problem."""
+def _varied(
+    problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
+) -> Iterator[Variant]:
+    drawing = Drawing(problem, values)
+    if not drawing.others:
+        raise fail("nothing can be drawn: every number has one value", hint="give --values")
+    given = calculated(problem)
+    with located(problem.source):
+        marking, meant = with_step_names(problem.marking, given)
+    same = equal_steps(given)
+    names = [meant[name][0].name for name in marking.ask]
+    asked = [same.get(name, name) for name in names] or [*given.steps]
+    decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
+    search = Search(drawing, Question(given, asked, decimals, marking.tolerance))
+    hint = "let numbers be more --values, or ask for fewer variants"
+    if drawing.others < count:
+        message = f"only {drawing.others} other problems can be drawn from these values"
+        raise fail(message, hint=hint)
 
-    def __init__(self, problem: Problem, values: tuple[float, ...] | None) -> None:
-        self.drawing = Drawing(problem, values)
-        if not self.drawing.others:
-            raise fail("nothing can be drawn: every number has one value", hint="give --values")
-        given = calculated(problem)
-        with located(problem.source):
-            self.marking, meant = with_step_names(problem.marking, given)
-        same = equal_steps(given)
-        names = [meant[name][0].name for name in self.marking.ask]
-        asked = [same.get(name, name) for name in names] or [*given.steps]
-        decimals = self.marking.decimals
-        decimals = DEFAULT_DECIMALS if decimals is None else decimals
-        self.question = Question(given, asked, decimals, self.marking.tolerance)
-        self.search = Search(self.drawing, self.question)
-        self.form = self._form()
+    def found() -> Iterator[Variant]:
+        form = _form(search)
+        for number in range(1, count + 1):
+            best = search.best(Random(f"{seed}/{number}"))
+            if best is None:
+                raise fail(f"only {number - 1} different variants were found", hint=hint)
+            new = drawing.problem(best.matrices, _as_in_a_file(marking))
+            yield _variant(number, new, best, search.fewest, form)
 
-    def variants(self, seed: int, count: int) -> Iterator[Variant]:
-        """Return an iterator of variants, which raises an InputError where no other is found."""
-        hint = "let numbers be more --values, or ask for fewer variants"
-        if self.drawing.others < count:
-            message = f"only {self.drawing.others} other problems can be drawn from these values"
-            raise fail(message, hint=hint)
+    return found()
 
-        def found() -> Iterator[Variant]:
-            for number in range(1, count + 1):
-                best = self.search.best(Random(f"{seed}/{number}"))
-                if best is None:
-                    raise fail(f"only {number - 1} different variants were found", hint=hint)
-                yield self._variant(number, best)
 
-        return found()
+def _form(search: Search) -> VariantForm:
+    question, pool = search.question, search.pool
+    return VariantForm(
+        question.steps,
+        tuple(question.asked),
+        question.decimals,
+        _in_order(pool.shown),
+        pool.unseen(without_effect(question.given)),
+        pool.partly,
+        tuple(pool.never_apart),
+        search.fewest,
+        work_of(question.given, question.decimals),
+    )
 
-    def _variant(self, number: int, best: Candidate) -> Variant:
-        assert best.findings is not None  # as the search has looked at it
-        findings, distractors = best.findings, best.distractors
-        missed = [distractors.at(*key[:2])[key] for key in findings.hidden]
-        hidden = {distractor.key[:2] for distractor in missed if not distractor.is_seen}
-        faint = {distractor.key[:2] for distractor in missed} - hidden
-        alike = {tuple(sorted((one[0], other[0]))) for one, other in findings.alike}
-        problem = self.drawing.problem(best.matrices, self._marking())
-        return Variant(
-            number,
-            problem,
-            calculated(problem),
-            tuple(sorted(hidden)),
-            tuple(sorted(faint)),
-            tuple(sorted((one, other) for one, other in alike)),
-            max(best.grave - self.search.fewest, 0),
-            _in_order(distractor.key for distractor in findings.seen),
-            self.form,
-        )
 
-    def _marking(self) -> dict[str, Any]:
-        """Return what is asked, as a file has it."""
-        parts = {name: getattr(self.marking, name) for name in Marking.fields}
-        own = {name: part for name, part in parts.items() if part != getattr(Marking(), name)}
-        return {k: [*v] if isinstance(v, tuple) else v for k, v in own.items()}
+def _variant(
+    number: int, problem: Problem, best: Candidate, fewest: int, form: VariantForm
+) -> Variant:
+    missed = [best.distractors.at(*key[:2])[key] for key in best.hidden]
+    hidden = {distractor.key[:2] for distractor in missed if not distractor.seen}
+    faint = {distractor.key[:2] for distractor in missed} - hidden
+    alike = {tuple(sorted(key[0] for key in pair)) for pair in best.alike}
+    return Variant(
+        number,
+        problem,
+        calculated(problem),
+        tuple(sorted(hidden)),
+        tuple(sorted(faint)),
+        tuple(sorted((one, other) for one, other in alike)),
+        max(best.grave - fewest, 0),
+        _in_order(distractor.key for distractor in best.seen),
+        form,
+    )
 
-    def _form(self) -> VariantForm:
-        question, pool = self.question, self.search.pool
-        return VariantForm(
-            question.steps,
-            tuple(question.asked),
-            question.decimals,
-            _in_order(pool.shown),
-            pool.unseen(without_effect(question.given)),
-            pool.partly,
-            tuple(pool.never_apart),
-            self.search.fewest,
-            work_of(question.given, question.decimals),
-        )
+
+def _as_in_a_file(marking: Marking) -> dict[str, Any]:
+    parts = {name: getattr(marking, name) for name in Marking.fields}
+    own = {name: part for name, part in parts.items() if part != getattr(Marking(), name)}
+    return {name: [*part] if isinstance(part, tuple) else part for name, part in own.items()}
 
 
 def _in_order(keys: Iterable[Key]) -> tuple[str, ...]:
     """Return the mistakes of some keys, in the order of the catalogue."""
     shown = {key[0] for key in keys}
     return tuple(id_ for id_ in MISTAKES if id_ in shown)
+
+
+def work_of(trace: Trace, decimals: int) -> Work:
+    """Return how much work a calculation is that is written with so many decimals.
+
+    >>> from attncli import Problem, compute
+    >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
+    Work(products=10, exponentials=4, digits=70)
+    """
+    tally, worked = Counter[str](), Worked()
+    for step in trace:
+        if isinstance(step.operation, Operation):
+            _count(step, worked, tally)
+    numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
+    digits = sum(_digits(x, decimals) for x in numbers)
+    return Work(tally["products"], tally["exponentials"], digits)
+
+
+def _count(step: Step, worked: Worked, tally: Counter[str]) -> None:
+    cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
+    # What several numbers of a step are made from, as the length of a row, is worked once.
+    nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
+    for node in nodes.values():
+        sizes = [operand.value for operand in node.operands]
+        if not any(size in TRIVIAL or abs(size) == inf for size in sizes):
+            tally["products"] += node.op in PRODUCT_SIGNS
+            tally["exponentials"] += node.op in POWERS
+
+
+def _digits(number: float, decimals: int) -> int:
+    """Return the number of digits of a written number."""
+    size = abs(number) + NEAR_WHOLE
+    is_whole = size % 1 <= 2 * NEAR_WHOLE
+    return len(f"{size:.{0 if is_whole else decimals}f}".replace(".", ""))

@@ -1,4 +1,4 @@
-"""Text made safe to show: control characters written out, right-to-left words kept apart."""
+"""Text made safe to show, on a terminal and in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]")
 """How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
 
 
+HARMLESS = "\u200c\u200d\u3000\xa0\u202f"
+"""Joiners, which shape words and move nothing on the screen, and wide and unbreakable blanks."""
+
+
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text as editors count them: at LF, CR LF and CR, and nowhere else."""
+    """Return the lines of a text as editors count them: they end at LF, CR LF or CR."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -21,23 +25,14 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    # Joiners shape real words (Persian, Indic scripts, emoji) and move nothing on the screen;
-    # wide and unbreakable blanks are blanks.
-    if character in "\u200c\u200d\u3000\xa0\u202f":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+    return "".join(
+        c if c.isprintable() or c in HARMLESS else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
 
 
 def as_cell(text: str) -> str:
-    """Return text as a cell of CSV that is safe to show, and no formula to a spreadsheet.
-
-    >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("good")
-    ("'=1+1", "''=1+1", 'good')
-    """
+    """Return text as a cell of CSV that is safe to show, and no formula to a spreadsheet."""
     shown = visible(text)
     return f"'{shown}" if FORMULA.match(shown) else shown
 
@@ -48,7 +43,7 @@ def of_cell(cell: str) -> str:
 
 
 def label_text(label: str) -> str:
-    """Return a label safe to show: control characters escaped, right-to-left text kept apart."""
+    """Return a label safe to show, which keeps its line in order if it runs right to left."""
     text = visible(label)
     if text.isascii():
         return text

@@ -1,4 +1,4 @@
-"""JSON for reading: what is short stands on one line."""
+"""JSON for reading: what is short is on one line."""
 
 from __future__ import annotations
 
@@ -8,18 +8,9 @@ WIDTH = 100
 
 
 def indented(value: object, indent: str = "", name: str = "") -> str:
-    """Return JSON in which lists and mappings that fit into a line stand on one.
+    """Return JSON in which lists and mappings that fit into a line are on one.
 
-    Args:
-        value: what is written.
-        indent: the blanks before its line.
-        name: its key, with the colon.
-
-    >>> print(indented({"type": "array", "items": {"type": ["number"], "title": 50 * "x"}}))
-    {
-      "type": "array",
-      "items": {"type": ["number"], "title": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
-    }
+    `indent` are the blanks before its line, `name` is its key with the colon.
     """
     line = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}"
     if len(line) < WIDTH or not isinstance(value, list | dict):  # one is for a comma
@@ -30,8 +21,6 @@ def indented(value: object, indent: str = "", name: str = "") -> str:
         parts = [indented(part, deeper) for part in value]
     else:
         opening, closing = "{}"
-        parts = [
-            indented(part, deeper, f"{json.dumps(key, ensure_ascii=False)}: ")
-            for key, part in value.items()
-        ]
+        names = (f"{json.dumps(key, ensure_ascii=False)}: " for key in value)
+        parts = [indented(part, deeper, n) for n, part in zip(names, value.values(), strict=True)]
     return "\n".join([f"{indent}{name}{opening}", ",\n".join(parts), f"{indent}{closing}"])

@@ -9,16 +9,11 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """A value that has a page.
-
-    Attributes:
-        page: writes it; the package sets it (`attncli/__init__.py`), as writers stand above.
-    """
+    """A value that has a page, which is written by the function that the package sets."""
 
     page: ClassVar[Callable[[Any], str]]
 
     def _repr_html_(self) -> str:
-        """Return the page as notebooks show it."""
         from html import escape  # its table of names takes a millisecond that no command needs
 
         srcdoc = escape(Shown.page(self))

@@ -16,8 +16,8 @@ TOO_LONG = 1e9
 
 DEFAULT_DECIMALS = 4
 
-PART = 2**16
-"""Count of numbers of a large matrix that are looked at together, to save memory."""
+BUFFER = 2**16
+"""Number of numbers of a large matrix that are looked at together, to save memory."""
 
 
 def fixed(value: float, decimals: int, form: str = "f") -> str:
@@ -39,7 +39,6 @@ def fixed(value: float, decimals: int, form: str = "f") -> str:
 
 
 def rounded(array: Array, decimals: int) -> Array:
-    """Return floats of so many decimals, rounded as `fixed` does."""
     texts = (fixed(value, decimals) for value in array.ravel().tolist())
     return np.fromiter(map(float, texts), np.float64, array.size).reshape(array.shape)
 
@@ -57,15 +56,7 @@ class NumberStyle(Record):
         return "0" if value == 0 else fixed(value, self.decimals, self.form)
 
     def texts(self, values: Sequence[float]) -> list[str]:
-        """Return several numbers, in less time than one by one."""
-        if self.form != "f":
-            return list(map(self, values))
-        form, unit = f"z.{self.decimals}f", 2.0**-self.decimals
-        half = unit / 2
-        return [
-            format(x, form) if x and abs(x) % unit != half and isfinite(x) else self(x)
-            for x in values
-        ]
+        return list(map(self, values))
 
     def widths(self, columns: Array) -> list[int]:
         """Return the length of the longest number in each column of an array (rows, columns)."""
@@ -109,16 +100,12 @@ def _needs_exponent(largest: float, decimals: int) -> bool:
 
 def _finite(values: Array) -> Iterator[Array]:
     """Yield the numbers of an array that are finite, some at a time."""
-    for part in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=PART):
+    for part in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=BUFFER):
         yield part[np.isfinite(part)]
 
 
 def every_digit(value: float) -> str:
-    """Return the shortest decimal number that reads back as the same float.
-
-    >>> every_digit(14.0), every_digit(0.1), every_digit(float("-inf"))
-    ('14', '0.1', '-Infinity')
-    """
+    """Return the shortest decimal number that reads back as the same float."""
     if isinf(value):
         return "-Infinity" if value < 0 else "Infinity"
     return repr(value + 0.0).removesuffix(".0")  # the sum makes 0 of -0
@@ -127,11 +114,8 @@ def every_digit(value: float) -> str:
 def floats(array: Array) -> Any:
     """Return an array as nested lists of floats that are written with the digits of its kind.
 
-    The float64 of the float32 0.1 is 0.10000000149011612; with so many digits as tell it from
-    other float32 numbers, as NumPy prints it, it is 0.1. No number is -0.
-
-    >>> floats(np.array([[0.1, -0.0]])), floats(np.array([[0.1, 2]], np.float32))
-    ([[0.1, 0.0]], [[0.1, 2.0]])
+    The float64 of the float32 0.1 is 0.10000000149011612; with the digits that tell it from other
+    float32 numbers, as NumPy prints it, it is 0.1. No number is -0.
     """
     if array.dtype.kind != "f" or array.dtype.itemsize >= 8:
         return (array + 0.0).tolist()  # the sum makes 0 of -0
@@ -142,8 +126,6 @@ def floats(array: Array) -> Any:
 
 def joined(values: list[float], decimals: int | None, sign: str = ",") -> str:
     """Return numbers as a file writes them, with a sign between: every digit, or so many decimals.
-
-    It is what `every_digit`, in a third of its time for many, or `fixed` gives for each.
 
     >>> joined([14.0, 0.1, float("-inf")], None), joined([0.125, float("inf")], 2, ";")
     ('14,0.1,-Infinity', '0.13;Infinity')
@@ -156,5 +138,4 @@ def joined(values: list[float], decimals: int | None, sign: str = ",") -> str:
 
 
 def texts(values: list[float], decimals: int | None) -> list[str]:
-    """Return the numbers that `joined` joins."""
     return joined(values, decimals).split(",") if values else []

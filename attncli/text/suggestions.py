@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-SHORT = 2
+SHORT_WORD = 2
 """Maximum length of a word that must be very like a known one: dk is no slip for K."""
-FAIR, GOOD = 0.6, 0.8
-"""Minimum similarity (of `difflib`) of a word to one that may be meant: of most, of short ones."""
+
+MIN_SIMILARITY, MIN_OF_SHORT = 0.6, 0.8
+"""Minimum similarity (of `difflib`) of a word to one that may be meant."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -18,11 +19,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def near_words(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known word that is most like a misspelt one, or nothing.
-
-    >>> near_words("Self-Attention", ["self", "co_attention"])
-    ['self']
-    """
+    """Return the known word that is most like a misspelt one, or nothing."""
     import difflib
     import re
 
@@ -31,5 +28,5 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
     for same in (plain, plain.removesuffix("_attention"), plain.removesuffix("_a")):
         if same in lower:
             return [lower[same]]
-    alike = FAIR if len(word) > SHORT else GOOD
-    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=alike)]
+    least = MIN_SIMILARITY if len(word) > SHORT_WORD else MIN_OF_SHORT
+    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=least)]

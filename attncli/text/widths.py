@@ -16,5 +16,4 @@ def cell_width(text: str) -> int:
 
 
 def label_width(text: str) -> int:
-    """Return how many columns a label of `label_text` takes."""
     return cell_width(text.strip("\u2068\u2069"))

@@ -15,6 +15,7 @@ from attncli.attention.masks import is_kept
 from attncli.attention.normalizers import tell_of_shift
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import (
+    ADJUSTED,
     Rules,
     adjust,
     adjustments,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
-
-ADJUSTED = {"scaled", "capped", "biased", "masked"}
-"""The steps from the scores to what is normalised."""
 
 TILED = {"Q", "K", "V", "weights", "context", "concat", "output", "attentional"}
 """The steps that can be read where the n × m steps, but for the weights, are not kept."""
@@ -127,8 +125,7 @@ def attend(
         found = loop.result()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
-    if found.blocked:
-        tell_of_blocked(tape, found.blocked, q.trailing[-2], rules.normalize)
+    tell_of_blocked(tape, found.blocked, q.trailing[-2], rules.normalize)
     if found.is_beyond:
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     path = _path(tiling)
@@ -151,7 +148,7 @@ def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
     if not wanted & {"scores", *ADJUSTED}:
         return
     times = q.array.shape[1] // k.array.shape[1]
-    is_adjusted = bool(wanted & ADJUSTED)
+    is_adjusted = not wanted.isdisjoint(ADJUSTED)
     kept = 1 + is_adjusted * adjustments(rules) + ("weights" in wanted)
     scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules, kept=kept)
     if is_adjusted:

@@ -9,25 +9,16 @@ from __future__ import annotations
 
 from attncli.checking.mistakes import (
     of_gradients,
-    of_heads,
     of_masks,
     of_normalizers,
-    of_output,
-    of_padding,
     of_recurrent,
-    of_scale,
-    of_score_functions,
     of_scores,
     of_sides,
     of_weights,
 )
 from attncli.checking.mistakes.mistake import Mistake
 
-FILES = (
-    *(of_scale, of_scores, of_score_functions, of_masks, of_recurrent, of_weights, of_output),
-    *(of_heads, of_normalizers, of_padding, of_sides),
-    of_gradients,
-)
+FILES = (of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides, of_gradients)
 """The modules of the mistakes, in the order of preference, as is the order in each module."""
 
 MISTAKES: dict[str, Mistake] = {

@@ -7,7 +7,7 @@ numbers decide whether the student did so. It is one decorated function, whose n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 
@@ -40,7 +40,8 @@ Words: TypeAlias = Mapping[str, str | Valued]
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""
 
-N = TypeVar("N", bound=Operation)
+Rule: TypeAlias = Callable[..., Nodes | Changes]
+"""A function that yields what a mistake makes of a node, or of a step."""
 
 
 class Mistake(Record):
@@ -57,44 +58,30 @@ class Mistake(Record):
     changes: Callable[[Step, Trace], Changes]
 
 
-def mistake(
-    sentence: str, advice: str, backward: bool = False
-) -> Callable[[Callable[[N], Nodes]], Mistake]:
-    """Return a decorator for a mistake that is a rule: another node for a node of an expression.
+def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rule], Mistake]:
+    """Return a decorator for a mistake in the forward pass, or in the backward one.
 
-    The rule is tried on every node of a step's operation that has the type with which its
-    argument `node` is annotated. Its sentence may name the lines that sum to 1: `{line}` is a
-    row or a column on paper, `{one}` the axis that it belongs to, `{other}` the other axis. It
-    may name a factor of a product that was changed: `{matrix}` was transposed or not, as `{how}`
-    says. It is made in the forward pass, or in the backward one.
+    A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
+    place of a node of a step's operation that has the type with which `node` is annotated. Then the
+    sentence may name the lines that sum to 1: `{line}` is a row or a column on paper, `{one}` the
+    axis that it belongs to, `{other}` the other axis; and a factor of a product that was changed:
+    `{matrix}` was transposed or not, as `{how}` says.
     """
 
-    def decorated(rule: Callable[[N], Nodes]) -> Mistake:
-        kind = get_type_hints(rule)["node"]
+    def decorated(rule: Rule) -> Mistake:
+        kind = get_type_hints(rule).get("node")
 
         def changes(step: Step, trace: Trace) -> Changes:
+            if step.backward != backward:
+                return
+            if kind is None:
+                yield from rule(step, trace)
+                return
             made = made_of(step)
-            for node in walk(made) if step.backward == backward else ():
+            for node in walk(made):
                 for other in rule(node) if isinstance(node, kind) else ():
                     words = {**_words_of_lines(step, trace), **_words_of_factor(node, other, step)}
                     yield {step.name: put(made, node, other)}, words
-
-        return Mistake(rule.__name__, sentence, advice, changes)
-
-    return decorated
-
-
-def step_mistake(
-    sentence: str, advice: str, backward: bool = False
-) -> Callable[[Callable[[Step, Trace], Changes]], Mistake]:
-    """Return a decorator for a mistake of a whole step, or of several at once.
-
-    It is made in the forward pass, or in the backward one.
-    """
-
-    def decorated(rule: Callable[[Step, Trace], Changes]) -> Mistake:
-        def changes(step: Step, trace: Trace) -> Changes:
-            return rule(step, trace) if step.backward == backward else iter(())
 
         return Mistake(rule.__name__, sentence, advice, changes)
 
@@ -117,10 +104,7 @@ def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
 
 
 class Wrong(Operation):
-    """An operation that is any function of its operands' arrays; it has no formula.
-
-    The arrays have the axes (batch, head, row, column); each may be one of intervals, too.
-    """
+    """An operation that is any function of its operands' arrays; it has no formula."""
 
     function: Callable[..., Any]
     parts: tuple[Expression, ...]
@@ -140,10 +124,7 @@ class Wrong(Operation):
 def wrong(
     function: Callable[..., Any], *operands: Expression, ranges: Callable[..., Any] | None = None
 ) -> Wrong:
-    """Return the operation of a function of arrays.
-
-    `ranges` is the same function of intervals, for a function that can't take them.
-    """
+    """Return the operation of a function of arrays; `ranges` is the same function of intervals."""
     return Wrong(function, operands, ranges)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Delta, Exp, Shares, Sum
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by
 from attncli.mechanisms.gradient import Descent, SquaredError
 from attncli.mechanisms.trace import Trace
@@ -17,8 +19,10 @@ from attncli.tape.step import Expression, Step, notation_of
 
 CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
 
+backward = partial(mistake, backward=True)
 
-@step_mistake(
+
+@mistake(
     "The {factor} of the loss was left out: the squares were only added up.", "Calculate {formula}."
 )
 def loss_factor_missing(step: Step, trace: Trace) -> Changes:
@@ -36,20 +40,17 @@ def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
     return None
 
 
-@mistake(
-    "The Jacobian of the softmax was left out: weights ⊙ d_weights alone was calculated.",
-    CHAIN,
-    backward=True,
+@backward(
+    "The Jacobian of the softmax was left out: weights ⊙ d_weights alone was calculated.", CHAIN
 )
 def jacobian_left_out(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         yield Hadamard(parts[0], parts[1].left)
 
 
-@mistake(
+@backward(
     "Only the diagonal of the softmax's Jacobian was used: weights ⊙ (1 − weights) ⊙ d_weights.",
     f"Each weight depends on every score of its {{line}}. {CHAIN}",
-    backward=True,
 )
 def diagonal_alone(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
@@ -58,22 +59,21 @@ def diagonal_alone(node: Hadamard) -> Nodes:
         yield Hadamard(own, centred.left)
 
 
-@mistake("The softmax was passed over: d_weights was handed on as it is.", CHAIN, backward=True)
+@backward("The softmax was passed over: d_weights was handed on as it is.", CHAIN)
 def softmax_passed_over(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         yield parts[1].left
 
 
-@mistake("The weights were left out: d_weights − delta alone was calculated.", CHAIN, backward=True)
+@backward("The weights were left out: d_weights − delta alone was calculated.", CHAIN)
 def weights_left_out_backward(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         yield parts[1]
 
 
-@mistake(
+@backward(
     "Delta was summed over the wrong axis.",
     "Sum weights ⊙ d_weights along each {line}, as the weights do.",
-    backward=True,
 )
 def delta_over_wrong_axis(node: Delta | Subtract) -> Nodes:
     if isinstance(node, Delta):
@@ -82,10 +82,9 @@ def delta_over_wrong_axis(node: Delta | Subtract) -> Nodes:
         yield replace(node, right=replace(delta, along=-3 - delta.along))
 
 
-@mistake(
+@backward(
     "The mask was forgotten on the way back: blocked cells are not 0.",
     "A blocked score has no effect on the loss, so its derivative is 0.",
-    backward=True,
 )
 def mask_forgotten_backward(node: Passed | Hadamard) -> Nodes:
     if isinstance(node, Passed):
@@ -103,55 +102,47 @@ def mask_forgotten_backward(node: Passed | Hadamard) -> Nodes:
         yield Hadamard(weights, Subtract(parts[1].left, common))
 
 
-@mistake(
+@backward(
     "A factor was forgotten on the way back: the derivative was handed on as it is.",
     "Whatever a number is multiplied by on the way there, its derivative is on the way back: "
     "{formula}.",
-    backward=True,
 )
 def factor_forgotten_backward(node: Scale) -> Nodes:
     yield node.operand
 
 
-@mistake(
+@backward(
     "The factor was inverted on the way back.",
     "It is the same factor as on the way there: {formula}.",
-    backward=True,
 )
 def factor_inverted_backward(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)
 
 
-@mistake(
-    "The factor {matrix} was {how}.",
-    "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}.",
-    backward=True,
+@backward(
+    "The factor {matrix} was {how}.", "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}."
 )
 def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, left=turned(node.left))
     yield replace(node, right=turned(node.right))
 
 
-@mistake(
-    "The two sides of a difference were exchanged.", "The signs are: {formula}.", backward=True
-)
+@backward("The two sides of a difference were exchanged.", "The signs are: {formula}.")
 def difference_turned_round(node: Subtract) -> Nodes:
     yield Subtract(node.right, node.left)
 
 
-@mistake(
+@backward(
     "The slope of tanh was left out: the derivative was handed on as it is.",
     "Multiply by 1 − the square of what tanh gave: {formula}.",
-    backward=True,
 )
 def tanh_slope_missing(node: ThroughTanh) -> Nodes:
     yield node.left
 
 
-@mistake(
+@backward(
     "The slope of tanh was taken as 1 − y, without the square.",
     "It is 1 − y², with y what tanh gave.",
-    backward=True,
 )
 def tanh_slope_not_squared(node: OneMinusSquare) -> Nodes:
     yield OneMinus(node.operand)
@@ -164,10 +155,9 @@ class OneMinus(OneMinusSquare):
         return 1 - arrays[0]
 
 
-@step_mistake(
+@backward(
     "A path was forgotten: {part} is missing from the sum.",
     "What was used in several places gets a part from each: {formula}.",
-    backward=True,
 )
 def path_forgotten(step: Step, trace: Trace) -> Changes:
     parts = summands(step.operation)
@@ -187,19 +177,16 @@ def summands(made: Expression | None) -> list[Expression]:
     return [] if made is None else [made]
 
 
-@mistake(
+@backward(
     "The step went up the loss: the derivative was added.",
     "Subtract it, so that the loss grows smaller: {formula}.",
-    backward=True,
 )
 def update_sign(node: Descent) -> Nodes:
     yield replace(node, rate=-node.rate)
 
 
-@mistake(
-    "The learning rate was left out: the whole derivative was subtracted.",
-    "Calculate {formula}.",
-    backward=True,
+@backward(
+    "The learning rate was left out: the whole derivative was subtracted.", "Calculate {formula}."
 )
 def learning_rate_missing(node: Descent) -> Nodes:
     if node.rate != 1:

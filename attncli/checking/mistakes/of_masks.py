@@ -8,7 +8,7 @@ import numpy as np
 
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
@@ -24,7 +24,7 @@ def mask_missing(node: Masked) -> Nodes:
     yield node.operand
 
 
-@step_mistake(
+@mistake(
     "The mask was inverted: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
@@ -52,7 +52,7 @@ def mask_as_minus_one(node: Masked) -> Nodes:
     yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
 
 
-@step_mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
+@mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
     """Queries and keys exchanged; of a causal mask of any shape the past is blocked."""
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
@@ -79,7 +79,7 @@ def _shift(mask: Mask, n: int, m: int) -> int:
     return int(start + mask.get("offset", 0))
 
 
-@step_mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
+@mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     """One key more or less on one side of a causal mask or a window, or of the real keys."""
     made = made_by(Masked, step)
@@ -117,7 +117,7 @@ def _moved(mask: Mask) -> Iterator[Mask]:
                 yield {**mask, "window": (left, right + by)}
 
 
-@step_mistake(
+@mistake(
     "The mask was applied after the softmax, so the weights no longer sum to 1.",
     "Put −∞ into the scores before the softmax.",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attncli.attention.normalizers import Sum
-from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
@@ -17,7 +17,7 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten, transform
 
 
-@step_mistake(
+@mistake(
     "{previous} was used instead of {context}.",
     "The new state is made from the context {context}, not from the state before alone.",
 )
@@ -37,7 +37,7 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
         yield changed, {"previous": _at("h", time, 1), "context": _at("c", time, 1)}
 
 
-@step_mistake(
+@mistake(
     "The query is {previous}, not {state}.", "The newest state, {state}, attends to all states."
 )
 def previous_state_as_query(step: Step, trace: Trace) -> Changes:
@@ -57,9 +57,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
             yield changed, {"previous": _at("h", time, 1), "state": _at("h", time)}
 
 
-@step_mistake(
-    "The state h_0 was left out.", "A state attends to all states so far: h_0 is the first."
-)
+@mistake("The state h_0 was left out.", "A state attends to all states so far: h_0 is the first.")
 def start_state_left_out(step: Step, trace: Trace) -> Changes:
     """No score of h_0 at all, or no weight for it."""
 
@@ -112,7 +110,6 @@ def _is(part: Expression, name: str) -> bool:
 def _of_scores(
     trace: Trace, time: int, rule: Callable[[Expression], Nodes]
 ) -> dict[str, Expression]:
-    """Return how the scores of a time, or their hidden layer, are made by a rule."""
     names = (f"hidden_{time}", f"scores_{time}")
     steps = [trace[name] for name in names if name in trace]
     return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}
@@ -121,10 +118,7 @@ def _of_scores(
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
 ) -> list[tuple[dict[str, Expression], int | None]]:
-    """Return the changes of a step at its time, and at the first time also those at all times.
-
-    Each comes with its time, which is None for all of them.
-    """
+    """Return the changes of a step at its time, and at the first time those at all times (None)."""
     if trace.problem.kind != "recurrent" or not step.name.startswith(prefix):
         return []
     time = int(step.name.removeprefix(prefix))

@@ -1,22 +1,149 @@
-"""Mistakes in Q, K, V and in the scores."""
+"""Mistakes in Q, K, V, in the score functions, the scores, their scale and cap."""
 
 from __future__ import annotations
+
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from attncli.attention.heads import RepeatHeads, SplitHeads
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake, wrong
-from attncli.checking.mistakes.nodes import is_input, is_named, is_projection, is_w_o, made_of
+from attncli.attention.normalizers import Exp
+from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    Valued,
+    mistake,
+    negative,
+    rising,
+    wrong,
+)
+from attncli.checking.mistakes.nodes import (
+    is_input,
+    is_named,
+    is_projection,
+    is_w_o,
+    made_by,
+    made_of,
+)
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
+from attncli.notation.tree import Root, named
 from attncli.records import replace
-from attncli.tape.operations import Add, MatMul, Transposed
-from attncli.tape.step import Expression, Step
+from attncli.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
+from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten, transform
+
+ROOT = Root(named("d_k"))
+
+
+def divides_by_root(scale: Scale) -> bool:
+    return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
+
+
+@mistake("The scores were not scaled.", "Calculate {formula}.")
+def not_scaled(node: Scale) -> Nodes:
+    yield node.operand
+
+
+@mistake(
+    "The scores were divided by {by}, not by {right}.",
+    "Divide by the root of d_k, not by d_k itself.",
+)
+def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
+    return _scaled_by(step, trace, "d_k")
+
+
+@mistake(
+    "The scores were divided by {by}, not by {right}.",
+    "d_k is how many numbers one head's key has, not the width of the input.",
+)
+def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
+    return _scaled_by(step, trace, "√d_model")
+
+
+@mistake(
+    "The scores were divided by {by}, not by {right}.",
+    "d_k is how many numbers a key has, not how many tokens there are.",
+)
+def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
+    return _scaled_by(step, trace, "√m", "√n")
+
+
+def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
+    """Yield divisions by a size of the problem, or its root: `√d_model`."""
+    scale = made_by(Scale, step)
+    if scale is None or not divides_by_root(scale):
+        return
+    for letter in letters:
+        for size in _sizes(letter.removeprefix("√"), trace):
+            by = sqrt(size) if letter.startswith("√") else float(size)
+            other = replace(scale, times=1.0, over=by)
+            shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
+            right = Valued(text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT))
+            yield {step.name: other}, {"by": Valued(letter, shown), "right": right}
+
+
+def _sizes(letter: str, trace: Trace) -> list[int]:
+    sizes = trace.problem.sizes
+    found = [sizes[letter]] if letter in sizes else []
+    if letter == "d_model" and "d_k" in sizes:
+        found.append(sizes["d_k"] * trace.problem.heads)
+    return list(dict.fromkeys(found))
+
+
+@mistake("The scores were scaled twice.", "Scale them once: {formula}.")
+def scaled_twice(node: Scale) -> Nodes:
+    """The factor applied twice; √d_k twice is d_k, which is another mistake."""
+    if not divides_by_root(node):
+        yield replace(node, operand=node)
+
+
+@mistake(
+    "The scale was inverted: multiplied instead of divided, or the reverse.", "Calculate {formula}."
+)
+def scale_inverted(node: Scale) -> Nodes:
+    yield replace(node, times=node.over, over=node.times)
+
+
+@mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
+def scaled_needlessly(step: Step, trace: Trace) -> Changes:
+    """Divided by √d_k where the problem does not ask for it, or one step too early."""
+    if "d_k" not in trace.problem.sizes:
+        return
+    made, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
+    when = "which comes one step later" if "scaled" in trace else "which is not asked for"
+    if step.name.startswith("scores"):
+        yield {step.name: Scale(made, over=root, symbol=ROOT)}, {"when": when}
+    elif isinstance(made, Exp) and "scaled" not in trace:
+        scaled = Scale(made.operand, over=root, symbol=ROOT)
+        yield {step.name: replace(made, operand=scaled)}, {"when": when}
+
+
+@mistake("The root of every score was taken.", "Calculate {formula}: the root is of d_k alone.")
+def root_of_each_score(node: Scale) -> Nodes:
+    """√s or √(s / d_k) for s / √d_k, of scores that are not negative."""
+    if divides_by_root(node):
+        for inside in (node.operand, replace(node, over=node.over**2)):
+            yield wrong(_root, inside, ranges=_roots)
+
+
+def _root(numbers: Any) -> Any:
+    """√ of every number; a ValueError for a number below 0, of which nobody takes the root."""
+    if (numbers < 0).any():
+        raise ValueError
+    return np.sqrt(numbers)
+
+
+def _roots(scores: Any) -> Any:
+    return type(scores)(np.sqrt(np.maximum(scores.low, 0.0)), _root(scores.high))
+
 
 PROJECTED = ("Q", "K", "V")
 
 
-@step_mistake(
+@mistake(
     "The scores are transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
@@ -65,7 +192,7 @@ def projection_missing(node: MatMul) -> Nodes:
         yield node.left
 
 
-@step_mistake(
+@mistake(
     "{step} was made with {used}, not with {right}.",
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
@@ -77,23 +204,22 @@ def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
             yield {step.name: made}, {"used": used, "right": right}
 
 
-@step_mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
+@mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
 def swapped_q_k(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "K")
 
 
-@step_mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
+@mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
 def swapped_k_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "K", "V")
 
 
-@step_mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
+@mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
 def swapped_q_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "V")
 
 
 def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
-    """Yield the changes in which two of Q, K and V are exchanged."""
     if one not in trace or other not in trace:
         return
     if step.name in (one, other):
@@ -123,7 +249,7 @@ def _unshared(made: Expression) -> Expression:
     return made
 
 
-@step_mistake(
+@mistake(
     "{step} was made from {used}, not from {right}.",
     "Queries come from X, keys and values from memory.",
 )
@@ -136,7 +262,6 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
-    """Return how a step is made, with another input in the place of one with a name."""
     return transform(made_of(step), lambda part: other if part.name == name else part)
 
 
@@ -166,3 +291,128 @@ def bias_transposed(node: Add) -> Nodes:
 
 def _uncut(expression: Expression) -> Expression:
     return expression.operand if isinstance(expression, SplitHeads) else expression
+
+
+@mistake("The tanh was left out.", "Take the tanh of every number: {formula}.")
+def tanh_missing(node: Tanh | SoftCap) -> Nodes:
+    yield node.operand
+
+
+@mistake("The sigmoid 1 / (1 + e^−x) was taken, not the tanh.", "Take the tanh of every number.")
+def sigmoid_for_tanh(node: Tanh | SoftCap) -> Nodes:
+    if isinstance(node, Tanh):
+        yield wrong(sigmoid, node.operand)
+    else:
+        yield Scale(wrong(sigmoid, Scale(node.operand, over=node.cap)), times=node.cap)
+
+
+def sigmoid(numbers: Any) -> Any:
+    """1 / (1 + e^−x) of every number."""
+    return 1 / (1 + np.exp(-numbers))
+
+
+@mistake("The numbers of the hidden layer were added up without v.", "Calculate {formula}.")
+def v_forgotten(node: PairDot) -> Nodes:
+    yield wrong(lambda pairs: pairs.sum(axis=-1), node.pairs)
+
+
+@mistake("W and U have changed places.", "Multiply the query by W and the key by U.")
+def w_and_u_exchanged(node: EachPair) -> Nodes:
+    q, k = node.q, node.k
+    if isinstance(q, MatMul) and isinstance(k, MatMul):
+        yield replace(node, q=replace(q, right=k.right), k=replace(k, right=q.right))
+
+
+@mistake(
+    "The two parts were put together in the wrong order.",
+    "Keep the order of the formula: [a; b] is not [b; a].",
+)
+def joined_in_wrong_order(node: Operation) -> Nodes:
+    if isinstance(node, Concatenate):
+        yield replace(node, left=node.right, right=node.left)
+    elif isinstance(node, ConcatenatePairs):
+        yield wrong(lambda q, k: _other_half_first(node.apply(q, k), q.shape[-1]), *node.operands)
+    elif "parts" in node.fields and "joined" in node.trailing:
+        yield replace(node, parts=tuple(reversed(node.operands)))
+
+
+def _other_half_first(joined: Any, size: int) -> Any:
+    """[k; q] for [q; k] along the last axis, in which q has a size."""
+    return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
+
+
+@mistake(
+    "The dot products were not divided by the lengths of the vectors.", "Divide q·k by ‖q‖ ‖k‖."
+)
+def lengths_forgotten(node: Cosine) -> Nodes:
+    yield MatMul(node.q, Transposed(node.k))
+
+
+@mistake(
+    "The dot products were divided by one of the two lengths.", "Divide q·k by ‖q‖ and by ‖k‖."
+)
+def one_length_forgotten(node: Cosine) -> Nodes:
+    yield _divided_by_lengths(node, 1, 0)
+    yield _divided_by_lengths(node, 0, 1)
+
+
+@mistake(
+    "The dot products were divided by the squared lengths.",
+    "A length is the root of the sum of squares.",
+)
+def root_forgotten(node: Cosine) -> Nodes:
+    yield _divided_by_lengths(node, 2, 2)
+
+
+def _divided_by_lengths(node: Cosine, times_q: int, times_k: int) -> Expression:
+    """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2: (…, n, d), (…, m, d) → (…, n, m)."""
+
+    def divided(q: Any, k: Any) -> Any:
+        found = q @ np.swapaxes(k, -1, -2)
+        lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
+        lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
+        for lengths in (*[lengths_q] * times_q, *[lengths_k] * times_k):
+            found = found / lengths
+        return found
+
+    return wrong(divided, node.q, node.k)
+
+
+@mistake(
+    "The minus before the squared distance is missing.",
+    "The farther a key, the lower its score: −‖q − k‖².",
+)
+def sign_of_distance(node: GaussianExponent) -> Nodes:
+    yield Scale(node, times=-1.0)
+
+
+@mistake("The squared distance was not divided by 2·width².", "Divide by 2·width².")
+def half_forgotten(node: GaussianExponent) -> Nodes:
+    yield Scale(node, times=2.0)
+    if node.width != 1:
+        yield Scale(node, times=2.0 * node.width * node.width)
+
+
+@mistake("The squared distance was divided by 2·width.", "Square the width: divide by 2·width².")
+def width_not_squared(node: GaussianExponent) -> Nodes:
+    if node.width != 1:
+        yield Scale(node, times=node.width)
+
+
+@mistake("The distance was not squared.", "Leave the root out: ‖q − k‖² is the sum of squares.")
+def distance_not_squared(node: GaussianExponent) -> Nodes:
+    over = 2 * node.width * node.width
+    yield wrong(lambda exponent: np.sqrt(-exponent * over) / -over, node)
+
+
+@mistake(
+    "The tanh was not multiplied by the cap.", "Multiply by the cap after the tanh: c·tanh(s / c)."
+)
+def cap_not_restored(node: SoftCap) -> Nodes:
+    yield Scale(node, over=node.cap)
+
+
+@mistake("The scores were cut off at the cap.", "Calculate {formula}: the tanh bends every score.")
+def cap_clipped(node: SoftCap) -> Nodes:
+    """min(max(s, −c), c) for c·tanh(s / c)."""
+    yield rising(lambda scores: np.clip(scores, -node.cap, node.cap), node.operand)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
-from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
@@ -13,23 +13,21 @@ from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten, walk
 
 
-@step_mistake(
-    "The queries were compared with the queries.", "Calculate {formula}: queries with keys."
-)
+@mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")
 def queries_with_queries(step: Step, trace: Trace) -> Changes:
     """Q Qᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
         yield {step.name: put(made_of(step), k, q)}, {}
 
 
-@step_mistake("The keys were compared with the keys.", "Calculate {formula}: queries with keys.")
+@mistake("The keys were compared with the keys.", "Calculate {formula}: queries with keys.")
 def keys_with_keys(step: Step, trace: Trace) -> Changes:
     """K Kᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
         yield {step.name: put(made_of(step), q, k)}, {}
 
 
-@step_mistake(
+@mistake(
     "The input was compared with itself, without W_q and W_k.", "Calculate {formula} from Q and K."
 )
 def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
@@ -68,7 +66,7 @@ def _projected_sides(
     return [sides]
 
 
-@step_mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
+@mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
 def other_score_function(step: Step, trace: Trace) -> Changes:
     """Another row of the table, of those that need nothing but queries and keys."""
     made, rules = made_of(step), trace.problem.rules
@@ -93,7 +91,6 @@ def other_score_function(step: Step, trace: Trace) -> Changes:
 
 
 def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
-    """Return the queries and the keys that an expression compares."""
     for node in walk(expression):
         if isinstance(node, Pairs):
             return _unprojected(node.q), _unprojected(node.k)
@@ -112,7 +109,7 @@ def _unprojected(side: Expression) -> Expression:
     return side
 
 
-@step_mistake(
+@mistake(
     "All weight matrices were transposed.",
     "Multiply by the matrices as they are written; programs often store them the other way.",
 )

@@ -1,22 +1,28 @@
-"""Mistakes between the scores and the weights."""
+"""Mistakes between the scores and the output: in the weights, the mixture and the heads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeGuard
+
 import numpy as np
 
+from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
+from attncli.checking.mistakes.nodes import is_named, is_w_o, made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.tape.operations import Divide, MatMul, Scale, Transposed
+from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import array_of, rewritten, transform, walk
 
 CHAIN = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
 
-@step_mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
+@mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.name.startswith((*CHAIN, "exp")):
         return
@@ -31,7 +37,7 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
                 yield {step.name: replace(made, **{name: used})}, words
 
 
-@step_mistake(
+@mistake(
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
 def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
@@ -122,7 +128,7 @@ def temperature_inverted(node: Exp) -> Nodes:
         yield replace(node, temperature=1 / node.temperature)
 
 
-@step_mistake(
+@mistake(
     "The weights were divided by the temperature, not the scores.",
     "Divide the scores by the temperature, before the softmax.",
 )
@@ -134,7 +140,7 @@ def temperature_on_weights(step: Step, trace: Trace) -> Changes:
         yield {made.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
 
 
-@step_mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
+@mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
 def wrong_base(step: Step, trace: Trace) -> Changes:
     power = made_by(Exp, step)
     for base in (2.0, 10.0, np.e):
@@ -149,3 +155,223 @@ def wrong_base(step: Step, trace: Trace) -> Changes:
 )
 def exponent_sign(node: Exp) -> Nodes:
     yield replace(node, operand=negative(node.operand))
+
+
+@mistake(
+    "The weights are transposed: rows and columns have changed places.",
+    "Let every query mix the values by its own weights.",
+)
+def attention_transposed(step: Step, trace: Trace) -> Changes:
+    """Aᵀ for A, in the step itself or where it is used."""
+    if step.name.startswith("weights") and len(step.trailing) == 2:
+        yield {step.name: Transposed(made_of(step))}, {}
+
+    def rule(node: Expression) -> Nodes:
+        if _is_mixture(node):
+            yield replace(node, left=Transposed(node.left))
+
+    for other in rewritten(made_of(step), rule):
+        yield {step.name: other}, {}
+
+
+def _is_mixture(node: Expression) -> TypeGuard[MatMul]:
+    return isinstance(node, MatMul) and is_named(node.left, "weights")
+
+
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+def input_instead_of_values(step: Step, trace: Trace) -> Changes:
+    """Weights · X for weights · V; the input cut into heads where there are several."""
+    node = made_of(step)
+    if not _is_mixture(node):
+        return
+    for name in ("X", "memory"):
+        # In pooling, and between two sentences, an input itself is what is mixed.
+        other = trace.inputs.get(name, node.right)
+        if other is not node.right:
+            if "head" in step.leading:
+                cut = SplitHeads(other, trace.problem.heads)
+                yield {step.name: replace(node, right=cut)}, {"used": name}
+            yield {step.name: replace(node, right=other)}, {"used": name}
+
+
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+def keys_instead_of_values(step: Step, trace: Trace) -> Changes:
+    """Weights · K for weights · V; of a pooling, weights · hidden."""
+    return _other_values(step, "K", "hidden")
+
+
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
+    return _other_values(step, "Q")
+
+
+def _other_values(step: Step, *names: str) -> Changes:
+    """Yield the changes in which the weights mix something else than the values."""
+    node = made_of(step)
+    if not _is_mixture(node):
+        return
+    for name in names:
+        for other in walk(node.left, into_steps=True):
+            if isinstance(other, Step) and other.name == name:
+                shared = node.right if isinstance(node.right, RepeatHeads) else None
+                is_whole = shared and other.array.shape[1] == array_of(shared).shape[1]
+                right = replace(shared, operand=other) if shared and not is_whole else other
+                yield {step.name: replace(node, right=right)}, {"used": name}
+
+
+@mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
+def weights_of_other_side(step: Step, trace: Trace) -> Changes:
+    """The weights of the other sentence, transposed or not, in co-attention."""
+    node = made_of(step)
+    if trace.problem.kind != "co_attention" or not _is_mixture(node):
+        return
+    right = node.left.name if isinstance(node.left, Step) else ""
+    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}.get(right, "")
+    if used not in trace:  # scores that are the weights need no step of their own
+        return
+    # Weights that come later are not yet judged: they are made anew from what comes before.
+    other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
+    n, m = trace[used].array.shape[-2:]
+    for weights in (Transposed(other), *([other] if n == m else ())):
+        yield {step.name: replace(node, left=weights)}, {"used": used, "right": right}
+
+
+def _worked_out(step: Step) -> Expression:
+    """Return how a step of memory's side is made from steps of both sides."""
+    return transform(
+        made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
+    )
+
+
+@mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
+def equal_weights(node: MatMul) -> Nodes:
+    if _is_mixture(node):
+        yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
+
+
+@mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
+def input_added(step: Step, trace: Trace) -> Changes:
+    if step.name == "output" and "X" in trace.inputs:
+        yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
+
+
+@mistake(
+    "{step} is transposed: rows and columns have changed places.",
+    "A token keeps its place through every step.",
+)
+def step_transposed(step: Step, trace: Trace) -> Changes:
+    # A vector may stand as a row or a column; but each row is divided by its own sum.
+    least = 1 if step.name.startswith("sum") else 2
+    is_matrix = len(step.trailing) == 2 and min(step.array.shape[-2:]) >= least
+    if is_matrix and not step.name.startswith(("scores", "weights")):
+        yield {step.name: Transposed(made_of(step))}, {}
+
+
+PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
+
+
+@mistake("Neighbouring features went to different heads.", PIECES)
+def heads_interleaved(step: Step, trace: Trace) -> Changes:
+    return _cut_otherwise(step, trace, _split_in_turns, _merged_in_turns)
+
+
+@mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
+def heads_reshaped(step: Step, trace: Trace) -> Changes:
+    """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
+    return _cut_otherwise(step, trace, _split_by_lines, _merged_by_lines)
+
+
+def _cut_otherwise(
+    step: Step, trace: Trace, split: Callable[..., Any], merged: Callable[[Any], Any]
+) -> Changes:
+    """Yield a step cut into heads or merged otherwise; then Q, K and V; then all that is."""
+
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, SplitHeads):
+            yield wrong(partial(split, heads=node.heads), node.operand)
+        elif isinstance(node, MergeHeads):
+            yield wrong(merged, node.operand)
+
+    for made in rewritten(made_of(step), rule):
+        yield {step.name: made}, {}
+    steps = [trace[name] for name in ("Q", "K", "V", "concat", "output") if name in trace]
+    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
+    if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
+        yield cut, {}
+        yield change, {}
+
+
+def _split_by_lines(array: Any, heads: int) -> Any:
+    """(batch, 1, n, h·d) → (batch, h, n, d), every number in its order."""
+    batch, _, n, width = array.shape
+    return array.reshape(batch, heads, n, width // heads)
+
+
+def _merged_by_lines(array: Any) -> Any:
+    """(batch, h, n, d) → (batch, 1, n, h·d), every number in its order."""
+    batch, heads, n, width = array.shape
+    return array.reshape(batch, 1, n, heads * width)
+
+
+def _split_in_turns(array: Any, heads: int) -> Any:
+    """Feature i to head i modulo the number of heads: (batch, 1, n, h·d) → (batch, h, n, d)."""
+    batch, _, n, width = array.shape
+    return np.moveaxis(array.reshape(batch, n, width // heads, heads), 3, 1)
+
+
+def _merged_in_turns(array: Any) -> Any:
+    """The first feature of every head, then the second: (batch, h, n, d) → (batch, 1, n, h·d)."""
+    batch, heads, n, width = array.shape
+    return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)
+
+
+@mistake(
+    "The query heads take the key/value heads in turns.",
+    "Neighbouring query heads share a key/value head.",
+)
+def shared_heads_alternate(node: RepeatHeads) -> Nodes:
+    yield wrong(lambda array: np.concatenate([array] * node.times, axis=1), node.operand)
+
+
+@mistake("The heads are in the wrong order.", "Head 1 comes first.")
+def heads_in_wrong_order(node: MergeHeads) -> Nodes:
+    yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
+
+
+@mistake("Head {head} was left out.", "Put all heads side by side.")
+def head_missing(step: Step, trace: Trace) -> Changes:
+    heads = trace.problem.heads
+    for head in range(heads if heads > 1 else 0):
+        for made in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
+            yield {step.name: made}, {"head": str(head + 1)}
+
+
+def _without_head(node: Expression, head: int, heads: int) -> Nodes:
+    """Yield 0 for the features of one head where all stand side by side, (…, n, h·d)."""
+
+    def dropped(array: Any) -> Any:
+        width = array.shape[-1]
+        return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)
+
+    if isinstance(node, MergeHeads):
+        yield wrong(dropped, node)
+    elif isinstance(node, MatMul) and is_w_o(node.right):
+        yield replace(node, left=wrong(dropped, node.left))
+
+
+@mistake("The heads were added up.", "Put them side by side: their features stay apart.")
+def heads_summed(node: MergeHeads) -> Nodes:
+    yield wrong(lambda array: array.sum(axis=1, keepdims=True), node.operand)
+
+
+@mistake("This is the mean of the heads.", "Put them side by side: their features stay apart.")
+def heads_averaged(node: MergeHeads) -> Nodes:
+    yield wrong(lambda array: array.sum(axis=1, keepdims=True) / array.shape[1], node.operand)
+
+
+@mistake("The product with W_o was left out.", "Calculate {formula}.")
+def w_o_missing(node: Add | MatMul) -> Nodes:
+    product = node.left if isinstance(node, Add) else node
+    if isinstance(product, MatMul) and is_w_o(product.right):
+        yield product.left

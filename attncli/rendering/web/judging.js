@@ -1,6 +1,6 @@
 // Judges the numbers that were typed for a step, each by its own digits: the rules are those of
-// checking/agreement, checking/digits and checking/judging, and the numbers in `rules` are those of
-// checking/thresholds. What follows from a student's own earlier numbers is not asked here.
+// checking/agreement, checking/rounding_rules and checking/judging, and the numbers in `rules` are those
+// of checking/agreement. What follows from a student's own earlier numbers is not asked here.
 var attnJudging = (function () {
   "use strict";
 

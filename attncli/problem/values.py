@@ -1,46 +1,33 @@
-"""The forms of the keys that are mappings: `score`, `mask`, `normalize`, `round`, `answers`.
+"""The forms of the keys with a reader of their own: `score`, `mask`, `scale`, `round`, ….
 
-Their own keys are those of the tables of `attention/`, which are imported when a value is read, so
-that a new row needs no line here and the flags of the command line need no NumPy.
+The tables of `attention/`, which need NumPy, are imported when a value is read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import starmap
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.attention.parameters import SETTINGS, Parameter
 from attncli.errors import Fault, KeyPath, collected, fail
-from attncli.forms.form import (
-    BITS,
-    MATRIX_SUFFIXES,
-    STACKS,
-    STRING,
-    Form,
-    Schema,
-    any_of,
-    as_text,
-    choice,
-    count,
-    known_parts,
-    matrix,
-    read_parts,
-    schema_of,
-    whole_number,
-)
-from attncli.forms.scalars import dotted
-from attncli.notation.pattern import in_any_case
+from attncli.forms import form as forms
+from attncli.forms.form import Form, Schema
+from attncli.forms.scalars import dotted, is_number, to_number
+from attncli.notation.parser import NumberError, parse
+from attncli.notation.text import text as text_of
+from attncli.notation.tree import Formula, Fraction, Name, Number, Relation, substituted
+from attncli.notation.written import NumberAsWritten, evaluate, in_any_case, of_expression
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.attention.masks import MaskForm
-    from attncli.attention.normalizers import Normalizer
-    from attncli.attention.scores import ScoreFunction
+    from attncli.attention.weights import Factor
 
-Table: TypeAlias = "Mapping[str, ScoreFunction] | Mapping[str, Normalizer]"
+Table: TypeAlias = Mapping[str, Any]
 
 
 def _scores() -> Table:
@@ -55,7 +42,7 @@ def _normalizers() -> Table:
     return NORMALIZERS
 
 
-def _masks() -> Mapping[str, MaskForm]:
+def _masks() -> Table:
     from attncli.attention.masks import MASKS
 
     return MASKS
@@ -69,23 +56,21 @@ class NamedRow(Form):
     settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
 
     def schema(self) -> Schema:
-        """Return its part of a JSON Schema: the names that need no more, then the mappings."""
         rows = self.table().items()
         alone = [name for name, row in rows if not any(p.required for p in row.parameters)]
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in rows:
             same.setdefault(row.parameters, []).append(name)
-        return any_of([choice(alone).schema(), *starmap(self._mapping, same.items())])
+        return forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
 
     def words(self) -> list[str]:
-        """Return the names of all rows, also of those that need more than a name."""
         return [*self.table()]
 
     def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": choice(names), **self.settings, **{p.name: p.form for p in own}}
+        parts = {"name": forms.choice(names), **self.settings, **{p.name: p.form for p in own}}
         required = [p.name for p in own if p.required]
-        return schema_of(parts, required if self.default in names else ["name", *required])
+        return forms.schema_of(parts, required if self.default in names else ["name", *required])
 
 
 def _named_row(
@@ -95,21 +80,21 @@ def _named_row(
 
     def parts() -> dict[str, Form]:
         own = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": choice(table()), **settings, **own}
+        return {"name": forms.choice(table()), **settings, **own}
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
-        mapping = raw if isinstance(raw, Mapping) else {"name": as_text(raw, path)}
-        given = known_parts(mapping, path, parts())
+        mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
+        given = forms.known_parts(mapping, path, parts())
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = choice(table()).read(given.pop("name", default), path)
+            name = forms.choice(table()).read(given.pop("name", default), path)
         own = () if faults else table()[name].parameters
-        forms = {**settings, **{p.name: p.form for p in own}}
+        accepted = {**settings, **{p.name: p.form for p in own}}
         if not faults:
-            faults += _unfitting_parameters(f"the {noun} {name}", own, forms, given, path)
+            faults += _unfitting_parameters(f"the {noun} {name}", own, accepted, given, path)
         wanted = {p.name: p.default for p in own if p.default is not None} | given
-        ordered = {key: wanted[key] for key in forms if key in wanted}
-        return {"name": name} | read_parts(ordered, path, forms, faults)
+        ordered = {key: wanted[key] for key in accepted if key in wanted}
+        return {"name": name} | forms.read_parts(ordered, path, accepted, faults)
 
     return NamedRow(read, parts=parts, table=table, default=default, settings=settings)
 
@@ -117,14 +102,14 @@ def _named_row(
 def _unfitting_parameters(
     row: str,
     own: tuple[Parameter, ...],
-    forms: Mapping[str, Form],
+    accepted: Mapping[str, Form],
     given: Mapping[str, object],
     path: KeyPath,
 ) -> Iterator[Fault]:
     """Yield a fault for each parameter that a row does not have, and one for those it lacks."""
     for key in given:
-        if key not in forms:
-            takes = ", ".join(forms) or "no parameters"
+        if key not in accepted:
+            takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
     missing = [p for p in own if p.required and p.name not in given]
     if missing:
@@ -141,13 +126,13 @@ TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in MATRIX_SUFFIXES))
-MATRIX_OR_FILE: Schema = STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
+MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
-    forms = ({name: row.form, **row.settings} for name, row in _masks().items())
-    return {key: form for parts in forms for key, form in parts.items()}
+    rows = ({name: row.form, **row.settings} for name, row in _masks().items())
+    return {key: form for parts in rows for key, form in parts.items()}
 
 
 def _mask(raw: object, path: KeyPath) -> dict[str, object]:
@@ -162,11 +147,11 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _masks()["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return read_parts(known_parts(raw, path, parts), path, parts)
+    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *BITS), _mask_parts, names_file=True
+    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
 )
 
 
@@ -185,7 +170,11 @@ def mask_warnings(
         yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
 
 
-ROUND_PARTS = {"decimals": count(0), "significant": count(), "half": choice(("up", "even"))}
+ROUND_PARTS = {
+    "decimals": forms.count(0),
+    "significant": forms.count(),
+    "half": forms.choice(("up", "even")),
+}
 DIGITS = ("decimals", "significant")
 """A rounding has exactly one of these."""
 
@@ -198,25 +187,24 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = known_parts(raw, path, ROUND_PARTS)
+    mapping = forms.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in DIGITS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return read_parts(mapping, path, ROUND_PARTS)
+    return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-ROUND = Form(
-    _round, (whole_number(0), STRING | {"pattern": SIGNIFICANT}), lambda: ROUND_PARTS, either=DIGITS
-)
+TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
+ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=DIGITS)
 
 SUM = "sum"
 LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": choice(LOSSES),
-    "target": matrix("batch"),
-    "upstream": matrix("batch"),
+    "loss": forms.choice(LOSSES),
+    "target": forms.matrix("batch"),
+    "upstream": forms.matrix("batch"),
 }
 
 
@@ -226,11 +214,11 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    given = known_parts(raw, path, GRADIENT_PARTS)
+    given = forms.known_parts(raw, path, GRADIENT_PARTS)
     if ("loss" in given) == ("upstream" in given):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    found = read_parts(given, path, GRADIENT_PARTS)
+    found = forms.read_parts(given, path, GRADIENT_PARTS)
     has_target, is_error = "target" in given, found.get("loss", SUM) != SUM
     if is_error and not has_target:
         message = f"the loss {found['loss']} needs target, of the shape of the output"
@@ -244,7 +232,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM]}, MATRIX_OR_FILE, *STACKS["batch"]),
+    ({"enum": [SUM]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
@@ -252,11 +240,81 @@ GRADIENT = Form(
 
 
 def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
-    """Return answers unread; `check` reads them."""
     if not isinstance(raw, Mapping):
         message = f"{dotted(path)} must be a mapping of step names to matrices"
         raise fail(message, *path, hint="write such as weights: [[0.5, 0.5]]")
-    return raw
+    return raw  # which `check` reads
 
 
 ANSWERS = Form(_answers, ({"type": "object"},))
+
+
+SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
+"""The sizes that a scale expression may use."""
+
+
+def _scale(raw: object, path: KeyPath) -> str:
+    """Return the scale as text; it is calculated when the sizes are known."""
+    if is_number(raw):
+        return repr(to_number(raw, path)).removesuffix(".0")
+    text = forms.as_text(raw, path)
+    if text.strip().lower() in ("none", "no", "false", "off"):
+        raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
+    try:
+        parse(text, SCALE_NAMES)
+    except NumberError as error:
+        hint = "write such as 1/sqrt(d_k)"
+        raise fail(f"scale: {error}", *path, hint=hint, needs=error.needs) from None
+    return text
+
+
+SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+
+RECIPROCALS = {
+    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
+    "sqrt(d_model)": "1/sqrt(d_model)",
+    "d_k": "1/d_k",
+}
+"""The divisors of scores in textbooks, with the scale that divides by them."""
+
+
+@lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
+def factor(text: str, **sizes: int) -> Factor | None:
+    """Return a scale expression with sizes put in; None where it is 1.
+
+    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
+    """
+    from attncli.attention.weights import Factor
+
+    names = {name: float(size) for name, size in sizes.items()}
+
+    def with_sizes(formula: Formula) -> NumberAsWritten:
+        return NumberAsWritten(evaluate(formula, names), _in_numbers(formula, sizes))
+
+    try:
+        symbol = parse(text, SCALE_NAMES)
+        times, over = with_sizes(symbol), NumberAsWritten(1.0, Number("1"))
+        if isinstance(symbol, Fraction) and isfinite(under := with_sizes(symbol.under)):
+            times, over = with_sizes(symbol.over), under
+            symbol = symbol.under if float(times) == 1 else symbol
+        value = evaluate(symbol, names)
+    except NumberError as error:
+        raise fail(f"scale: {error}", "scale") from None
+    if not isfinite(times / over):
+        raise fail("scale must be finite", "scale")
+    if times == over:
+        return None
+    rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
+    chain = (symbol, _in_numbers(symbol, sizes), Number(rounded))
+    parts = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
+    return Factor(times, over, symbol, Relation(tuple(parts.values())) if len(parts) > 1 else None)
+
+
+def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:
+    """Return an expression with numbers in place of the names of sizes."""
+
+    def rule(node: Formula) -> Formula | None:
+        word = text_of(node) if isinstance(node, Name) else ""
+        return Number(str(sizes[word])) if word in sizes else None
+
+    return substituted(formula, rule)

@@ -1,18 +1,17 @@
-"""`attn manual`: the manual page, made from the help of all commands and from the tables."""
-
-# No postponed annotations here: typer would evaluate each of them at every start.
+"""The commands that print what there is: `attn scores`, `schema`, `samples` and `manual`."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from attncli.cli.commands import SUMMARIES, build
-from attncli.cli.help import groups_of
-from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, write_bytes
+from attncli.cli import options
+from attncli.cli.commands import SUMMARIES, build, groups_of
+from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, print_lines, write_bytes
+from attncli.cli.terminal import Display, write_lines
 
-STATUSES = {
+EXIT_STATUSES = {
     0: "Nothing went wrong.",
     WRONG_ANSWER: "attn check found a wrong number, or a sheet that gives nothing.",
     BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
@@ -36,13 +35,44 @@ VARIABLES = {
 """The environment variables that the program reads."""
 
 
+def scores(
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
+    no_pager: options.NoPager = False,
+) -> None:
+    from attncli.rendering.score_tables import score_tables
+
+    write_lines([score_tables()], Display(color, theme, not no_pager))
+
+
+def schema() -> None:
+    from attncli.problem.schema import schema as problem_schema
+    from attncli.text.json_lines import indented
+
+    print_lines([indented(problem_schema())])
+
+
+def samples(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
+    ] = None,
+) -> None:
+    from attncli.files.sample_files import sample, sample_files, title
+
+    if name is not None:
+        write_bytes([sample(name)], None)
+        return
+    files = sample_files()
+    width = max(map(len, files))
+    print_lines(f"{name:{width}}  {title(path)}".rstrip() for name, path in files.items())
+
+
 def manual(ctx: typer.Context) -> None:
-    """Print the manual page, attn(1)."""
-    write_bytes(["".join(f"{line}\n" for line in _page(ctx.find_root())).encode()], None)
+    print_lines(_page(ctx.find_root()))
 
 
 def _page(root: Any) -> Iterator[str]:
-    """Yield the lines of the page, in the macros of man(7)."""
+    """Yield the lines of the manual page, in the macros of man(7)."""
     from attncli import __version__
     from attncli.problem.keys import KEYS
     from attncli.rendering.formats import FORMATS
@@ -62,7 +92,7 @@ def _page(root: Any) -> Iterator[str]:
     yield ".SH ENVIRONMENT"
     yield from _rows(VARIABLES.items())
     yield ".SH EXIT STATUS"
-    yield from _rows((str(status), meaning) for status, meaning in STATUSES.items())
+    yield from _rows((str(status), meaning) for status, meaning in EXIT_STATUSES.items())
 
 
 def _of_command(command: Any, root: Any) -> Iterator[str]:
