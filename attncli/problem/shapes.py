@@ -69,13 +69,14 @@ class Sizes:
         flips = self.columns and is_transposed(key)
         nouns = ("columns", "rows") if flips else ("rows", "columns")
         nouns = nouns if len(letters) > 1 else ("numbers",)
-        for letter, size, noun in zip(letters, own, nouns, strict=True):
-            if size != 1 or not array_form(key).broadcasts:
+        for letter, size, noun, known in zip(letters, own, nouns, expected, strict=True):
+            fits = size == known or (size == 1 and array_form(key).broadcasts)
+            if not fits:
                 self.bind(letter, size, key, noun)
         if len(self.faults) == before:
             return
-        known = [self.size(letter) for letter in letters]
-        fitting = tuple(size if k is None else k for k, size in zip(known, own, strict=True))
+        bound = [self.size(letter) for letter in letters]
+        fitting = tuple(size if k is None else k for k, size in zip(bound, own, strict=True))
         if fitting == own:
             return
         pairs = zip(expected, own[::-1], strict=True)
