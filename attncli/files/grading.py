@@ -217,12 +217,10 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
     def _without_answers(self, one: HandedIn) -> Student:
-        path = one.unread
-        found = unsupported(b"", Path(path).suffix.lower())
-        if found is None or Path(path).is_dir():
-            return self._unread(one.student, error_at(Place(path), NO_ANSWERS), one.student)
-        fault = replace(found.faults[0], place=Place(path))
-        return self._unread(one.student, InputError(fault), one.student)
+        path, error = Path(one.unread), error_at(Place(one.unread), NO_ANSWERS)
+        if not path.is_dir() and (found := unsupported(b"", path.suffix.lower())):
+            error = InputError(replace(found.faults[0], place=Place(one.unread)))
+        return self._unread(one.student, error, one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
         try:

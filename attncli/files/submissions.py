@@ -7,7 +7,7 @@ from itertools import chain
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere, submission_of
-from attncli.errors import Fault, InputError, KeyPath, Place, located, refuse
+from attncli.errors import InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
 from attncli.files.document import Document, Headings, Source, error_at
 from attncli.files.file_access import Folder
@@ -62,20 +62,23 @@ def load_each_submission(
     headings: Headings = EMPTY,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
-    documents = map(_named, read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings))
+    documents = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
         name = f"{document.name}, {number}" if several else document.name
         try:
             with located(document.locate):
-                labels = document.labels
+                values, labels = {} if document.bare else document.values, document.labels
                 found = submission_of(
-                    *(document.values, name, document.locate, bool(labels), labels),
+                    *(values, name, document.locate, bool(labels), labels),
                     heading=document.heading,
                     is_file=not several and source != "-",
                 )
                 name = found.name
+                if document.bare:
+                    hint = "write them under its name, such as weights: [[0.5, 0.5]]"
+                    raise fail("these numbers do not tell of which step they are", hint=hint)
                 if document.error:
                     raise document.error
                 folder = Folder(document.folder, allow_outside)
@@ -86,15 +89,6 @@ def load_each_submission(
             yield name, error
         else:
             yield name, found
-
-
-def _named(document: Document) -> Document:
-    """Return a document, with an error for numbers that have no name."""
-    if not document.bare:
-        return document
-    message = "these numbers do not tell of which step they are"
-    hint = "write them under its name, such as weights: [[0.5, 0.5]]"
-    return replace(document, values={}, bare=False, error=InputError(Fault(message, hint=hint)))
 
 
 def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:

@@ -69,13 +69,14 @@ class Sizes:
         flips = self.columns and is_transposed(key)
         nouns: tuple[str, ...] = ("columns", "rows") if flips else ("rows", "columns")
         nouns = nouns if len(letters) > 1 else ("numbers",)
-        for letter, size, noun in zip(letters, own, nouns, strict=True):
-            if size != 1 or not array_form(key).broadcasts:
+        for letter, size, noun, known in zip(letters, own, nouns, expected, strict=True):
+            fits = size == known or (size == 1 and array_form(key).broadcasts)
+            if not fits:
                 self.bind(letter, size, key, noun)
         if len(self.faults) == before:
             return
-        known = [self.size(letter) for letter in letters]
-        fitting = tuple(size if k is None else k for k, size in zip(known, own, strict=True))
+        bound = [self.size(letter) for letter in letters]
+        fitting = tuple(size if k is None else k for k, size in zip(bound, own, strict=True))
         if fitting == own:
             return
         pairs = zip(expected, own[::-1], strict=True)
@@ -244,9 +245,11 @@ def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
 
 def _imply(sizes: Sizes, kind: Kind, given: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
-    for implied in kind.implied:
+    keys = set(given)
+    left_out = [implied for implied in kind.implied if keys.isdisjoint(implied.unless)]
+    for implied in left_out:
         size = sizes.size(implied.origin)
-        if size is not None and not any(key in given for key in implied.unless):
+        if size is not None:
             known = sizes.bound[implied.origin.rpartition("*")[2]]
             weights = [key for key in implied.unless if key.startswith("W")]
             words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
