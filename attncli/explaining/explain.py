@@ -247,7 +247,7 @@ class Explainer:
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         parts = {
             "formula": self._names(term),
-            "numbers": self._numbers(term, unrounded or result)[0],
+            "numbers": self._numbers(term, unrounded or result),
             "unfolded": self._unfolded(term, unrounded or result),
             "unrounded": tree.Number(unrounded) if unrounded else None,
         }
@@ -263,26 +263,24 @@ class Explainer:
     def _unfolded(self, term: Term, result: str) -> tree.Formula | None:
         """Return the numbers with short steps written out; None if there are none."""
         unfolded = self._unfold(term)
-        if unfolded is term:
+        if unfolded is term or not self._prints(unfolded.value, result):
             return None
-        formula, fits = self._numbers(unfolded, result)
-        return formula if fits else None
+        return self._numbers(unfolded, result)
 
-    def _numbers(self, term: Term, result: str) -> tuple[tree.Formula, bool]:
-        """Return the formula with numbers put in, and whether they have digits enough."""
+    def _numbers(self, term: Term, result: str) -> tree.Formula:
+        """Return the formula with numbers put in, with digits enough to give the result."""
         leaves: list[Term] = []
         key = terms.structure(term, leaves)
         for digits in range(self.decimals, MAX_DIGITS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
-            fits = self._prints(term, numbers, result)
-            if fits:
+            if self._prints(_value_of(term, numbers), result):
                 break
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
         filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, tree.Slot)
-        return filled.formula if is_one else filled, fits
+        return filled.formula if is_one else filled
 
     def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
         """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
@@ -298,10 +296,8 @@ class Explainer:
         most = np.inf if self.full else LIMIT
         return tree.Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
 
-    def _prints(self, term: Term, numbers: Sequence[tree.Number], result: str) -> bool:
-        """Return whether numbers as written give what is printed as the result."""
-        values = (terms.Constant(_as_float(number.text)) for number in numbers)
-        shown = terms.replaced(term, lambda _: next(values)).value
+    def _prints(self, shown: float, result: str) -> bool:
+        """Return True if a number is what is printed as the result."""
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
         wanted = _as_float(result)
@@ -330,7 +326,7 @@ class Explainer:
         """Yield what decided choices, and what letters stand for."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
-            numbers, _ = self._numbers(letter.operands[0], result)
+            numbers = self._numbers(letter.operands[0], result)
             yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
         for chosen in told:
             if isinstance(chosen, Chosen) and chosen.words:
@@ -358,6 +354,12 @@ class Explainer:
             source = term.cell if isinstance(term, Leaf) else None
             self.numbers[key] = tree.Number(number_text(term.value, digits), source)
         return self.numbers[key]
+
+
+def _value_of(term: Term, numbers: Sequence[tree.Number]) -> float:
+    """Return what a term gives with numbers as written in the place of its leaves."""
+    values = (terms.Constant(_as_float(number.text)) for number in numbers)
+    return terms.replaced(term, lambda _: next(values)).value
 
 
 def _as_float(text: str) -> float:
