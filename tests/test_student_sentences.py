@@ -104,3 +104,20 @@ def test_the_size_of_a_head_is_no_gradient() -> None:
     report = check(problem, answers)
     assert [key for key, _ in report.skipped] == ["dk"]
     assert report.verdict == "correct"
+
+
+def test_a_formula_is_written_out_only_as_far_as_the_students_numbers_give_it() -> None:
+    problem = Problem(
+        X=[[-0.5, 0.7, 0.2], [0.8, 0.9, 0.2]],
+        W_q=[[0.5, -0.9], [0.5, -1.4], [1.0, -1.2]],
+        W_k=[[0.0, -0.7], [-0.4, 0.7], [-0.6, -0.1]],
+        W_v=[[-1.2, -0.8], [-1.4, -0.4], [0.4, -0.1]],
+    )
+    answers = {
+        "scores": "[[-0.7514, -0.1825], [-2.2404, -0.6150]]",
+        "exp": "[[0.5878, 0.8789], [0.2051, 0.6473]]",
+        "sum": "[[1.4668], [3.3012]]",
+    }
+    # e^(-1.5842) + e^(-0.4349) is 0.8525: it is the sum of the rounded powers that is 0.8524.
+    line = "sum[2] = exp[2, 1] + exp[2, 2] = 0.2051 + 0.6473 = 0.8524"
+    assert line in render(check(problem, answers), "table")
