@@ -265,6 +265,8 @@ def test_lines_have_both(attn: Attn) -> None:
     assert "weights[am, I] = e^10/(e^6 + e^10 + e^11) = 0.2676\n" in result.out
     result = attn("explain", "sample_inputs/i_am_good.yaml", "weights[am, I]", "--exact")
     assert result.out.endswith("82304.0363 = e^10/(e^6 + e^10 + e^11) = 0.2676\n")
+    result = attn("explain", "sample_inputs/i_am_good.yaml", "exp[am, I]", "--exact")
+    assert result.out.endswith("e^scores[am, I] = e^10 = 22026.4658\n")  # e^10 once
 
 
 def test_decimals_warn_on_the_command_line(attn: Attn) -> None:

@@ -112,7 +112,7 @@ class Explanation(Record):
         kept: list[tree.Formula] = []
         for name in CHAIN_PARTS:
             node = self.nodes.get(name)
-            if node is not None and not (kept and _is_same(node, kept[-1])):
+            if node is not None and not (kept and text(node) == text(kept[-1])):
                 kept.append(node)
         return tree.Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
 
@@ -130,12 +130,6 @@ class Explanation(Record):
             first, *rest = pieces(reason)
             found += [first if number else f"as {first}", *rest]
         return [*found, "(given)"] if self.given and not self.reasons else found
-
-
-def _is_same(one: tree.Formula, other: tree.Formula) -> bool:
-    # Numbers put in a pattern are several: their text is never that of a cell or one number.
-    are_filled = [isinstance(part, tree.Filled) for part in (one, other)]
-    return are_filled[0] == are_filled[1] and text(one) == text(other)
 
 
 def explain(
