@@ -599,6 +599,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("name", ["weights[am, I]", "A[2,1]"])
+def test_a_single_cell_on_standard_input_is_yaml(name: str, attn: Attn) -> None:
+    """A comma in its brackets does not make it a row of CSV."""
+    result = attn("check", GOOD, "-", stdin=f"{name}: 0.27\n".encode())
+    assert "correct: 1 number" in result.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

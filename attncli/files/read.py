@@ -242,5 +242,5 @@ def _looks_like_yaml(text: str) -> bool:
         return True
     if TSV.match(content):  # what follows may be a sentence with a colon
         return False
-    key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)"
+    key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
     return re.search(key, text, re.MULTILINE) is not None
