@@ -103,7 +103,7 @@ def _decimals(raw: object, path: KeyPath) -> int:
 def _share(raw: object, path: KeyPath) -> float:
     share = to_number(raw, path)
     if not 0 <= share <= 1:
-        raise fail(f"{dotted(path)} must be from 0 to 1", *path, hint="0.5", needs="values")
+        raise fail(f"{dotted(path)} must be from 0 to 1", *path, hint="such as 0.5", needs="values")
     return share
 
 
