@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import inf
 from random import Random
 
@@ -275,15 +275,18 @@ class Search:
         return Candidate(matrices, trace, self.question) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
-        """Find what a candidate shows, first what the other hides; stop if that shows more."""
+        """Find what a candidate shows; stop if it has no fewer faults than the other."""
         distractors = Distractors(candidate.trace, self.question)
-        first = [one.key for one in other.hidden] if other else []
-        for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
+        faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
+        first = sorted({key[:2] for key in faulty})
+        for place in dict.fromkeys((*first, *(key[:2] for key in self.pool.made))):
             for one in distractors.at(*place):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
                     candidate.hidden += [one] if self.pool.is_hidden(one) else []
-            if other and len(candidate.hidden) >= other.faults:
+            if other and place == first[-1]:
+                candidate.alike = self.pool.alike(distractors, candidate.seen)
+            if other and len(candidate.hidden) + len(candidate.alike) >= other.faults:
                 return
         candidate.alike = self.pool.alike(distractors, candidate.seen)
         candidate.faults = len(candidate.hidden) + len(candidate.alike)
