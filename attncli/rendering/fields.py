@@ -12,7 +12,9 @@ BOX = (
 )
 
 SCRIPT = Script(
-    ("shapes.js", "numbers.js", "judging.js", "practice.js"), ("style.css", "practice.css"), BOX
+    ("shapes.js", "tables.js", "numbers.js", "judging.js", "practice.js"),
+    ("style.css", "practice.css"),
+    BOX,
 )
 
 PRACTICE_HINT = (

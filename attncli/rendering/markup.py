@@ -32,7 +32,7 @@ WHY = (
 class Script(Record):
     """The scripts and style sheets of a page; by default, to show how numbers were made."""
 
-    files: tuple[str, ...] = ("shapes.js", "script.js")
+    files: tuple[str, ...] = ("shapes.js", "tables.js", "script.js")
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
 

@@ -137,18 +137,10 @@
     document.documentElement.classList.toggle("told", Boolean(field));
     document.querySelectorAll("th.here").forEach(function (old) { old.classList.remove("here"); });
     if (!field) return;
-    heads(field.parentNode).forEach(function (head) { head.classList.add("here"); });
+    attnHeads(field.parentNode).forEach(function (head) { head.classList.add("here"); });
     about.textContent = field.getAttribute("aria-label");
     said.textContent = field.attnSaid || "";
     hint(field);
-  }
-
-  function heads(cell) {
-    var row = cell.parentNode;
-    var found = Array.from(row.querySelectorAll("th"));
-    var top = row.parentNode.parentNode.querySelector("thead tr");
-    if (top) found.push(top.children[cell.cellIndex]);
-    return found;
   }
 
   // First the formula of the cell, then the step with its numbers put in, then the number.
@@ -205,17 +197,8 @@
     if (!event.target.closest("td.open, #why, label")) show(null);
   });
 
-  // Returns the field in a direction, over cells without one, in the same matrix.
   function beside(field, rows, columns) {
-    var row = field.closest("tr");
-    var lines = Array.from(row.parentNode.rows);
-    var y = lines.indexOf(row), x = field.parentNode.cellIndex, cell;
-    do {
-      y += rows;
-      x += columns;
-      cell = lines[y] ? lines[y].cells[x] : null;
-    } while (cell && !cell.querySelector("input.n"));
-    return cell ? cell.querySelector("input.n") : null;
+    return attnBeside(field.parentNode, rows, columns, function (cell) { return cell.querySelector("input.n"); });
   }
 
   function other(field, by) {

@@ -36,13 +36,6 @@
     });
     return all;
   }
-  function heads(cell) {
-    var row = cell.parentNode;
-    var found = Array.from(row.querySelectorAll("th"));
-    var top = row.parentNode.parentNode.querySelector("thead tr");
-    if (top) found.push(top.children[cell.cellIndex]);
-    return found;
-  }
   // A number of the formula is for pointers; the same cell in the list below it is for keys, too,
   // as what is inside a formula may be told as one thing.
   function link(slot, number) {
@@ -63,7 +56,7 @@
     why.hidden = !about ? !cell || !trail.length : false;
     document.documentElement.classList.toggle("told", !why.hidden);
     mark("now", cell ? places[cell.dataset.c] : []);
-    mark("here", cell ? heads(cell) : []);
+    mark("here", cell ? attnHeads(cell) : []);
     told.innerHTML = about ? data.shapes[about[1]] : "";
     sources.textContent = "";
     if (about) attnFill(told, about.slice(2), link);
@@ -113,18 +106,7 @@
   function reachAll() { reach(document); }
   window.addEventListener("resize", reachAll);
   reachAll();
-  function step(cell, rows, columns) {
-    var row = cell.parentNode;
-    var lines = Array.from(row.parentNode.rows);
-    var y = lines.indexOf(row);
-    var x = cell.cellIndex;
-    do {
-      y += rows;
-      x += columns;
-      var next = lines[y] ? lines[y].cells[x] : null;
-    } while (next ? !next.dataset.c : false);
-    return next;
-  }
+  function numbered(cell) { return cell.dataset.c ? cell : null; }
   var moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   // Returns the cell or the link that a key leads to from a cell.
   function after(cell, key) {
@@ -132,7 +114,7 @@
     if (key === "Home") return row[0];
     if (key === "End") return row[row.length - 1];
     if (key === "Enter") return sources.firstChild || (trail.length ? back : null);
-    return moves[key] ? step(cell, moves[key][0], moves[key][1]) : null;
+    return moves[key] ? attnBeside(cell, moves[key][0], moves[key][1], numbered) : null;
   }
   document.addEventListener("keydown", function (event) {
     var cell = cellOf(event);
