@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,18 @@ def test_heads_beside_each_other(attn: Attn) -> None:
     lines = attn("compute", SAMPLES / "heads_cut.yaml", "--heat").out.splitlines()
     assert any(line.split() == ["head", "1", "head", "2"] for line in lines)
     assert len(lines) == 10
+
+
+def test_a_picture_that_is_too_wide_is_drawn_in_parts(tmp_path: Path) -> None:
+    rows = ", ".join(f"[{number}]" for number in range(30))
+    path = tmp_path / "many.yaml"
+    path.write_text(f"X: [{rows}]\ntokens: [{', '.join(f'a long word {n}' for n in range(30))}]\n")
+    lines = in_terminal("compute", path, "--heat", "--color", "never", columns=60).out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line.strip() for line in lines if "column" in line] == [
+        "columns 1 to 21",
+        "columns 22 to 30",
+    ]
 
 
 def test_where_there_are_no_weights(attn: Attn) -> None:

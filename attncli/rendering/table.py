@@ -198,7 +198,7 @@ def _picture(figure: Figure, has_colours: bool, own: Layout) -> Block:
         if row is not None and column is not None
     }
     drawn = replace(matrix, gap="", cells=inks, column_labels=_heads(matrix))
-    block = own.row([drawn])
+    block = own.alone(drawn)
     return titled(figure.name, block) if figure.name else block
 
 
