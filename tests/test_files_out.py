@@ -495,8 +495,8 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
-    monkeypatch.setattr(pieces, "ENOUGH", 4)
-    monkeypatch.setattr(record, "ENOUGH", 4)
+    monkeypatch.setattr(pieces, "WRITE_SIZE", 4)
+    monkeypatch.setattr(record, "WRITE_SIZE", 4)
     assert [written(selection) for selection in selections] == whole
 
 
@@ -517,8 +517,8 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
     for selection in (Selection(), Selection(decimals=3)):
         whole = b"".join(FORMATS["yaml"].traces([trace], selection))
         with monkeypatch.context() as patch:
-            patch.setattr(pieces, "ENOUGH", 4)
-            patch.setattr(record, "ENOUGH", 4)
+            patch.setattr(pieces, "WRITE_SIZE", 4)
+            patch.setattr(record, "WRITE_SIZE", 4)
             assert b"".join(FORMATS["yaml"].traces([trace], selection)) == whole
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 

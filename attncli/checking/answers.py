@@ -13,7 +13,7 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
-from attncli.checking.submission import ABOUT, Submission
+from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
@@ -84,7 +84,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
-        if word in ABOUT and word not in trace:
+        if word in KEYS_BESIDE_STEPS and word not in trace:
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
             step, at, is_transposed = find_answer(word, trace)

@@ -16,7 +16,7 @@ from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
-from attncli.checking.submission import ABOUT, Submission, submission_of
+from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
@@ -262,7 +262,7 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
+    answers = {word: raw for word, raw in sheet.matrices.items() if word not in KEYS_BESIDE_STEPS}
     try:
         numbers = json.dumps([answers, sheet.labels, sheet.ragged])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example

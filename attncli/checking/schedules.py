@@ -126,20 +126,20 @@ def _factor(node: Scale | Exp) -> float:
     return log(node.base) / float(node.temperature)
 
 
-GROUPS = (
+STEP_GROUPS = (
     *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
     *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
-EVERY = range(len(GROUPS))
+EVERY = range(len(STEP_GROUPS))
 
 COMMON_GROUPS: tuple[Sequence[int], ...] = (
     *(EVERY, range(4, 10), range(3, 8)),
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
-"""Combinations of `GROUPS` that are rounded to other digits than the submission's."""
+"""Combinations of `STEP_GROUPS` that are rounded to other digits than the submission's."""
 
 COMMON_ROUNDINGS = (
     *(RoundingRule(count) for count in range(1, 7)),
@@ -278,12 +278,12 @@ def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> It
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the names that are rounded together, by their index in `GROUPS`."""
+    """Return the names that are rounded together, by their index in `STEP_GROUPS`."""
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        known = (i for i, group in enumerate(GROUPS) if stem in group.split())
-        index = next(known, len(GROUPS) - 1)
+        known = (i for i, group in enumerate(STEP_GROUPS) if stem in group.split())
+        index = next(known, len(STEP_GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 

@@ -15,7 +15,7 @@ from attncli.text.escapes import visible
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
 
-SUCH_AS = "write such as weights: [[0.5, 0.5]]"
+ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
 STUDENT_KEYS = ("student", "name")
 """Keys for the student's name, of which the first that is given counts."""
@@ -32,7 +32,7 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
-ABOUT = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+KEYS_BESIDE_STEPS = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 
@@ -114,16 +114,16 @@ def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
         message = "answers must be a mapping of step names to matrices"
         is_path = isinstance(values, str | os.PathLike)
         hint = "load_answers reads a file, and check takes each sheet of it"
-        raise fail(message, hint=hint if is_path else SUCH_AS)
+        raise fail(message, hint=hint if is_path else ANSWERS_HINT)
     part = next((key for key in ("steps", "answers") if key in values), "")
     matrices = values[part] if part else values
     if not isinstance(matrices, Mapping):
         message = f"{part} must be a mapping of step names to matrices"
-        raise fail(message, part, hint=SUCH_AS)
+        raise fail(message, part, hint=ANSWERS_HINT)
     for key in matrices:
         if not isinstance(key, str):
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
-            raise fail(message, hint=SUCH_AS)
+            raise fail(message, hint=ANSWERS_HINT)
     return part, matrices
 
 

@@ -24,7 +24,7 @@ from attncli.notation.tree import Call, Formula, Words, minus
 from attncli.problem.kinds import KINDS
 from attncli.records import EMPTY, Record, replace
 from attncli.tape.derivatives import Subtract
-from attncli.tape.operations import TOKENS, Divide, MatMul, Scale
+from attncli.tape.operations import TOKEN_AXES, Divide, MatMul, Scale
 from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.walk import evaluate, sources, transform, walk
@@ -252,7 +252,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
-    if fitting and all(step.backward and not TOKENS & {*step.trailing} for step in fitting):
+    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
         return  # the gradient of a weight matrix does not show how tokens stand
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):

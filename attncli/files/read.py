@@ -134,7 +134,7 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
 
             if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
                 text = stream.whole(texts)
-                yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
+                yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
         found = _of_text(texts, reading)
         first = next(found, None)
@@ -188,7 +188,7 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     if headings is not None:
         from attncli.files import class_csv
 
-        found = class_csv.sheets(text, name, folder, headings)
+        found = class_csv.submissions_in(text, name, folder, headings)
         if (first := next(found, None)) is not None:
             yield first
             yield from found
@@ -199,20 +199,20 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
         if (array := table_of(text)) is not None:
 
             def locate(path: KeyPath) -> Place:
-                (document,) = _of_tables(text, reading)
+                (document,) = _of_blocks(text, reading)
                 return document.locate(path)
 
             yield Document(name, folder, {"X": array}, locate, bare=True)
             return
-    yield from _of_tables(text, reading)
+    yield from _of_blocks(text, reading)
 
 
-def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
+def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
-    from attncli.files.csv_text import tables
+    from attncli.files.csv_blocks import csv_documents
 
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
-    for table in tables(text, name, reading.options):
+    for table in csv_documents(text, name, reading.options):
         place = table.locate
         values = dict(table.values)
         if are_answers and table.remarks:

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere, submission_of
+from attncli.checking.submission import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Submission,
+    nowhere,
+    submission_of,
+)
 from attncli.errors import InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
 from attncli.files.document import Document, Headings, Source, error_at
@@ -62,7 +68,7 @@ def load_each_submission(
     headings: Headings = EMPTY,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
-    documents = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
+    documents = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=headings)
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
@@ -191,7 +197,7 @@ def _parts(problems: ProblemSet, whole: Submission) -> dict[int, Submission]:
         index = problems.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
-        elif key not in ABOUT:
+        elif key not in KEYS_BESIDE_STEPS:
             keys.setdefault(NO_PROBLEM, {})[key] = key
     if not keys.keys() - {NO_PROBLEM}:
         return {}

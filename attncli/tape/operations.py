@@ -18,7 +18,7 @@ from attncli.tape import step
 from attncli.tape.derivatives import Hadamard, OneMinusSquare, ThroughTanh, features
 from attncli.tape.step import Derivatives, Expression, Operation
 
-TOKENS = {"query", "key", "state", "time"}
+TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
 
 BIAS = "The bias moves each score by a number of its own, such as for how far apart two are."
@@ -37,9 +37,9 @@ class MatMul(Operation):
 
     @property
     def why(self) -> str:
-        if self.left.trailing[-1] in TOKENS:
+        if self.left.trailing[-1] in TOKEN_AXES:
             return MIXED
-        if self.right.trailing[-1] in TOKENS:
+        if self.right.trailing[-1] in TOKEN_AXES:
             return "A dot product is large where a query and a key point the same way."
         return "A learned matrix makes new features, each a weighted sum of the old ones."
 
