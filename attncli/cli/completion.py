@@ -44,7 +44,7 @@ KIND_OF_OUTPUT: Mapping[str, "Kind"] = {
 """What each command with formats writes."""
 
 MAXIMUM_CELLS = 100
-"""Cells of larger steps are not offered: nobody reads a longer list."""
+"""Maximum number of cells of a step that completion offers. Chosen: longer lists are no help."""
 
 CURSOR = "\0"
 """Marks the end of the line, where the word that is being typed may still be empty."""

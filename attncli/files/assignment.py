@@ -98,7 +98,7 @@ class Assignment:
             self.first = self._of_variant(next(iter(self._variants)))
             markings += self._markings()
         else:
-            self._shared = self.first = given([AnswerKey(one) for one in problems], stems)
+            self._shared = self.first = problem_set([AnswerKey(one) for one in problems], stems)
         markings += [key.marking for key in self.first.keys]
         steps = dict.fromkeys(name for marking in markings for name in marking.points)
         self.points = tuple(steps)
@@ -152,7 +152,7 @@ class Assignment:
         problems = list(_problems(self._variants[name], self._overrides))
         stems = [Path(file).stem for file in self._variants[name]]
         have_own = len(stems) == len(problems) > 1
-        return given([AnswerKey(one) for one in problems], stems if have_own else ())
+        return problem_set([AnswerKey(one) for one in problems], stems if have_own else ())
 
     def _markings(self) -> Iterator[Marking]:
         seen: set[str] = set()
@@ -164,7 +164,7 @@ class Assignment:
                 yield from (key.marking for key in self._of_variant(name).keys)
 
 
-def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
+def problem_set(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
     titles = [key.problem.title for key in keys]
     stems = stems or [""] * len(keys)
     pairs = zip(titles, stems, strict=True)
@@ -182,7 +182,7 @@ def _problems(files: Sequence[str], overrides: Overrides) -> Iterator[Problem]:
 
 
 def load_assignment(source: Source, overrides: Overrides | None = None) -> Assignment:
-    """Return what a class was given: the problems of a file, or of a folder.
+    """Return the assignment of a class: the problems of a file, or of a folder.
 
     In a folder, if all problems have different titles, everybody works all of them, in the order of
     the files' names. Otherwise each file is the variant of the student whose name it has; so is

@@ -34,7 +34,7 @@ ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
 class StudentsAnswers(Record):
     """The submission of a student to each problem, by its index, or why none can be judged.
 
-    The name is "" if the submissions name nobody.
+    The name is "" if the submissions have no student's name.
     """
 
     name: str

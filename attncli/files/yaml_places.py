@@ -88,7 +88,7 @@ def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] |
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
         at, _ = grid_of(text[start:end]).rows[row][column]
-    except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
+    except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
         return None
     above = lines_of(text[: start + at])
     return len(above) - 1, len(above[-1])

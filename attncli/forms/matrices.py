@@ -124,7 +124,7 @@ def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
     if not all_finite(array):
         _refuse_infinite(array, path, infinite)
-    array.flags.writeable = False  # an array that was given already is, by `plain`
+    array.flags.writeable = False  # `plain` has done so for arrays of the user
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 

@@ -28,7 +28,7 @@ INSTEAD = {
     **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
     **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
 }
-"""What to write in place of texts that are no numbers; a dash may be a blocked or a blank cell."""
+"""Hints for texts that are not numbers; a dash may mean a blocked cell or a blank one."""
 ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words with the meaning of ≈ before a number."""
 

@@ -20,7 +20,7 @@ REPLACES = {
     "V": ("W_v", "b_v"),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
 }
-"""Keys that may be given directly, with the keys that have no use then."""
+"""Keys of results that a problem may set directly, each with the keys that it makes useless."""
 
 PRODUCTS = ("dot", "scaled_dot", "general")
 """Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""
@@ -76,7 +76,7 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def sources(source: str) -> tuple[tuple[str, ...], ...]:
-    """Return groups of keys of which one must be given: a matrix, its source, or its product."""
+    """Return groups of keys of which a problem needs one: a matrix, its source, or its product."""
     if not source:
         return ()
     return ("Q", "X", "scores"), ("K", source, "scores"), ("V", source)

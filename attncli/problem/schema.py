@@ -59,7 +59,7 @@ def _one_name() -> Iterator[Schema]:
 
 
 def _replaced() -> Iterator[Schema]:
-    """Yield a schema for each key that may be given directly: others have no use then."""
+    """Yield a schema for each key of `REPLACES`: a problem with it must not have the others."""
     for direct, replaced in REPLACES.items():
         yield {"if": _given(direct), "then": _without(replaced)}
 
@@ -83,11 +83,11 @@ def _inside(key: str, part: Schema) -> Schema:
 
 
 def _given(*keys: str) -> Schema:
-    """Return the schema of problems in which one of these keys is given, under any name."""
+    """Return the schema of problems that have one of these keys, under any name."""
     found = [given(name) for key in keys for name in names_of(key)]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
 def _without(keys: Iterable[str]) -> Schema:
-    """Return the schema of problems in which none of these keys is given, under any name."""
+    """Return the schema of problems that have none of these keys, under any name."""
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}

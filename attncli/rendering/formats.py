@@ -62,7 +62,7 @@ FORMATS: dict[str, Format] = {
         _in("report_table.reports"), _in("explanations.as_table"),
     ),
     "json": Format(
-        (".json", ".jsonl"), "one object a problem", _in("record.as_json"),
+        (".json", ".jsonl"), "one object per problem", _in("record.as_json"),
         _in("grades.as_json"), _in("explanations.as_json"), is_page=False,
     ),
     "csv": Format(
@@ -73,9 +73,11 @@ FORMATS: dict[str, Format] = {
         (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
-    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("csv.as_tidy"), is_page=False),
+    "tidy": Format(
+        (".tidy.csv",), "CSV with one number per row", _in("csv.as_tidy"), is_page=False
+    ),
     "yaml": Format(
-        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
+        (".yaml", ".yml"), "one document per problem", _in("record.as_yaml"),
         worksheets=_in("worksheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
@@ -149,7 +151,7 @@ def render(
         quiet: whether title and warnings are left out.
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
-        reveal: whether the steps of an HTML page of traces are folded until they are asked for.
+        reveal: whether the steps of an HTML page of traces are folded until they are opened.
         solution: whether results for Gradescope tell the right numbers.
 
     Raises:

@@ -176,7 +176,7 @@ class _Writer:
             if isinstance(part, Panel):
                 pieces.append(f"{sign}{self.panel(part, caption=not is_alone)}")
                 sign = ""
-            elif part == ")":  # closes what stands before it
+            elif part == ")":  # belongs to the piece before it
                 pieces[-1] = f'{pieces[-1]}<span class="sign">)</span>'
             else:
                 sign += f'<span class="sign">{text(part)}</span>'
@@ -205,7 +205,7 @@ class _Writer:
         return matrix_table(matrix, title, name, numbers, lambda n: fields.field(n, names[n]))
 
     def explain(self, formulas: CellFormulas) -> None:
-        """Tell how each number that is shown was made, or that it is given."""
+        """Add to each number on the page how it was calculated, or that it is an input."""
         known = {**self.trace.inputs, **self.trace.steps}
         shown = self.shown.by_source(LARGEST_EXPLAINED)
         counts = Counter(name for name, _ in shown)

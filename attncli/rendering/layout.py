@@ -1,4 +1,4 @@
-"""Matrices as blocks of text that stand side by side, as on paper.
+"""Matrices as blocks of text side by side, as on paper.
 
 A line is a list of spans, each a text with the name of a style; the command line turns styles
 into colours, or drops them.
@@ -172,7 +172,7 @@ def beside(parts: Sequence[Block | str]) -> Block:
         for part in parts:
             if isinstance(part, str):
                 yield _placed(iter([[(f" {part} ", "")]]), len(part) + 2, 0, top + (rows - 1) // 2)
-            else:  # the name stands at the very top, labels and numbers are level with the others
+            else:  # the name is at the very top, labels and numbers are level with the others
                 yield _placed(part.draw(), part.width, min(part.top, 1), top - part.top)
 
     def draw() -> Iterator[Line]:

@@ -95,7 +95,7 @@ def matrix_table(
     `caption` is markup, `name` the same as text for those who do not see it; `numbers` are those of
     the cells in the page, or 0; `field` returns the markup of a cell to write in, by its number.
     """
-    # A grid owns rows and nothing else, so that its caption stands before it.
+    # A grid may contain rows only, so its caption is before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""
     lines = []
     if matrix.column_labels:

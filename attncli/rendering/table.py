@@ -19,8 +19,8 @@ from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width, label_width
 
 MOST_BESIDE = 4
-"""Maximum number of heads whose operands stand beside the results, where there is room, and whose
-sums stand below."""
+"""Maximum number of heads whose operands are shown beside the results, where there is room, and
+whose sums are shown below. Chosen."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas, and may be folded."""
@@ -113,7 +113,7 @@ class _Writer:
         return self.layout.packed(blocks)
 
     def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
-        """Return the block of each figure, and whether operands stand beside the results.
+        """Return the block of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
         nothing new.

@@ -101,7 +101,7 @@ def _skipped_with_hint(report: Report) -> str:
 
 
 def notes(graded: Graded) -> Iterator[str]:
-    """Yield what a teacher should know of a student beside the verdict, after the name."""
+    """Yield lines for a teacher beside the verdict: skipped keys, and the student's comment."""
     if isinstance(graded, Unread):
         return
     name = visible(shortened(graded.name))
@@ -116,7 +116,7 @@ def comment_lines(report: Report) -> tuple[str, ...]:
 
 
 def _rounding(judged: Judged) -> str:
-    """Return why a step without a wrong number is wrong, as `--strict` judges; or ""."""
+    """Return why `--strict` calls a step wrong in which no number is wrong; or ""."""
     if judged.has(status.WRONG) or judged.status not in RIGHT_BUT:
         return ""
     rounding = judged.rounding if isinstance(judged, Compared) else ""
@@ -164,7 +164,7 @@ def short(number: float) -> str:
 class Tally:
     """Counts how many of a class were right, their points, and the commonest mistakes.
 
-    It keeps no report, so that a class may be of any size.
+    It keeps no report, so its memory does not grow with the class.
     """
 
     def __init__(self, graded: Iterable[Graded] = ()) -> None:
@@ -245,27 +245,27 @@ def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
 
 
 def _is_unexplained(report: Report, step: Step) -> bool:
-    """Return True if a step is wrong and no finding says what was done, but perhaps where."""
+    """Return True if a step is wrong and no finding says what was done."""
     finding = report.findings.get(step.name)
     return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
 
 
 def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
-    """Return which hidden step to compare, or which to hand in, to find what is wrong; or ""."""
+    """Return a hint to compare a hidden step, or to hand hidden steps in; or ""."""
     hidden = _hidden_before(report, step)
-    together = {
+    hidden_before = {
         other.step.name: _hidden_before(report, other.step)
         for other in report.steps.values()
         if _is_unexplained(report, other.step)
     }
-    together = {name: before for name, before in together.items() if {*before} & {*hidden}}
-    common = [one for one in hidden if all(one in before for before in together.values())]
-    if len(together) > 1 and common:
-        if step.name != next(iter(together)):
-            return ""  # it is written at the first of them
-        both = "both" if len(together) == 2 else "all"
+    related = {name: before for name, before in hidden_before.items() if {*before} & {*hidden}}
+    common = [one for one in hidden if all(one in before for before in related.values())]
+    if len(related) > 1 and common:
+        if step.name != next(iter(related)):
+            return ""  # the first of them has the hint
+        both = "both" if len(related) == 2 else "all"
         where = f"{common[-1].name}, which was not handed in"
-        return f"{all_of(list(together))} {both} depend on {where}: compare it next."
+        return f"{all_of(list(related))} {both} depend on {where}: compare it next."
     if not hidden or report.findings.get(step.name):
         return ""
     *others, last = [one.name for one in hidden[-MOST_STEPS:]]
@@ -303,7 +303,7 @@ def unreadable(judged: Judged) -> dict[Index, str]:
 
 
 def early_words(judged: Compared, strict: bool) -> str:
-    """Return which rounding of earlier steps makes numbers right, or that it was done; or ""."""
+    """Return a sentence on numbers that are right but for rounding earlier steps; or ""."""
     early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
     if not early.any():
         return ""

@@ -104,9 +104,9 @@ class Views:
         self.elided = False
 
     def layout(self, step: Step) -> tuple[Expression | str, ...]:
-        """Return the operands and signs that stand beside a step; () for none.
+        """Return the operands and signs beside a step; () for none.
 
-        Beside operands that are open on a worksheet there would be nothing to read.
+        There are none if the operands are open on a worksheet.
         """
         if step.operation is not None and self.is_open(step.operation):
             return ()
@@ -270,7 +270,7 @@ class Views:
             yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
 
     def _numbers(self, part: Expression) -> Array:
-        """Return the array of an operand: of rounded steps, what somebody gets on paper."""
+        """Return the array of an operand; for rounded steps, calculated as on paper."""
         if isinstance(part, Step) or self.trace.problem.round is None:
             return array_of(part)
         from attncli.tape.by_hand import by_hand  # decimals, which few problems ask for
@@ -307,7 +307,7 @@ def _leftmost(product: MatMul) -> Expression:
 
 
 def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
-    """Return one matrix of an array (batch, head, row, column) as it stands on a page."""
+    """Return one matrix of an array (batch, head, row, column) as a page shows it."""
     if joined:
         batch, heads, n, size = array.shape
         array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
