@@ -208,7 +208,7 @@ def is_possible(
 ) -> bool:
     """Return True if a person may have calculated a step, which became `found`, so.
 
-    Nobody writes one row again for all other rows, but heads may share what they are made from, and
+    No student writes one row again for all others, but heads may share what they are made from, and
     a sum is written beside its terms. Weights do not sum to 1 over the only query.
     """
     made = change.get(step.name, step.operation)

@@ -31,7 +31,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     what, advice = _sentence(fault.message), _sentence(fault.hint)
     shape = Finding("wrong_shape", what, advice)
     if judged.mismatch.transposed:
-        if _is_turned(judge, judged):
+        if _is_transposed(judge, judged):
             what = f"Rows and columns of {step.name} have changed places: {fault.message}."
             return Finding("transposed", what, _line_for_each(step))
         place, what = what.removesuffix("."), "Rows and columns have changed places."
@@ -40,7 +40,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     return replace(made, also=(shape,)) if made else shape
 
 
-def _is_turned(judge: Judge, judged: Misshapen) -> bool:
+def _is_transposed(judge: Judge, judged: Misshapen) -> bool:
     numbers, unit = numbers_of(judged.mismatch.texts)[:2]
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
@@ -112,7 +112,7 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return None
     few = too_few_digits(judged, judge.trace.problem.marking.decimals or 0)
     if few and (judged.short == (judged.codes == WRONG)).all():
-        return few  # whoever made a mistake is told that first
+        return few  # else what made other numbers wrong is reported first
     wrong = WrongStep(judge, judged)
     if hollow := line_slips.all_the_same(wrong):
         return hollow

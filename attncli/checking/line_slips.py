@@ -215,7 +215,7 @@ def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """Every number is the same multiple of the correct one; simple factors are tried first."""
     judged = wrong.judged
-    # Somebody may have multiplied what was rounded already.
+    # The student may have multiplied numbers that were already rounded.
     is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
     blurred = judged.unit / 2 if is_rounded else 0.0
     least, most = judged.follows.low - blurred, judged.follows.high + blurred
@@ -283,7 +283,7 @@ def all_the_same(wrong: WrongStep) -> Finding | None:
         return None
     if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:
         return None  # nearly all of the right ones are this number
-    # One sum, taken over everything, may stand in every row; 0 and 1 need no calculation.
+    # One sum over everything may be written in every row; 0 and 1 need no calculation.
     if 1 in step.array.shape[-2:] and abs(given[0]) not in (0.0, 1.0):
         return None
     # From numbers that are all the same follow such numbers.

@@ -88,7 +88,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
     is_one = [isinstance(places, int) for places in rest]
     if all(is_one) or (any(is_one) and any(isinstance(places, range) for places in lead)):
         return found.step, tuple(np.transpose(found.places)), False  # one after the other
-    return found.step, found.at, found.is_turned
+    return found.step, found.at, found.is_transposed
 
 
 def _refuse_several(base: str, trace: Trace) -> None:

@@ -27,7 +27,7 @@ CONSTANT_DECIMALS = (1, 2, 3, 4)
 """Decimals to which constants are rounded."""
 
 MIN_DIGITS = 2
-"""Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
+"""Minimum number of significant digits of a rounded constant: √3 is not taken as 2. Chosen."""
 
 
 Rules: TypeAlias = Sequence[RoundingRule]
@@ -289,7 +289,7 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
-    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
+    """Return the names of inputs that hold numbers such as 1/3, with more digits than are written.
 
     Parameters of score functions of pairs are left out: they have no axis for schedules.
     """

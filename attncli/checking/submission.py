@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
 STUDENT_KEYS = ("student", "name")
-"""Keys for the student's name, of which the first that is given counts."""
+"""Keys for the student's name; the first that a submission has counts."""
 
 TITLE = "title"
 """Key of the problem's title; it names a submission without any name, as on standard input."""
@@ -27,12 +27,13 @@ NOTES = "notes"
 """Key of remarks: the student's, or in a copy of a problem those of the problem."""
 
 COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
-"""Keys of remarks of the student, or of whoever typed the submission."""
+"""Keys of remarks, of the student or of the person who typed the submission."""
 
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
 KEYS_BESIDE_STEPS = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+"""Keys of a submission that are not names of steps. A new key has a place here."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 

@@ -18,7 +18,7 @@ from attncli.problem.problem import Problem
 from attncli.tape.replay import Change, Replay, fitted
 from attncli.tape.step import Step
 
-MAX_LISTED_NAMES = 4
+MAX_LISTED_NAMES = 4  # in one line, then how many others there are
 
 OF_SCALE = ("not_scaled", "scaled_by_d_k", "scaled_twice", "scale_inverted")
 OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "mask_after_softmax")

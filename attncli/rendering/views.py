@@ -202,19 +202,19 @@ class Views:
         self,
         part: Expression,
         place: Index,
-        turned: bool,
+        transposed: bool,
         words: str = "",
         joined: bool = False,
         is_cut: bool = True,
     ) -> Panel:
         array = self._numbers(part)
-        on_page = partial(_on_page, place=place, joined=joined, turned=turned)
+        on_page = partial(_on_page, place=place, joined=joined, transposed=transposed)
         values = on_page(array)
         rows, columns = (kept(count, self.full, self.limit) for count in values.shape)
         axes = ("", *part.trailing)[-2:]
         if is_cut and axes[0] == "query" and self.rows:
-            rows, columns = (rows, self.rows) if turned else (self.rows, columns)
-        row_axis, column_axis = reversed(axes) if turned else axes
+            rows, columns = (rows, self.rows) if transposed else (self.rows, columns)
+        row_axis, column_axis = reversed(axes) if transposed else axes
         size = array.shape[-1]
         made = part.operation if isinstance(part, Step) else None
         cells = {}
@@ -228,12 +228,12 @@ class Views:
             row_labels=told_apart(self.trace.labels.get(row_axis, ())),
             column_labels=told_apart(self.trace.labels.get(column_axis, ())),
             write=style_of(array, self.decimals),
-            bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
+            bars=range(size, array.shape[1] * size, size) if joined and not transposed else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
             cells=cells,
         )
         self.elided |= matrix.is_cut
-        return Panel(part, matrix, notation_of(part, turned), on_page, words)
+        return Panel(part, matrix, notation_of(part, transposed), on_page, words)
 
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
         """Return each output as a sum of the values that its weights multiply."""
@@ -306,7 +306,7 @@ def _leftmost(product: MatMul) -> Expression:
     return _leftmost(product.left) if isinstance(product.left, MatMul) else product.left
 
 
-def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
+def _on_page(array: Array, place: Index, joined: bool, transposed: bool) -> Array:
     """Return one matrix of an array (batch, head, row, column) as a page shows it."""
     if joined:
         batch, heads, n, size = array.shape
@@ -314,4 +314,4 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     at = tuple(min(i, size - 1) for i, size in zip(place, array.shape, strict=False))
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
-    return values.T if turned else values
+    return values.T if transposed else values

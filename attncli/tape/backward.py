@@ -20,7 +20,7 @@ from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
 FORWARD, BACKWARD = "forward pass", "backward pass"
 """Headings under which the steps of each pass are shown."""
 
-SUM = "It was used in several places, so what comes back from each is added up."
+WHY_SUMMED = "It was used in several places, so what comes back from each is added up."
 
 
 def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
@@ -118,7 +118,7 @@ class _ChainRule:
 
     def record(self, value: Step) -> Step:
         parts, name = self.parts[value], value.key or value.name
-        why = SUM if parts[1:] else f"How much the loss grows with each number of {name}."
+        why = WHY_SUMMED if parts[1:] else f"How much the loss grows with each number of {name}."
         return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
     def through(

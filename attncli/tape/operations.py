@@ -54,8 +54,8 @@ class MatMul(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
-        yield self.left, MatMul(upstream, turned(self.right))
-        yield self.right, MatMul(turned(self.left), upstream)
+        yield self.left, MatMul(upstream, transposed(self.right))
+        yield self.right, MatMul(transposed(self.left), upstream)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`X W_q`; with tokens as columns `W_q X`."""
@@ -92,7 +92,7 @@ class Transposed(Operation):
         return ((columns, rows),)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, turned(upstream)
+        yield self.operand, transposed(upstream)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`Kᵀ`."""
@@ -104,12 +104,12 @@ def dot(q: Expression, k: Expression) -> MatMul:
     return MatMul(q, Transposed(k))
 
 
-def turned(expression: Expression) -> Expression:
+def transposed(expression: Expression) -> Expression:
     """Return the transpose, as it is written on paper: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
     if isinstance(expression, Transposed):
         return expression.operand
     if isinstance(expression, MatMul):
-        return MatMul(turned(expression.right), turned(expression.left))
+        return MatMul(transposed(expression.right), transposed(expression.left))
     return Transposed(expression)
 
 

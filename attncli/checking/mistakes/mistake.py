@@ -82,9 +82,9 @@ def _words_of_lines(step: Step, trace: Trace) -> Words:
 def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
     if isinstance(node, MatMul) and isinstance(other, MatMul):
         node = node.left if node.left is not other.left else node.right
-    is_turned = isinstance(node, Transposed)
+    is_transposed = isinstance(node, Transposed)
     matrix = node.operand if isinstance(node, Transposed) else node
-    how = "not transposed" if is_turned else "transposed, and should not be"
+    how = "not transposed" if is_transposed else "transposed, and should not be"
     return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
 
 
