@@ -167,7 +167,7 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
-    """Return True if other steps show a mistake, too; None if none that it changes was given."""
+    """Return True if other steps show a mistake, too; None if it changes no other shown step."""
     seen = None
     for name in change:
         given, other = judge.given.get(name), judge.trace.steps.get(name)

@@ -172,7 +172,7 @@ def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
     at = [tuple(place) for place in np.argwhere(step.on_paper(judged.short)).tolist()]
     verb = "are" if decimals > 1 else "is"
     if len(at) > 1:
-        # Others may have as few, and be right to the digits that are asked all the same.
+        # Other numbers with as few digits may be right to the wanted decimals: 0.5 for 0.500.
         right = f"{len(at)} of the numbers are right only to the digits that were written"
         what = f"{right}; {_decimals(decimals)} {verb} asked for."
     else:

@@ -207,7 +207,7 @@ TERM_SLIPS = (
     (-1, "single_cell_slip", "was left out"),
     (1, "single_cell_slip", "was counted twice"),
 )
-"""How often a term is added in excess, the id of the slip, and the words for it."""
+"""For each slip, the multiple of a term by which the sum is too large, its id, and its words."""
 
 CARRIES = (1, 10, 100)
 """Errors of sums that people add up by hand. Chosen."""

@@ -213,12 +213,12 @@ def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
 
 
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Every number is the same multiple of the correct one; simple factors are tried first."""
+    """Yield the factors by which all numbers may be off, simple ones first."""
     judged = wrong.judged
     # The student may have multiplied numbers that were already rounded.
     is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
-    blurred = judged.unit / 2 if is_rounded else 0.0
-    least, most = judged.follows.low - blurred, judged.follows.high + blurred
+    half_unit = judged.unit / 2 if is_rounded else 0.0
+    least, most = judged.follows.low - half_unit, judged.follows.high + half_unit
     kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
     given = wrong.given[kept]
     if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():

@@ -132,7 +132,7 @@ class Operands:
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)
-        assert given is not None  # as only shown steps are asked for
+        assert given is not None  # as every caller passes a shown step
         return given
 
     def _values(self, step: Step) -> Array:

@@ -116,7 +116,7 @@ class Exact:
         return filled(whole.shape, number)
 
     def _leaves(self, step: Step) -> Array:
-        """Return leaves that are compared with many digits, so that what is equal is a tie."""
+        """Return leaves that compare by exact values, so that equal ones are ties."""
 
         def leaf(at: tuple[int, ...]) -> terms.Leaf:
             number = self.step(step)[at]

@@ -23,7 +23,7 @@ QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""
 
 CONTINUED = (",", "[", ":")
-"""What a line ends with if a mapping on the next line belongs to the same value."""
+"""Ends of a line after which a mapping on the next line belongs to the same value."""
 
 
 def decoded(data: Iterator[bytes]) -> Iterator[str]:

@@ -45,8 +45,7 @@ class PageCells:
     def ids(self, panel: Panel) -> Array:
         """Return the ids of what a panel shows, for its `rows` and `columns`.
 
-        They are 0 where a number is that of no step, as in a product of two, and where rows or
-        columns are left out.
+        An id is 0 if the number is not one of a step, as in a product, or is left out.
         """
         rows, columns = panel.matrix.rows, panel.matrix.columns
         places = np.ix_([row or 0 for row in rows], [column or 0 for column in columns])

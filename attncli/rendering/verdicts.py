@@ -68,7 +68,7 @@ def _numbers(report: Report) -> str:
 
 
 def _left_out(report: Report) -> Iterator[str]:
-    """Yield what is missing of the steps and cells that are asked, or have points."""
+    """Yield sentences on the missing cells and steps, of those that count."""
     counts, names = report.left_out, report.not_given
     cells = [cells_of(name, *count) for name, count in counts.items() if name not in names]
     if cells:

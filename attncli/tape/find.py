@@ -168,7 +168,7 @@ class _Reader(Record):
         for count in range(len(pieces) - 1, 0, -1):
             letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
             step = self.of_letter(letter)
-            # weights_2 is a head where there are heads, q_2 the second row of each.
+            # weights_2 is the second head if there are heads; q_2 is the second row of each head.
             is_head = word.isdecimal() and len(letter) > 1
             if step is not None and not (is_head and "head" in step.leading):
                 leads = map(range, step.value.shape[: len(step.leading)])
