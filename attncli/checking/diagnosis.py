@@ -11,7 +11,7 @@ from attncli.arithmetic.intervals import interval
 from attncli.checking import hypotheses, line_slips
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.catalogued import by_a_mistake, mistakes_before
-from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
+from attncli.checking.hypotheses import SlipSearch, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.notation.last_place import numbers_of
@@ -128,7 +128,7 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     return _with_worked(found, wrong) if found and is_local else found
 
 
-def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
+def _first(wrong: WrongStep, searches: tuple[SlipSearch, ...]) -> Finding | None:
     return next(filter(None, (explained_by(wrong, search) for search in searches)), None)
 
 

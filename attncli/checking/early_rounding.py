@@ -24,7 +24,7 @@ COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
 
 
-class Explanation(Record, eq=False):
+class ExplainedCells(Record, eq=False):
     """The cells that a hypothesis explains, its numbers, and its words for the report."""
 
     cells: Array
@@ -33,17 +33,17 @@ class Explanation(Record, eq=False):
     fits: Array | None = None
 
 
-def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
+def by_shown_numbers(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield what follows if some shown steps were used as written, others before rounding."""
     cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
         found = Trial(operands, schedules.EXACT, given.step, reading).numbers
         if _fits(given, found, cuts).all():
-            yield Explanation(_unexplained(given, WRONG), found[0])
+            yield ExplainedCells(_unexplained(given, WRONG), found[0])
             return
 
 
-def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
+def by_a_schedule(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield the numbers of the first schedule that explains the whole step, else of the first."""
     step = given.step
     if not _may_be_rounded(operands, given):
@@ -55,7 +55,7 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    first: Explanation | None = None
+    first: ExplainedCells | None = None
     for trial in _trials(operands, step):
         found = _explained_by(operands, given, trial)
         if found and found.cells[_unexplained(given, WRONG)].all():
@@ -80,7 +80,7 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
                     yield operands.kept(("trial", next(index)), step, make)
 
 
-def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
+def by_halves(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield what follows if hidden steps are rounded as the shown ones, with halves up or down."""
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
@@ -91,10 +91,10 @@ def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
-            yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
+            yield ExplainedCells(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
-def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
+def by_finer_steps(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield the cells that follow if hidden steps are rounded one digit finer than shown ones."""
     step = given.step
     if operands.are_floats or not operands.hidden_before(step) or not operands.roundings:
@@ -112,7 +112,7 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
             near & given.agrees(found, units) & agreement.is_informative(found, largest(step.array))
         )
         middle = np.clip(given.written.values, found.low, found.high)
-        yield Explanation(cells, middle, "the steps that are not shown, within rounding")
+        yield ExplainedCells(cells, middle, "the steps that are not shown, within rounding")
 
 
 def _may_be_rounded(operands: Operands, given: Given) -> bool:
@@ -136,7 +136,7 @@ def _may_cut(operands: Operands, given: Given) -> bool:
 
 
 def _is_within_reach(
-    operands: Operands, given: Given, constants: Sequence[schedules.Constant]
+    operands: Operands, given: Given, constants: Sequence[schedules.RoundedConstant]
 ) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
     roundings = (*COARSEST_ROUNDINGS, *operands.roundings)
@@ -165,7 +165,7 @@ def _any_of(factors: Array) -> Interval:
     return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
 
 
-def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation | None:
+def _explained_by(operands: Operands, given: Given, trial: Trial) -> ExplainedCells | None:
     """Return what the first schedule explains that gives all, or nearly all, numbers."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
     # A schedule that keeps every digit leaves open whether its student cuts numbers off.
@@ -179,7 +179,7 @@ def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
             words = part.each[index].words(list(operands.trace.steps))
-            return Explanation(cells, found[index], words)
+            return ExplainedCells(cells, found[index], words)
     return None
 
 

@@ -14,7 +14,7 @@ from attncli.checking import agreement, early_rounding
 from attncli.checking import judged as status
 from attncli.checking.agreement import largest
 from attncli.checking.answers import Matrices, Written
-from attncli.checking.early_rounding import Explanation
+from attncli.checking.early_rounding import ExplainedCells
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares
@@ -118,15 +118,15 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
-def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
+def correct(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     return (_near(operands, given, numbers) for numbers in _correct_numbers(operands, given))
 
 
-def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
+def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     return (_near(operands, given, numbers) for numbers in _followed(operands, given))
 
 
-def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
+def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield the numbers that are `correct` or `follows` but for one unit in the last place."""
     unit, step = given.unit, given.step
     tolerated = agreement.are_decimals(unit)
@@ -146,17 +146,17 @@ def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
 
 def _near(
     operands: Operands, given: Given, numbers: Values, units: float = agreement.ROUNDED
-) -> Explanation:
+) -> ExplainedCells:
     """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
     found = given.agrees(numbers, units)
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
     middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
-    return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
+    return ExplainedCells(found & (given.codes == status.WRONG), middle, fits=found)
 
 
-HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]], ...] = (
+HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),

@@ -12,7 +12,7 @@ from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
-from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.checking.judged import Finding
 from attncli.checking.mistakes.nodes import made_by
 from attncli.explaining.terms import Leaf, Term
@@ -39,8 +39,8 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     id_ = "wrong_divisor" if wrong.is_only_line else f"{wrong.noun(wrong.axis)}_slip"
     hint = "The numbers were divided by a wrong one." if wrong.is_only_line else ""
     for total in dict.fromkeys((*np.unique(divisor).tolist(), fitted)):
-        by = f"about {total:.3g}" if total == fitted else short(total)
-        what = f"{subject} divided by {by}, not by {short(right)}."
+        by = f"about {total:.3g}" if total == fitted else short_number(total)
+        what = f"{subject} divided by {by}, not by {short_number(right)}."
         finding = Finding(id_, what, wrong.again, wrong.place, hint=hint)
         numbers = wrong.with_numbers(dividend / total, line) if total * right > 0 else None
         hypothesis = Hypothesis(finding, numbers, fitted=int(total == fitted))
@@ -85,7 +85,9 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
         decimals = next((d for d in range(4) if round(right, d) == right), 4)
         by = float(off @ slopes / (slopes @ slopes))
         for change in dict.fromkeys(round(by, digits) for digits in range(decimals + 1)):
-            what = f"{name} was read as {short(right + change)}, not as {short(right)}."
+            what = (
+                f"{name} was read as {short_number(right + change)}, not as {short_number(right)}."
+            )
             advice, hint = f"Copy {name} again.", f"{name} was misread."
             finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
             numbers = wrong.judged.yours.copy()
@@ -128,7 +130,8 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
         about = float(least + most) / 2
         about = next((x for d in range(9) if least <= (x := round(about, d)) <= most), about)
         name = cell_name(scores, place_of(scores, (batch, head, row, k)))
-        what = f"It is as if {name} had been {short(about)}, not {short(float(right[k]))}."
+        shown, wanted = short_number(about), short_number(float(right[k]))
+        what = f"It is as if {name} had been {shown}, not {wanted}."
         advice, hint = f"Calculate {name} again.", f"It is as if {name} had been another number."
         finding = Finding("row_slip", what, advice, wrong.place, hint=hint)
         yield Hypothesis(finding, Interval(*ends), fitted=1)
@@ -291,7 +294,7 @@ def all_the_same(wrong: WrongStep) -> Finding | None:
         return None
     texts = {str(text) for text in wrong.judged.written.texts[wrong.shown].ravel()}
     text = texts.pop() if len(texts) == 1 else ""
-    shown = text if 0 < len(text) <= MAX_TEXT else short(float(given[0]))
+    shown = text if 0 < len(text) <= MAX_TEXT else short_number(float(given[0]))
     what = f"Every number of {step.name} is {shown}."
     return Finding("all_the_same", what, "Work each number out.")
 

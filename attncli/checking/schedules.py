@@ -33,20 +33,20 @@ MIN_DIGITS = 2
 Rules: TypeAlias = Sequence[RoundingRule]
 
 
-class Constant(Record, eq=False):
+class RoundedConstant(Record, eq=False):
     """A constant of the calculation, taken as another number."""
 
     words: str  # of a report: `√3 taken as 1.73`
     factors: Mapping[str, float]  # multiplies the operand instead, by the name of the step
 
 
-def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
+def constants_of(steps: Iterable[Step]) -> tuple[RoundedConstant, ...]:
     found: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
         for words, factor in _rounded(node) if node is not None else ():
             found.setdefault(words, {})[step.name] = factor
-    return tuple(Constant(words, factors) for words, factors in found.items())
+    return tuple(RoundedConstant(words, factors) for words, factors in found.items())
 
 
 def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
@@ -96,7 +96,9 @@ class Multiplied(Operation):
 
 
 def with_constants(
-    constants: Iterable[Constant | None], steps: Iterable[Step], as_factor: Callable[[Array], Any]
+    constants: Iterable[RoundedConstant | None],
+    steps: Iterable[Step],
+    as_factor: Callable[[Array], Any],
 ) -> Change:
     """Return the operations in which constants are others; None for all exact ones."""
     every = list(constants)
@@ -165,7 +167,7 @@ class Schedule(Record, eq=False):
 
     names: frozenset[str] = frozenset()  # the steps and inputs that are rounded
     rounding: RoundingRule | None = None
-    constant: Constant | None = None
+    constant: RoundedConstant | None = None
     adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
     def words(self, order: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from attncli.errors import InputError
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
-    from attncli.rendering.formats import Kind
+    from attncli.rendering.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
@@ -35,7 +35,7 @@ FILE_PARAMETERS = {
 STEP_PARAMETERS = {"only", "ask", "blank", "give"}
 """The names of options whose values are lists of steps."""
 
-KIND_OF_OUTPUT: Mapping[str, "Kind"] = {
+KIND_OF_OUTPUT: Mapping[str, "FormatKind"] = {
     "compute": "traces",
     "check": "reports",
     "explain": "explanations",

@@ -32,7 +32,7 @@ format_ = partial(output, "--format", "-f", metavar="FORMAT")
 out = partial(output, "--out", "-o", metavar="FILE", callback=_named)
 matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 
-Words: TypeAlias = list[str] | None
+WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."

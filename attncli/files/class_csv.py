@@ -60,7 +60,7 @@ def name_columns(words: Sequence[str]) -> list[int]:
     return named or [*first, *last] or whole
 
 
-def plain(heading: str) -> str:
+def folded_heading(heading: str) -> str:
     """Return a heading in lower case and with single blanks, as headings are compared."""
     return " ".join(heading.casefold().split())
 
@@ -75,13 +75,15 @@ def submissions_in(
     """
     table = CsvText(text, name)
     header, *rows = table.rows or [CsvRow(1, [])]
-    mapped = {plain(heading): cell for heading, cell in meanings.items()}
+    mapped = {folded_heading(heading): cell for heading, cell in meanings.items()}
     cells = _whole(header.cells)
-    if unknown := [word for word in meanings if plain(word) not in map(plain, cells)]:
+    if unknown := [
+        word for word in meanings if folded_heading(word) not in map(folded_heading, cells)
+    ]:
         hint = did_you_mean(unknown[0], map(visible, cells))
         raise table.error(header.line, f"no column is headed {visible(unknown[0])}", hint)
-    cells = [mapped.get(plain(cell), cell) for cell in cells]
-    words = list(map(plain, cells))
+    cells = [mapped.get(folded_heading(cell), cell) for cell in cells]
+    words = list(map(folded_heading, cells))
     meant = [LONG_HEADINGS.get(word, "") for word in words]
     if set(meant) >= NEEDED:
         yield from _documents(_long(meant, rows), table, folder)

@@ -11,9 +11,9 @@ from attncli.files.assignment import (
     PROBLEM_SUFFIXES,
     Assignment,
     files_in,
+    folded_name,
     folders_in,
     is_hidden,
-    plain,
 )
 from attncli.files.file_access import BY_SUFFIX
 from attncli.files.read import WORKSHEET_SUFFIXES
@@ -34,7 +34,7 @@ NOT_A_STUDENT = re.compile(
 MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
 
-Parts = tuple[str, ...]
+PathParts = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
 
@@ -62,7 +62,7 @@ def manifest_of_folder(
     """
     read, unreadable, others = _by_use(folder)
     owners = Owners(folder, assignment, [parts for _, parts in read], is_one_of_several)
-    found: dict[Parts, list[tuple[str, int | None]]] = {}
+    found: dict[PathParts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
         student, problem = owners.of(parts)
         found.setdefault(student, []).append((path, problem))
@@ -71,7 +71,7 @@ def manifest_of_folder(
     empty = _empty_folders(folder, owners, around, min(depths, default=1))
     # If no student has a folder, an empty one may be anything.
     unread = {parts: str(Path(folder, *parts)) for parts in empty if depths}
-    noted = set[Parts]()
+    noted = set[PathParts]()
     for path, parts in unreadable:
         student = owners.of_unreadable(parts, empty)
         is_beside = student in noted | around or any(start in found for start in _prefixes(student))
@@ -89,8 +89,8 @@ def manifest_of_folder(
 
 
 def _empty_folders(
-    folder: str, owners: Owners, around: Container[Parts], least: int
-) -> dict[Parts, None]:
+    folder: str, owners: Owners, around: Container[PathParts], least: int
+) -> dict[PathParts, None]:
     """Return the folders of students in which no file is read.
 
     Those of students are at least `least` deep, or have no folder inside; `around` are the folders
@@ -98,7 +98,7 @@ def _empty_folders(
     """
     folders = [*folders_in(folder)]
     parents = {parts[:-1] for parts in folders}
-    empty: dict[Parts, None] = {}
+    empty: dict[PathParts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
         is_inside = parts in around or any(start in empty for start in _prefixes(parts))
@@ -107,13 +107,15 @@ def _empty_folders(
     return empty
 
 
-def _prefixes(parts: Parts) -> set[Parts]:
+def _prefixes(parts: PathParts) -> set[PathParts]:
     return {parts[:end] for end in range(1, len(parts) + 1)}
 
 
-def _by_use(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
+def _by_use(
+    folder: str,
+) -> tuple[list[tuple[str, PathParts]], list[tuple[str, PathParts]], list[str]]:
     """Return the files of a folder that are read, those of other programs, and the rest."""
-    read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
+    read, unreadable = list[tuple[str, PathParts]](), list[tuple[str, PathParts]]()
     others = list[str]()
     for path, parts in files_in(folder):
         file = Path(path)
@@ -168,7 +170,11 @@ class Owners:
     """Tells from the names of files which student and which problem they are of."""
 
     def __init__(
-        self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
+        self,
+        folder: str,
+        assignment: Assignment,
+        every: Sequence[PathParts],
+        is_one_of_several: bool,
     ) -> None:
         self._assignment = assignment
         self._first = assignment.first
@@ -181,7 +187,7 @@ class Owners:
         self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
-    def of(self, parts: Parts) -> tuple[Parts, int | None]:
+    def of(self, parts: PathParts) -> tuple[PathParts, int | None]:
         """Return the path of the student, empty for the folder itself, and the problem's index."""
         problem, rest = None, parts
         for place in range(len(parts) - 1, -1, -1):
@@ -200,7 +206,7 @@ class Owners:
         is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
 
-    def of_unreadable(self, parts: Parts, empty: Container[Parts]) -> Parts:
+    def of_unreadable(self, parts: PathParts, empty: Container[PathParts]) -> PathParts:
         """Return the path of the student who handed in a file that cannot be read."""
         own = next((start for start in _prefixes(parts[:-1]) if start in empty), None)
         if own is not None:
@@ -209,7 +215,7 @@ class Owners:
         is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
         return parts[:-1] if is_alone else student
 
-    def may_be_empty(self, parts: Parts) -> bool:
+    def may_be_empty(self, parts: PathParts) -> bool:
         """Return True if a folder, or one around it, has no files and no name of a problem."""
         has_files = any(self._inside[start] for start in _prefixes(parts))
         return not has_files and all(self._problem(name) is None for name in parts)
@@ -224,7 +230,9 @@ class Owners:
     def _is_no_student(self, name: str) -> bool:
         if self._assignment.has(name):
             return False
-        return bool(NOT_A_STUDENT.fullmatch(plain(name))) or self._first.which(name) is not None
+        return (
+            bool(NOT_A_STUDENT.fullmatch(folded_name(name))) or self._first.which(name) is not None
+        )
 
     def _problem(self, name: str) -> int | None:
         if len(self._first.keys) == 1 or self._assignment.has(name):

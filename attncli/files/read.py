@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
-from attncli.files.document import Document, Headings, Options, Source, error_at
+from attncli.files.document import Document, FileName, Headings, Options, error_at
 from attncli.files.file_access import blocks, open_file, unsupported
 from attncli.records import EMPTY, Record, replace
 
@@ -43,7 +43,7 @@ class _Reading(Record):
 
 
 def read(
-    source: Source,
+    source: FileName,
     stdin: BinaryIO | None = None,
     options: Options = EMPTY,
     of_class: Headings | None = None,
@@ -72,7 +72,7 @@ def read_bytes(
     return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
 
 
-def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
+def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     name = os.fspath(source)
     if name == "-":
         file = _checked(stdin)

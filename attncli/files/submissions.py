@@ -15,7 +15,7 @@ from attncli.checking.submission import (
 )
 from attncli.errors import InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
-from attncli.files.document import Document, Headings, Source, error_at
+from attncli.files.document import Document, FileName, Headings, error_at
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
@@ -43,7 +43,7 @@ class StudentsAnswers(Record):
 
 
 def load_answers(
-    source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False
+    source: FileName, stdin: BinaryIO | None = None, *, allow_outside: bool = False
 ) -> list[Submission]:
     """Read every submission of a file of hand-worked answers.
 
@@ -62,7 +62,7 @@ def load_answers(
 
 
 def load_each_submission(
-    source: Source,
+    source: FileName,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
     headings: Headings = EMPTY,

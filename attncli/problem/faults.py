@@ -49,7 +49,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     if "learning_rate" in given and "gradient" not in given:
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
-    for key, origin, *others in sources(kind.source):
+    for key, origin, *others in source_groups(kind.source):
         if not any(one in given for one in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
@@ -75,7 +75,7 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(message, ("scale",), hint, needs="values")
 
 
-def sources(source: str) -> tuple[tuple[str, ...], ...]:
+def source_groups(source: str) -> tuple[tuple[str, ...], ...]:
     """Return groups of keys of which a problem needs one: a matrix, its source, or its product."""
     if not source:
         return ()

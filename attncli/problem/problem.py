@@ -17,7 +17,7 @@ from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import as_block, plain
+from attncli.forms.matrices import as_block, as_raw
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
@@ -299,7 +299,7 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
         try:
-            raw[key] = plain(given, (key,), copy)
+            raw[key] = as_raw(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
         except InputError as error:
             faults += error.faults

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.problem.faults import REPLACES, sources
+from attncli.problem.faults import REPLACES, source_groups
 from attncli.problem.key_names import names_of, pattern_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
@@ -74,7 +74,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in sources(kind.source))
+    rules += (_given(*keys) for keys in source_groups(kind.source))
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 

@@ -11,7 +11,7 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
-from attncli.rendering.cell_formulas import CellFormulas, PageCells, Source
+from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells
 from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
@@ -58,7 +58,7 @@ def traces(
     names = [one.name for one in answers] or titles
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
     formulas = CellFormulas()
-    numbered: list[tuple[Trace, Mapping[Source, int]]] = []
+    numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body() -> Iterator[str]:
         if not any(titles):  # a page has a heading for those who cannot see it, too

@@ -13,7 +13,7 @@ from math import isinf
 from pathlib import Path
 
 from attncli.records import Record
-from attncli.rendering.matrix import Matrix, Place
+from attncli.rendering.matrix import LineIndex, Matrix
 from attncli.text.escapes import visible
 
 FOLDER = Path(__file__).parent / "web"
@@ -134,8 +134,8 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
 
 def _cell(
     matrix: Matrix,
-    row: Place,
-    column: Place,
+    row: LineIndex,
+    column: LineIndex,
     shown: str,
     edges: str,  # the classes of a cell at the brackets or beside a bar
     number: int,

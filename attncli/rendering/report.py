@@ -234,7 +234,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells are left out of the student's steps, and the steps that are missing."""
     cells = [
-        verdicts.cells_of(one.step.name, one.counts["missing"], one.codes.size)
+        verdicts.cell_count(one.step.name, one.counts["missing"], one.codes.size)
         for one in report.steps.values()
         if isinstance(one, Given) and one.counts["missing"]
     ]

@@ -10,7 +10,7 @@ from attncli.notation.text import text
 from attncli.records import replace
 from attncli.rendering import layout
 from attncli.rendering.layout import BETWEEN, Block, Layout, Line, Span, stacked, titled
-from attncli.rendering.matrix import Matrix, Place, shape_text
+from attncli.rendering.matrix import LineIndex, Matrix, shape_text
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum
@@ -191,7 +191,7 @@ def pictures(
 
 def _picture(figure: Figure, has_colours: bool, own: Layout) -> Block:
     matrix = figure.results[0].matrix
-    inks: dict[tuple[Place, Place], Span] = {
+    inks: dict[tuple[LineIndex, LineIndex], Span] = {
         (row, column): _ink(float(matrix.values[row, column]), has_colours)
         for row in matrix.rows
         for column in matrix.columns

@@ -70,14 +70,14 @@ def _numbers(report: Report) -> str:
 def _left_out(report: Report) -> Iterator[str]:
     """Yield sentences on the missing cells and steps, of those that count."""
     counts, names = report.left_out, report.not_given
-    cells = [cells_of(name, *count) for name, count in counts.items() if name not in names]
+    cells = [cell_count(name, *count) for name, count in counts.items() if name not in names]
     if cells:
         yield f"left out: {', '.join(cells)}"
     if names:
         yield f"not given: {', '.join(names)}"
 
 
-def cells_of(name: str, count: int, size: int) -> str:
+def cell_count(name: str, count: int, size: int) -> str:
     return f"{count} of {size} cell{'s'[: size != 1]} of {name}"
 
 
@@ -140,7 +140,7 @@ def points_of(graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
     if isinstance(graded, Unread) or not graded.marking.points:
         return ""
-    return f"{short(graded.total)} of {short(graded.marking.possible)}"
+    return f"{points_text(graded.total)} of {points_text(graded.marking.possible)}"
 
 
 def points_by_step(report: Report) -> str:
@@ -148,14 +148,16 @@ def points_by_step(report: Report) -> str:
     if not report.marking.points:
         return ""
     possible = report.marking.points
-    steps = (f"{n} {short(x)} of {short(possible[n])}" for n, x in report.points.items())
+    steps = (
+        f"{n} {points_text(x)} of {points_text(possible[n])}" for n, x in report.points.items()
+    )
     return f"points: {points_of(report)} ({', '.join(steps)})"
 
 
-def short(number: float) -> str:
+def points_text(number: float) -> str:
     """Return a number of points, with up to two decimals.
 
-    >>> short(7.5), short(10.0), short(0.1 + 0.2)
+    >>> points_text(7.5), points_text(10.0), points_text(0.1 + 0.2)
     ('7.5', '10', '0.3')
     """
     return f"{number:.2f}".rstrip("0").rstrip(".")
@@ -195,7 +197,7 @@ class Tally:
         yield f"{count} answer{'s'[: count != 1]}: {parts}"
         if self.points:
             mean, possible = np.mean(self.points, axis=0).tolist()
-            yield f"points: {short(mean)} of {short(possible)} on average"
+            yield f"points: {points_text(mean)} of {points_text(possible)} on average"
         named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
         for name, counted in named:
             if counted:
@@ -233,7 +235,7 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
             yield hint
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
-    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable(judged).items()]
+    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable_cells(judged).items()]
     yield from some_of(no_numbers, " that are no numbers")
 
 
@@ -289,7 +291,7 @@ def _hidden_before(report: Report, step: Step) -> list[Step]:
     return found
 
 
-def unreadable(judged: Judged) -> dict[Index, str]:
+def unreadable_cells(judged: Judged) -> dict[Index, str]:
     """Return the cells on paper that are no numbers, each with the reason."""
     if not isinstance(judged, Given) or judged.written.unreadable is None:
         return {}

@@ -13,7 +13,7 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, Matrix, Place, shape_text
+from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.find import find_places
@@ -98,7 +98,7 @@ class Views:
         self.limit = limit
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
-        self.rows: list[Place] = [*queries]
+        self.rows: list[LineIndex] = [*queries]
         self.open_names = open_names
         self.columns = trace.problem.columns
         self.elided = False
@@ -188,7 +188,7 @@ class Views:
         is_cut = has_rows and result.trailing[-2:-1] == ("query",)
         return self._panel(part, place, self.columns, is_cut=is_cut)
 
-    def _places(self, axis: str, count: int) -> list[Place]:
+    def _places(self, axis: str, count: int) -> list[LineIndex]:
         """Return the places along an axis that are shown, None for those left out."""
         if axis == "head" and self.heads and count > 1:
             # Keys and values may have fewer heads than queries, and several read the same.

@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.tape.derivatives import fitted
+from attncli.tape.derivatives import summed_to_shape
 from attncli.tape.operations import added
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
@@ -125,7 +125,7 @@ class _ChainRule:
         self, node: Expression, result: Expression, upstream: Expression, step: Step
     ) -> None:
         """Carry the derivative back through a node of a step's formula to the steps in it."""
-        upstream = fitted(upstream, result)
+        upstream = summed_to_shape(upstream, result)
         if isinstance(node, Step):
             self.parts.setdefault(node, []).insert(0, upstream)
             return

@@ -19,7 +19,7 @@ from attncli.checking.reference import together
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide
-from attncli.tape.replay import Change, Replay, Values, fitted
+from attncli.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
@@ -163,7 +163,7 @@ class Distractors:
             return None
         if found.shape != step.array.shape and _is_same_vector(found, step.array):
             return None
-        is_as_large = fitted(found, step) is not None
+        is_as_large = broadcast_to_step(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
         return self._count_wrong(found, step) > 0
@@ -183,7 +183,7 @@ class Distractors:
 
     def _count_wrong(self, found: Array, step: Step) -> int:
         """Return the count of wrong numbers, at most `ENOUGH_WRONG`, as for another shape."""
-        made = fitted(found, step)
+        made = broadcast_to_step(found, step)
         if made is None:
             return ENOUGH_WRONG
         return min(int((~agreement.is_within(made, self._right_range(step))).sum()), ENOUGH_WRONG)
