@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from attncli.text.notebook import Shown
 
-# It imports no more, not even `typing`: Python prints a traceback for an interrupt until `__main__`
-# has changed that, and every module of the package is imported after this file.
+# This file imports nothing else, not even `typing`: it runs before `__main__` can replace Python's
+# traceback for an interrupt.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey, Report, check

@@ -17,6 +17,7 @@ KeyPath = tuple[str | int, ...]
 """The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
 
 EXCERPT_WIDTH = 76
+"""Maximum number of characters of a line that an error shows."""
 
 
 class Place(Record):
@@ -55,9 +56,9 @@ class Fault(Record):
         related: another key that the fact names.
         place: the place of `path`, once the file is known.
         related_place: the place of `related`.
-        needs: what must be worked out to see it, which a JSON Schema cannot: the "sizes" of
+        needs: what a check needs to find this fault, which a JSON Schema lacks: the "sizes" of
             matrices that must fit each other, the "values" of numbers, a "text" of several parts,
-            the "names" of one key, the contents of "files". Empty for all else.
+            the "names" of one key, the contents of "files". "" if a schema finds the fault.
     """
 
     message: str
@@ -93,7 +94,7 @@ class InputError(Exception):
         self.faults = faults
 
     def __str__(self) -> str:
-        """The faults, one below the other, a hint that several share below the last of them."""
+        """The faults, one below the other; a hint that several share is below the last of them."""
         more = len(self.faults) - MAX_SHOWN_FAULTS
         others = [f"  and {more:,} more like these"] if more > 0 else []
         shown = self.faults[:MAX_SHOWN_FAULTS]
@@ -107,7 +108,7 @@ def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> Inp
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason of an error of the system or a library, as the end of a message."""
+    """Return why the system or a library raised an error, as the end of a message."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
@@ -122,7 +123,7 @@ def collected(faults: list[Fault]) -> Iterator[None]:
 
 @contextmanager
 def needing(what: str) -> Iterator[None]:
-    """Set `Fault.needs` of every fault raised inside that does not know it yet."""
+    """Set `Fault.needs` of every fault raised inside that has none."""
     try:
         yield
     except InputError as error:

@@ -14,7 +14,7 @@ from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import run
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
-from attncli.rendering.formats import FORMATS, Kind, formats_of
+from attncli.rendering.formats import FORMATS, FormatKind, formats_of
 from attncli.tape.words import ALIASES
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -37,7 +37,7 @@ STEPS_OF = {
 }
 """The samples whose steps are listed, by what they show."""
 
-WRITERS: dict[Kind, str] = {
+WRITERS: dict[FormatKind, str] = {
     "traces": "compute",
     "reports": "check",
     "explanations": "explain",

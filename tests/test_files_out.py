@@ -21,7 +21,7 @@ import attncli
 from attncli.cli import run as runs
 from attncli.mechanisms.compute import compute
 from attncli.rendering import pieces, record
-from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
+from attncli.rendering.formats import FORMATS, FormatKind, format_named, formats_of
 from attncli.rendering.selection import Selection
 from attncli.text.filenames import alike, safe
 from attncli.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
@@ -169,8 +169,8 @@ def test_cells_of_tsv_hold_no_tab_and_no_line(attn: Attn) -> None:
     assert len(rows_of(book, "\t")) == 3
 
 
-def suffixes() -> list[tuple[Kind, str, str]]:
-    kinds: tuple[Kind, ...] = ("traces", "reports", "explanations")
+def suffixes() -> list[tuple[FormatKind, str, str]]:
+    kinds: tuple[FormatKind, ...] = ("traces", "reports", "explanations")
     rows = [(kind, *pair) for kind in kinds for pair in formats_of(kind).items()]
     return [(kind, name, suffix) for kind, name, row in rows for suffix in row.suffixes]
 
@@ -495,8 +495,8 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
-    monkeypatch.setattr(pieces, "ENOUGH", 4)
-    monkeypatch.setattr(record, "ENOUGH", 4)
+    monkeypatch.setattr(pieces, "WRITE_SIZE", 4)
+    monkeypatch.setattr(record, "WRITE_SIZE", 4)
     assert [written(selection) for selection in selections] == whole
 
 
@@ -517,8 +517,8 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
     for selection in (Selection(), Selection(decimals=3)):
         whole = b"".join(FORMATS["yaml"].traces([trace], selection))
         with monkeypatch.context() as patch:
-            patch.setattr(pieces, "ENOUGH", 4)
-            patch.setattr(record, "ENOUGH", 4)
+            patch.setattr(pieces, "WRITE_SIZE", 4)
+            patch.setattr(record, "WRITE_SIZE", 4)
             assert b"".join(FORMATS["yaml"].traces([trace], selection)) == whole
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 

@@ -26,7 +26,7 @@ from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, Gaussia
 from attncli.mechanisms import co_attention, gradient, recurrent
 from attncli.notation.text import text
 from attncli.tape import operations
-from attncli.tape.derivatives import fitted
+from attncli.tape.derivatives import summed_to_shape
 from attncli.tape.operations import (
     Add,
     Concatenate,
@@ -379,7 +379,9 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
     numbers = np.random.default_rng(7).uniform(-1, 1, result.shape)
     upstream = Tape().given("g", np.ones(result.shape) if is_loss else numbers, operation.trailing)
     weights = np.where(np.isinf(result), 0, array_of(upstream))
-    pairs = [(a, array_of(fitted(d, a))) for a, d in operation.derivative(operation, upstream)]
+    pairs = [
+        (a, array_of(summed_to_shape(d, a))) for a, d in operation.derivative(operation, upstream)
+    ]
     assert pairs
     for operand, found in pairs:
 

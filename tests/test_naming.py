@@ -12,7 +12,7 @@ import pytest
 import attncli
 from attncli.checking.catalogued import mistakes_before
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.hypotheses import short
+from attncli.checking.hypotheses import short_number
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
@@ -420,7 +420,7 @@ def test_copied_numbers_are_to_be_copied_again() -> None:
 
 def test_numbers_in_sentences() -> None:
     numbers = (-0.0, 1 / 3, -2 / 3, 0.15, 2.4, 12.345678, 1e-5, 14.0)
-    assert list(map(short, numbers)) == [
+    assert list(map(short_number, numbers)) == [
         "0", "1/3", "-2/3", "0.15", "2.4", "12.3457", "1e-05", "14",
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.errors import InputError, KeyPath, refuse
-from attncli.files import csv_text
+from attncli.files import csv_blocks
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
 from tests.conftest import SAMPLES, Attn
@@ -384,7 +384,7 @@ def work(text: str) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        csv_text.tables(text, "f", OPTIONS)
+        csv_blocks.csv_documents(text, "f", OPTIONS)
     finally:
         sys.settrace(before)
     return count

@@ -13,7 +13,7 @@ import pytest
 
 from attncli.arithmetic.intervals import Interval
 from attncli.tape.operations import Add, MatMul, Transposed
-from attncli.tape.replay import Replay, fitted
+from attncli.tape.replay import Replay, broadcast_to_step
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.tape import Tape
 from attncli.tape.walk import rewritten, sources, transform, walk
@@ -149,10 +149,10 @@ def test_a_long_calculation_is_no_deep_recursion() -> None:
     [(array([7]), [[[[7, 7]]]]), (array([7, 8]), [[[[7, 8]]]]), (array([1, 2, 3]), None)],
 )
 def test_values_are_fitted_to_a_step(values: Any, found: Any) -> None:
-    fit = fitted(values, PRODUCT)
+    fit = broadcast_to_step(values, PRODUCT)
     assert (None if fit is None else fit.tolist()) == found
-    assert fitted(np.zeros((1, 2)), PRODUCT) is None
-    assert fitted(None, PRODUCT) is None
+    assert broadcast_to_step(np.zeros((1, 2)), PRODUCT) is None
+    assert broadcast_to_step(None, PRODUCT) is None
 
 
 def test_walks_go_through_a_formula_and_on() -> None:

@@ -1,1 +1,1 @@
-"""Numbers and what stands in their place: floats with care, intervals, rounding, elements."""
+"""Floats with care, and values in their place: intervals, rounded numbers, recording elements."""

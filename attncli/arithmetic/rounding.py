@@ -9,7 +9,7 @@ from attncli.records import Record
 
 
 class Rounding(Record):
-    """How to round; exactly one of the two counts is given."""
+    """How to round: exactly one of the two counts is set."""
 
     decimals: int | None = None  # digits after the point
     significant: int | None = None  # digits from the first that is not 0
@@ -37,7 +37,7 @@ class Rounding(Record):
         if self.decimals is not None:
             place = -self.decimals
         else:
-            assert self.significant is not None  # one of the two is given
+            assert self.significant is not None  # exactly one of the two is set
             place = written.adjusted() - self.significant + 1
         exponent = written.as_tuple().exponent
         if isinstance(exponent, int) and exponent >= place:

@@ -1,1 +1,1 @@
-"""What all mechanisms share: scores, masks, normalisers, heads, and how scores become weights."""
+"""Parts of all mechanisms: scores, masks, normalisers, heads, and the lines that use them."""

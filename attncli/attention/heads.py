@@ -48,7 +48,7 @@ class RepeatHeads(Rearranged):
         return np.repeat(heads, self.times, axis=1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """The sum over the query heads that read a head."""
+        """Yield the sum over the query heads that read a head."""
         yield self.operand, SumSharedHeads(upstream, self.times)
 
 
@@ -66,7 +66,7 @@ class SideBySide(Rearranged):
 
 
 class MergeHeads(SideBySide):
-    """The same in the forward pass, where the formula says what is done."""
+    """`SideBySide` in the forward pass: its formula is in words, and says how heads are joined."""
 
     why = "What the heads found stands side by side, one row a token again."
     transposed_notation = Operation.transposed_notation

@@ -1,4 +1,4 @@
-"""What written digits mean: rounding, units, agreement, and every threshold of judging.
+"""When written numbers agree with others: rounding, units, and every threshold of judging.
 
 Each threshold has its unit and its reason: *derived* follows from arithmetic; *measured* was set by
 the survey that is named, and moves only with it; *chosen* is a convention that a teacher would
@@ -42,28 +42,29 @@ SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
 """Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
 
 FLOAT_ERROR_OF_EXACT = 1e-12
-"""Relative error by which a number is told from a whole one: tanh 14 is not 1, and is 0.9999 cut
-off. Chosen."""
+"""Maximum relative error of a number that has no more digits than were written: tanh 14 is not 1,
+and is 0.9999 if cut off. Chosen."""
 
 NEAR_ZERO = 1e-3
-"""Error granted to any number of a matrix, relative to `FLOAT_ERROR` of its largest: a sum whose
-terms cancel misses 0 by a share of its terms, not of 0. Chosen."""
+"""Error granted to every number of a matrix, relative to that of its largest: a sum whose terms
+cancel is off by a share of its terms, not of the sum. Chosen."""
 
 SMALLEST_TERM, LARGEST_TERM = 1e-2, 1.0
-"""Bounds of the largest number in `NEAR_ZERO`: all terms of a matrix may cancel, and beside e^60
-another number is not the less wrong. Chosen."""
+"""Bounds of the largest number for `NEAR_ZERO`. All numbers of a matrix may be sums that cancel;
+and beside e^60, other numbers are tolerated no larger an error. Chosen."""
 
 # ---- what written digits mean
 
 FINE_UNIT = 0.01
-"""A last digit of this unit, or of a finer one, is never taken for a filler zero. Chosen."""
+"""Maximum unit in the last place of a number whose zeros at the end always count. Chosen."""
 
-COARSEST_SHARE = 1 / 8
+MAX_TOLERATED_UNIT = 1 / 8
 """Maximum unit in the last place, relative to the largest number of a step, for which an error of
 one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
 
-COARSEST_UNIT = 0.011
-"""Unit that is never too coarse, in steps of small numbers: two decimals. Chosen."""
+TOLERATED_UNIT = 0.011
+"""Maximum unit in the last place for which an error of one unit is tolerated, whatever the step's
+largest number: two decimals. Chosen."""
 
 # ---- intervals
 
@@ -86,29 +87,29 @@ MAX_CHANCE = 0.05
 by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
 
 MAX_HALVES = 0.1
-"""Maximum width of what halves rounded either way make of a number, relative to the step's largest
-number. Chosen: a choice, such as that of hardmax, makes it as wide as the step."""
+"""Maximum width of the interval that halves rounded up or down give, relative to the step's largest
+number. Chosen: where they decide a choice, as of hardmax, it is as wide as the step."""
 
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
-"""Minimum count, and share, of the numbers that are off which a schedule must give if it does not
-give all: the others are slips beside it. Chosen."""
+"""Minimum count, and share, of the wrong numbers that a schedule must give; the others are taken as
+slips beside it. Chosen."""
 
 MAX_TRIED_NUMBERS = 3_000_000
-"""Maximum number of cells that all schedules together are tried on for one step. It bounds time
+"""Maximum number of cells, over all schedules, that are calculated for one step. It bounds time
 (about 0.1 s) and memory; homework needs a twentieth. Chosen."""
 
 # ---- what explains a wrong step
 
 MAX_COINCIDENCE = 0.01
-"""Maximum number of steps, wrong for no reason, that would show an explanation by chance, for one
-without a "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+"""Maximum expected number of random wrong steps that an explanation would fit, for one without a
+"perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
 MAX_HAND_DECIMALS = 6
 """Maximum number of decimals of a number that was worked by hand. Chosen."""
 
 NEARLY_ONE = 1.02
-"""Minimum common factor of all numbers that is called one. Chosen: a smaller one comes of something
-small that was done to every number."""
+"""Minimum common factor of all numbers that is reported as one. Chosen: a smaller one comes from a
+small change to every number."""
 
 
 Unit: TypeAlias = Array | float
@@ -142,15 +143,15 @@ def is_within(written: Array, found: Interval) -> Array:
 def agrees(
     written: Array, unit: Unit, expected: Values, share: float = FLOAT_ERROR, units: float = ROUNDED
 ) -> Array:
-    """Return which written numbers may stand for what is expected, within some `units`.
+    """Return which written numbers are within some `units` of what is expected.
 
-    The unit is 0 for what is exact; nan agrees with nothing; `share` is the error of floats.
+    The unit of an exact number is 0; nan agrees with nothing; `share` is the error of floats.
     """
     return is_within(written, reach(unit, expected, share, units))
 
 
 def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers are the expected ones with every digit, but for the error of floats."""
+    """Return which numbers equal the expected ones, but for the error of floats."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         found: Array = (written == right) | (np.abs(written - right) <= share * np.abs(right))
     return found
@@ -185,17 +186,17 @@ def largest(array: Array) -> float:
 
 
 TIE_ERROR = 1e-9
-"""Error, in units in the last place, with which a float counts as a half or a whole number."""
+"""Maximum error, in units in the last place, of a float that counts as a half. Chosen."""
 
 CALCULATOR = 2e-8
-"""Error, in units in the last place, with which a float is not cut off to the unit below it. A
-calculator shows ten digits: the tanh of 12 is 1 to most people, and the tanh of 9 is 0.999."""
+"""Maximum distance, in units in the last place, by which a float below a whole number of units is
+cut off to that number. Calculators show ten digits: tanh 12 is 1, and tanh 9 is 0.999. Chosen."""
 
 TEN = np.float64(10)
-"""A float whose powers overflow to infinity, where Python's floats raise an error."""
+"""10 as a float of NumPy, whose powers overflow to infinity; Python's raise an error."""
 
 UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
-"""What happens to further digits; `UP` rounds a half away from zero."""
+"""How further digits are removed; `UP` rounds a half away from zero."""
 
 
 class RoundingRule(Record):
@@ -215,7 +216,7 @@ class RoundingRule(Record):
         return replace(self, count=self.count + 1)
 
     def writes(self, unit: Array) -> bool:
-        """Return True if numbers with these units in the last place may have been rounded so."""
+        """Return True if the rule may give numbers with these units in the last place."""
         return self.is_significant or bool((unit == 10.0**-self.count).all())
 
     def of_mode(self, mode: str) -> RoundingRule:
@@ -246,7 +247,7 @@ class RoundingRule(Record):
             return size * power, power
 
     def interval(self, found: Values) -> Interval:
-        """Return intervals that hold numbers as they are, rounded, and cut off."""
+        """Return intervals that contain numbers as they are, rounded, and cut off."""
         ends = interval(found)
         low = np.minimum(*(np.copysign(size, ends.low) for size in self._around(ends.low)))
         high = np.maximum(*(np.copysign(size, ends.high) for size in self._around(ends.high)))
@@ -261,7 +262,7 @@ class RoundingRule(Record):
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def either(self, found: Values) -> Interval:
-        """Return rounded intervals, of halves both up and down, as floats may have it."""
+        """Return intervals that contain rounded numbers, with halves rounded up and down."""
         ends = interval(found)
         made = []
         for end in (ends.low, ends.high):
@@ -271,7 +272,7 @@ class RoundingRule(Record):
         return hull(*made)
 
     def any_finer(self, found: Values) -> Interval:
-        """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
+        """Return intervals that contain numbers rounded or cut off to these digits, or to more."""
         ends = interval(found)
         size = np.maximum(np.abs(ends.low), np.abs(ends.high))
         with np.errstate(all="ignore"):
@@ -283,7 +284,7 @@ class RoundingRule(Record):
 
 
 def _printed(number: float, power: float) -> float:
-    """Return a number in units as programs print it: the float itself, a half to even."""
+    """Return the units of a number as programs round it: by its exact value, a half to even."""
     return round(Decimal(abs(number)).scaleb(round(log10(power))))
 
 
@@ -300,13 +301,13 @@ def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding
 
 
 MIN_FOR_RULE = 3
-"""Minimum count of written numbers whose common number of digits is a rule."""
+"""Minimum count of written numbers from which a common number of digits is inferred. Chosen."""
 
 POWER = re.compile(r"[-+]?[0-9]{1,4}")
 """The power of ten at the end of a decimal number, after the letter e."""
 
 MAX_OWN = 2
-"""Maximum number of roundings that a submission is assumed to use, the most common first."""
+"""Maximum number of decimals by which a submission is assumed to round. Chosen."""
 
 
 def only_unit(unit: Array) -> float | None:
@@ -317,10 +318,10 @@ def only_unit(unit: Array) -> float | None:
 def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
     """Return the units of the last informative digits of numbers that are at most `most`.
 
-    With three significant digits the zeros at the end of a large number are no information: 1200000
-    may mean 1202604. Where all numbers are small, a whole number is none: a weight of 1 could be
-    anything from a half on. It is taken as rounded to the decimals of its neighbours, or to a tenth
-    of the largest number; so is a 0 beside decimals.
+    Zeros at the end of a large number are uninformative after three significant digits: 1200000 may
+    mean 1202604. If all numbers are small, so is a whole number: a weight of 1 may be any number
+    above a half. It is taken as rounded to the decimals of its neighbours, or to a tenth of the
+    largest number; so is a 0 beside decimals.
     """
     with np.errstate(invalid="ignore"):
         whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)

@@ -13,7 +13,7 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
-from attncli.checking.submission import ABOUT, Submission
+from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
@@ -84,7 +84,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
-        if word in ABOUT and word not in trace:
+        if word in KEYS_BESIDE_STEPS and word not in trace:
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
             step, at, is_transposed = find_answer(word, trace)
@@ -196,8 +196,10 @@ def _of_one_computer(found: Matrices) -> Matrices:
     return found
 
 
-def _written(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Written | ShapeMismatch:
-    on_paper = _on_paper(step, matrices, sheet)
+def _written(
+    step: Step, matrices: list[KeyedMatrix], submission: Submission
+) -> Written | ShapeMismatch:
+    on_paper = _on_paper(step, matrices, submission)
     if isinstance(on_paper, ShapeMismatch):
         return on_paper
     values, unit, texts = numbers_of(on_paper)
@@ -217,11 +219,13 @@ def _written(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Writ
     return Written(values, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 
-def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Array | ShapeMismatch:
+def _on_paper(
+    step: Step, matrices: list[KeyedMatrix], submission: Submission
+) -> Array | ShapeMismatch:
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)
-        return _mismatch(step, matrices[0], shape, sheet) if found is None else found
+        return _mismatch(step, matrices[0], shape, submission) if found is None else found
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
         giver = givers[one.at].max()
@@ -236,12 +240,14 @@ def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Arr
         wanted = givers[one.at].shape
         found = texts_in_place(step, one, wanted)
         if found is None:
-            return _mismatch(step, one, wanted, sheet)
+            return _mismatch(step, one, wanted, submission)
         texts[one.at] = found
     return texts
 
 
-def _mismatch(step: Step, matrix: KeyedMatrix, wanted: Shape, sheet: Submission) -> ShapeMismatch:
+def _mismatch(
+    step: Step, matrix: KeyedMatrix, wanted: Shape, submission: Submission
+) -> ShapeMismatch:
     shape, word = matrix.texts.shape, matrix.word
     name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
@@ -258,7 +264,7 @@ def _mismatch(step: Step, matrix: KeyedMatrix, wanted: Shape, sheet: Submission)
     elif _may_have_commas(matrix.texts, wanted):
         first, second = matrix.texts.ravel()[:2]
         hint = f"are these decimal commas? write {first}.{second}"
-    fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
+    fault = Fault(message, (word,), hint, place=submission.locate((word,)))
     return ShapeMismatch(matrix.texts, fault, is_swapped)
 
 

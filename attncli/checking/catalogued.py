@@ -15,11 +15,11 @@ from attncli.checking.hypotheses import Hypothesis, WrongStep
 from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Mistake, Words
+from attncli.checking.mistakes.mistake import Blanks, Mistake
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.operations import Transposed
-from attncli.tape.replay import Change, Replay, fitted
+from attncli.tape.replay import Change, Replay, broadcast_to_step
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
 from attncli.text.sentences import all_of
@@ -43,7 +43,7 @@ class MistakeInStep(Record, eq=False):
     mistake: Mistake
     place: Step
     change: Change
-    words: Words
+    words: Blanks
 
     def finding(self, step: Step, where: str = "") -> Finding:
         made = {"step": self.place.name, "formula": self.place.formula, **self.words}
@@ -129,7 +129,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     judge, step, change = wrong.judge, wrong.step, made.change
     operands = judge.operands
     found = operands.kept(("numbers", made), step, lambda: operands.written.changed(step, change))
-    numbers = fitted(found, step)
+    numbers = broadcast_to_step(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
     if not is_possible(judge.trace, operands.written, step, change, found):
@@ -137,12 +137,12 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
     if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
-        unrounded = fitted(operands.meant.changed(step, change), step)
+        unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
         make = partial(operands.ranges.changed, step, change)
-        ranges = fitted(operands.kept(("intervals", made), step, make), step)
+        ranges = broadcast_to_step(operands.kept(("intervals", made), step, make), step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):
@@ -167,13 +167,15 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
-    """Return True if other steps show a mistake, too; None if none that it changes was given."""
+    """Return True if other steps show a mistake, too; None if it changes no other shown step."""
     seen = None
     for name in change:
         given, other = judge.given.get(name), judge.trace.steps.get(name)
         if name == step.name or other is None or not isinstance(given, Written):
             continue
-        found = fitted(judge.operands.written.changed(other, {name: change[name]}), other)
+        found = broadcast_to_step(
+            judge.operands.written.changed(other, {name: change[name]}), other
+        )
         if found is None:
             return False
         near = agrees(given.values, given.unit, found, given.share, CUT_OFF)
@@ -208,7 +210,7 @@ def is_possible(
 ) -> bool:
     """Return True if a person may have calculated a step, which became `found`, so.
 
-    Nobody writes one row again for all other rows, but heads may share what they are made from, and
+    No student writes one row again for all others, but heads may share what they are made from, and
     a sum is written beside its terms. Weights do not sum to 1 over the only query.
     """
     made = change.get(step.name, step.operation)

@@ -16,7 +16,7 @@ from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
-from attncli.checking.submission import ABOUT, Submission, submission_of
+from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
@@ -29,8 +29,8 @@ from attncli.tape.walk import sources
 from attncli.text.notebook import Shown
 
 MAX_KEPT_REPORTS = 64
-"""Maximum number of reports that are kept, as the same mistake makes the same numbers. In a class
-of which a quarter hands in what others do, this saves a quarter of the time."""
+"""Maximum number of reports that are kept for submissions with the same numbers. In a class of
+which a quarter hands in copies, this saves a quarter of the time. Chosen."""
 
 
 class Report(Record, Shown, eq=False):
@@ -40,10 +40,10 @@ class Report(Record, Shown, eq=False):
         trace: the right calculation.
         findings: the mistake in a wrong step, by the step's name, where one is known.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
-        said: a sentence for each thing that was done otherwise than the problem has it, and right.
-        comment: what the student, or whoever read the sheet, said beside the matrices.
-        answers: the step whose numbers count for each name that is asked or has points: the step
-            that it means, or one that equals it.
+        said: a sentence on each correct way of working that is not the problem's.
+        comment: the remarks beside the matrices, of the student or of the person who typed them.
+        answers: for each wanted name, the step whose numbers count: the step of that name, or one
+            that equals it.
         cells: which cells of that step count, as an index of its value; () for all.
         skipped: the keys of the answers that mean no step, each with a hint or "".
     """
@@ -89,19 +89,19 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """The number of missing cells, and of all, by name that is asked for and misses some."""
+        """The numbers of missing cells and of all cells, by wanted name with missing ones."""
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
 
     @property
     def not_given(self) -> list[str]:
-        """The names that are asked for, or have points, and of which nothing was given."""
+        """The wanted names of which the student gave no number."""
         return [name for name, (missing, size) in self.left_out.items() if missing == size]
 
     @cached_property
     def wrong_steps(self) -> list[str]:
-        """The names of the wrong steps that count, or from which cells follow that count."""
+        """The names of wrong steps that count, or that carry an error into cells that count."""
         wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
         if not self.marking.ask:
             return wrong
@@ -127,9 +127,9 @@ class Report(Record, Shown, eq=False):
     def points(self) -> dict[str, float]:
         """The points that each name earns: its own, times the share of its cells that are right.
 
-        A cell that follows from a slip before it, and not only from rounding, counts
-        `marking.follow`; one that is right only to the digits that were written, where more
-        are asked for, `marking.few_digits`; one that is both, their product.
+        A cell that follows from a slip, and not only from rounding, counts `marking.follow`; one
+        with too few digits, and right to those, `marking.few_digits`; one that is both, their
+        product.
         """
         points = self.marking.points.items()
         return {name: round(worth * self.share(name) + 1e-9, 2) for name, worth in points}
@@ -142,7 +142,7 @@ class Report(Record, Shown, eq=False):
         """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
-        before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
+        before = behind([judged.step.name], self.steps)  # rounding alone makes none of them wrong
         is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
         follow = self.marking.follow if is_from_slip else 1.0
         # In the order of STATUSES: correct, last digit, rounded early, follows, wrong, missing.
@@ -171,7 +171,7 @@ class AnswerKey:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.trace = compute(problem)
-        # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
+        # A student who keeps every digit is right, too, if the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
         self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
@@ -187,32 +187,34 @@ class AnswerKey:
         Raises:
             InputError: for answers that cannot be read.
         """
-        sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        said = _contents(sheet) if self._reference.is_small else ""
-        report = self._reports.pop(said, None) or self._judged(sheet)
-        if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
-            self._reports[said] = report  # the last one that was asked for
+        submission = (
+            answers if isinstance(answers, Submission) else submission_of(answers, "answers")
+        )
+        contents = _contents(submission) if self._reference.is_small else ""
+        report = self._reports.pop(contents, None) or self._judged(submission)
+        if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
+            self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
                 self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so
-        return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
+        return replace(report, name=submission.name, strict=strict, comment=submission.comment)
 
-    def _judged(self, sheet: Submission) -> Report:
-        reference, names = self._reference, named_steps(sheet.matrices, self.trace)
+    def _judged(self, submission: Submission) -> Report:
+        reference, names = self._reference, named_steps(submission.matrices, self.trace)
         if names:
             change = partial(reference.changed, partial(with_named_steps, names=names))
             reference = reference.kept(("named", names), change)
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
-            with located(sheet.locate):
-                matrices, skipped = read_submission(sheet, reference.trace)
-            way = likeliest(Way(reference, matrices, sheet))
+            with located(submission.locate):
+                matrices, skipped = read_submission(submission, reference.trace)
+            way = likeliest(Way(reference, matrices, submission))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
         meant = self._meant.items()
         return Report(
-            sheet.name,
+            submission.name,
             way.reference.trace,
             steps,
             {name: finding for name, finding in found.items() if finding is not None},
@@ -233,12 +235,12 @@ def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
 
 
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield the given steps from whose numbers the steps with some names follow.
+    """Yield the steps of the submission from whose numbers the named ones follow.
 
-    They count even if they are not asked for; else whatever follows from a mistake would pass.
+    They count even if the marking does not ask for them: else an error carried forward would pass.
     """
     seen, todo = set[str](), [steps[name].step for name in names]
-    unsure = (status.MISSING, status.FOLLOWS, status.WRONG)  # one without them is right by itself
+    unsure = (status.MISSING, status.FOLLOWS, status.WRONG)  # a step without them is right
     while todo:
         for source in sources(todo.pop()):
             judged = steps.get(source.name)
@@ -261,10 +263,13 @@ def _only_unreadable(judged: Judged) -> bool:
     return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
 
 
-def _contents(sheet: Submission) -> str:
-    answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
+def _contents(submission: Submission) -> str:
+    """Return a key that is equal for submissions with equal answers; "" if there is none."""
+    answers = {
+        word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS
+    }
     try:
-        numbers = json.dumps([answers, sheet.labels, sheet.ragged])
+        numbers = json.dumps([answers, submission.labels, submission.ragged])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
     types = " ".join(dtype_of(raw) for raw in answers.values())
@@ -282,7 +287,7 @@ def check(
     Args:
         problem: what was worked.
         answers: matrices by step name (lists, text, arrays; written numbers keep their digits), or
-            a sheet that was read from a file; by default the problem's own key `answers`.
+            a submission that was read from a file; by default the problem's own key `answers`.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
         marking: what is asked, such as {"ask": ["weights"]}; it overrides the problem's own key.
 

@@ -11,7 +11,7 @@ from attncli.arithmetic.intervals import interval
 from attncli.checking import hypotheses, line_slips
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.catalogued import by_a_mistake, mistakes_before
-from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
+from attncli.checking.hypotheses import SlipSearch, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.notation.last_place import numbers_of
@@ -31,7 +31,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     what, advice = _sentence(fault.message), _sentence(fault.hint)
     shape = Finding("wrong_shape", what, advice)
     if judged.mismatch.transposed:
-        if _is_turned(judge, judged):
+        if _is_transposed(judge, judged):
             what = f"Rows and columns of {step.name} have changed places: {fault.message}."
             return Finding("transposed", what, _line_for_each(step))
         place, what = what.removesuffix("."), "Rows and columns have changed places."
@@ -40,7 +40,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     return replace(made, also=(shape,)) if made else shape
 
 
-def _is_turned(judge: Judge, judged: Misshapen) -> bool:
+def _is_transposed(judge: Judge, judged: Misshapen) -> bool:
     numbers, unit = numbers_of(judged.mismatch.texts)[:2]
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
@@ -112,7 +112,7 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return None
     few = too_few_digits(judged, judge.trace.problem.marking.decimals or 0)
     if few and (judged.short == (judged.codes == WRONG)).all():
-        return few  # whoever made a mistake is told that first
+        return few  # else what made other numbers wrong is reported first
     wrong = WrongStep(judge, judged)
     if hollow := line_slips.all_the_same(wrong):
         return hollow
@@ -128,7 +128,7 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     return _with_worked(found, wrong) if found and is_local else found
 
 
-def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
+def _first(wrong: WrongStep, searches: tuple[SlipSearch, ...]) -> Finding | None:
     return next(filter(None, (explained_by(wrong, search) for search in searches)), None)
 
 
@@ -172,7 +172,7 @@ def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
     at = [tuple(place) for place in np.argwhere(step.on_paper(judged.short)).tolist()]
     verb = "are" if decimals > 1 else "is"
     if len(at) > 1:
-        # Others may have as few, and be right to the digits that are asked all the same.
+        # Other numbers with as few digits may be right to the wanted decimals: 0.5 for 0.500.
         right = f"{len(at)} of the numbers are right only to the digits that were written"
         what = f"{right}; {_decimals(decimals)} {verb} asked for."
     else:

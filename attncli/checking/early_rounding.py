@@ -21,11 +21,11 @@ from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
-"""The coarsest rounding of any schedule: no schedule gives a number outside of its intervals."""
+"""Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
 
 
-class Explanation(Record, eq=False):
-    """The cells that a hypothesis explains, by which numbers, and what a report says of it."""
+class ExplainedCells(Record, eq=False):
+    """The cells that a hypothesis explains, its numbers, and its words for the report."""
 
     cells: Array
     numbers: Array
@@ -33,18 +33,18 @@ class Explanation(Record, eq=False):
     fits: Array | None = None
 
 
-def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what follows where some shown steps were used as written and others before rounding."""
+def by_shown_numbers(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield what follows if some shown steps were used as written, others before rounding."""
     cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
         found = Trial(operands, schedules.EXACT, given.step, reading).numbers
         if _fits(given, found, cuts).all():
-            yield Explanation(_unexplained(given, WRONG), found[0])
+            yield ExplainedCells(_unexplained(given, WRONG), found[0])
             return
 
 
-def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what the first schedule gives that explains the whole step, if one does."""
+def by_a_schedule(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield the numbers of the first schedule that explains the whole step, else of the first."""
     step = given.step
     if not _may_be_rounded(operands, given):
         return
@@ -55,7 +55,7 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    first: Explanation | None = None
+    first: ExplainedCells | None = None
     for trial in _trials(operands, step):
         found = _explained_by(operands, given, trial)
         if found and found.cells[_unexplained(given, WRONG)].all():
@@ -80,8 +80,8 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
                     yield operands.kept(("trial", next(index)), step, make)
 
 
-def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what hidden steps give in the submission's own digits, with halves up or down."""
+def by_halves(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield what follows if hidden steps are rounded as the shown ones, with halves up or down."""
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
@@ -91,11 +91,11 @@ def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
-            yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
+            yield ExplainedCells(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
-def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield the cells that hidden steps explain that are rounded one digit finer than shown."""
+def by_finer_steps(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield the cells that follow if hidden steps are rounded one digit finer than shown ones."""
     step = given.step
     if operands.are_floats or not operands.hidden_before(step) or not operands.roundings:
         return
@@ -112,11 +112,11 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
             near & given.agrees(found, units) & agreement.is_informative(found, largest(step.array))
         )
         middle = np.clip(given.written.values, found.low, found.high)
-        yield Explanation(cells, middle, "the steps that are not shown, within rounding")
+        yield ExplainedCells(cells, middle, "the steps that are not shown, within rounding")
 
 
 def _may_be_rounded(operands: Operands, given: Given) -> bool:
-    """Return True if the wrong numbers are decimals with as many digits as are asked for."""
+    """Return True if the wrong numbers are decimals with all wanted digits."""
     wrong = _unexplained(given, WRONG)
     units, written = given.unit[wrong], given.written.unit[wrong]
     if given.written.dtype or not (agreement.are_decimals(units) | (units == 0)).all():
@@ -136,7 +136,7 @@ def _may_cut(operands: Operands, given: Given) -> bool:
 
 
 def _is_within_reach(
-    operands: Operands, given: Given, constants: Sequence[schedules.Constant]
+    operands: Operands, given: Given, constants: Sequence[schedules.RoundedConstant]
 ) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
     roundings = (*COARSEST_ROUNDINGS, *operands.roundings)
@@ -165,8 +165,8 @@ def _any_of(factors: Array) -> Interval:
     return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
 
 
-def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation | None:
-    """Return what the first schedule explains that gives all or nearly all numbers."""
+def _explained_by(operands: Operands, given: Given, trial: Trial) -> ExplainedCells | None:
+    """Return what the first schedule explains that gives all, or nearly all, numbers."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
     # A schedule that keeps every digit leaves open whether its student cuts numbers off.
     of_others = _may_cut(operands, given)
@@ -179,14 +179,14 @@ def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
             words = part.each[index].words(list(operands.trace.steps))
-            return Explanation(cells, found[index], words)
+            return ExplainedCells(cells, found[index], words)
     return None
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:
-    """Return the results that give every number, else those that give nearly all that are off.
+    """Return the results that give every number; else those that give nearly all wrong numbers.
 
-    These must give all other numbers: a slip beside rounded numbers makes none of them wrong.
+    The latter must also give every number that is not wrong.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
@@ -200,7 +200,7 @@ def _fewest(count: int) -> float:
 
 
 def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
-    """Return which numbers several results give exactly as written, (results, written numbers)."""
+    """Return which written numbers each result gives exactly, as (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
     made, more = found[:, cells], agreement.float_error(values, given.written.share)
@@ -218,11 +218,12 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
 
 
 def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
-    """Return True if it is no coincidence that the last of some schedules gives certain numbers.
+    """Return True if it is hardly by chance that the last of some schedules `gives` its numbers.
 
-    Among many schedules one gives nearly any single number. Those that give the numbers that are
-    not off differ in the others: a number that is wrong for no reason, by as much and to either
-    side, is among these with some probability. `usual` is without rounding.
+    Among many schedules, one gives nearly any single number. So the schedules that give the numbers
+    which are not off are counted by what they give for the others. A number that is off by as much
+    for no reason, to either side, would be one of these with the calculated probability. `usual` is
+    without rounding.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)

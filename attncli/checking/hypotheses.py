@@ -178,10 +178,10 @@ def _grid(*arrays: Array) -> Array:
     return found
 
 
-Search: TypeAlias = Callable[[WrongStep], Iterator[Hypothesis]]
+SlipSearch: TypeAlias = Callable[[WrongStep], Iterator[Hypothesis]]
 
 
-def explained_by(wrong: WrongStep, search: Search) -> Finding | None:
+def explained_by(wrong: WrongStep, search: SlipSearch) -> Finding | None:
     """Return the first hypothesis of a search that gives every number, if there is one.
 
     It is a guess where it may hold by chance, or where another one of the search holds as well.
@@ -207,7 +207,7 @@ TERM_SLIPS = (
     (-1, "single_cell_slip", "was left out"),
     (1, "single_cell_slip", "was counted twice"),
 )
-"""How often a term is added in excess, the id of the slip, and the words for it."""
+"""For each slip, the multiple of a term by which the sum is too large, its id, and its words."""
 
 CARRIES = (1, 10, 100)
 """Errors of sums that people add up by hand. Chosen."""
@@ -256,13 +256,13 @@ def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
     values = ([factor.value for factor in factors] for factors in wrong.terms(place))
     terms = [factors for factors in values if prod(factors)]
     slips = [
-        (id_, words.format(short(-prod(term))), times * prod(term), term)
+        (id_, words.format(short_number(-prod(term))), times * prod(term), term)
         for times, id_, words in TERM_SLIPS
         for term in terms
     ]
     for term in terms:
         if len(term) > 1:
-            words = f"was taken as {short(sum(term))}, the sum"
+            words = f"was taken as {short_number(sum(term))}, the sum"
             slips.append(("single_cell_slip", words, sum(term) - prod(term), term))
     for id_, words, excess, factors in slips:
         what = f"{_product_text(factors)} {words}."
@@ -273,7 +273,7 @@ def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def _product_text(factors: Sequence[float]) -> str:
     """Return a product as people write it, such as 2·(-1); a single factor is itself."""
-    texts = [short(factor) for factor in factors]
+    texts = [short_number(factor) for factor in factors]
     if len(texts) > 1:
         texts = [f"({x})" if x.startswith("-") else x for x in texts]
     return "·".join(texts)
@@ -288,10 +288,10 @@ def off_by(wrong: WrongStep) -> str:
     return f"It is {abs(off):g} too {'large' if off > 0 else 'small'}."
 
 
-def short(value: float) -> str:
+def short_number(value: float) -> str:
     """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
 
-    >>> short(-0.0), short(2 / 3), short(0.15), short(1e-5)
+    >>> short_number(-0.0), short_number(2 / 3), short_number(0.15), short_number(1e-5)
     ('0', '2/3', '0.15', '1e-05')
     """
     is_decimal = round(value, 4) == value

@@ -166,12 +166,12 @@ class Compared(Given):
     """A step with a number that is not correct, so that the student's earlier numbers matter.
 
     Attributes:
-        explained: the number with which each cell was compared: that of the hypothesis that
-            explains it, and for a wrong one what the student's own earlier numbers give.
+        explained: for each cell the number of the hypothesis that explains it; for a wrong cell the
+            number that the student's own earlier numbers give.
         yours: what the student's own earlier numbers give.
-        follows: the intervals of that, as each written number may be any that rounds to it.
+        follows: the same as intervals, as each written number may be any that rounds to it.
         rounding: the schedule by which numbers were rounded early, such as "√3 taken as 1.73".
-        short: the numbers that are wrong because they have fewer digits than are asked for.
+        short: which numbers are wrong because they have too few digits for the marking.
     """
 
     explained: Array

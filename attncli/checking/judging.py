@@ -14,7 +14,7 @@ from attncli.checking import agreement, early_rounding
 from attncli.checking import judged as status
 from attncli.checking.agreement import largest
 from attncli.checking.answers import Matrices, Written
-from attncli.checking.early_rounding import Explanation
+from attncli.checking.early_rounding import ExplainedCells
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares
@@ -44,7 +44,7 @@ class Judge:
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
-        # Nearly all steps are right. Of short floats what is right is an interval, asked below.
+        # Nearly all steps are right. For short floats, right numbers are intervals: see below.
         is_right = (given.agrees(step.array) | written.missing).all()
         if written.share != agreement.FLOAT_ERROR or not is_right:
             codes[~written.missing] = status.WRONG
@@ -71,15 +71,15 @@ class Judge:
         follows = Interval(yours, yours)
         if wrong.any():
             ends = bounded(self.operands.ranges.result(given.step))
-            # Floats may take the number itself out of its interval, by a last digit.
+            # By the errors of floats, the number itself may be just outside its interval.
             follows = Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
-            short = self._short(given, yours)
+            short = self._too_few_digits(given, yours)
         expected = np.where(wrong, yours, expected)
         about = (expected, yours, follows, words, short)
         return Compared(given.step, codes, given.written, given.unit, *about)
 
     def _unit(self, step: Step, written: Written) -> Array:
-        """Return the units of the last informative digits; decimals that are asked for count."""
+        """Return the units of the last informative digits; at most that of the wanted decimals."""
         unit, asked = written.unit, self.trace.problem.marking.decimals
         if asked and not written.dtype:
             finest = 10.0**-asked
@@ -90,8 +90,8 @@ class Judge:
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
         return agreement.informative_units(written.values, unit, written.texts, most)
 
-    def _short(self, given: Given, yours: Array) -> Array | None:
-        """Return which wrong numbers are correct only to the digits that were written."""
+    def _too_few_digits(self, given: Given, yours: Array) -> Array | None:
+        """Return which wrong numbers would be right if fewer decimals were wanted."""
         written = given.written
         if given.unit is written.unit or not self.trace.problem.marking.decimals:
             return None
@@ -109,7 +109,7 @@ def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
 
 
 def _followed(operands: Operands, given: Given) -> Iterator[Values]:
-    """Yield what follows from the numbers as they were written, and from those before rounding."""
+    """Yield what follows from earlier numbers as written, and as they were before rounding."""
     step = given.step
     yours = operands.written.result(step)
     yield yours
@@ -118,44 +118,45 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
-def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
+def correct(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     return (_near(operands, given, numbers) for numbers in _correct_numbers(operands, given))
 
 
-def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
+def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     return (_near(operands, given, numbers) for numbers in _followed(operands, given))
 
 
-def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Either of these, one unit off in the last place, as where it was cut off."""
+def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield the numbers that are `correct` or `follows` but for one unit in the last place."""
     unit, step = given.unit, given.step
-    forgiven = agreement.are_decimals(unit)
+    tolerated = agreement.are_decimals(unit)
     if axis_of_shares(step) is not None:
         values = given.written.values
-        forgiven &= (given.written.unit <= agreement.COARSEST_SHARE) & (values >= 0) & (values <= 1)
+        is_fine = given.written.unit <= agreement.MAX_TOLERATED_UNIT
+        tolerated &= is_fine & (values >= 0) & (values <= 1)
     else:
         most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = max(most, agreement.COARSEST_UNIT), agreement.COARSEST_SHARE * most
-        forgiven &= unit <= np.where(unit < 1, *coarsest)
+        coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
+        tolerated &= unit <= np.where(unit < 1, *coarsest)
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
         found = _near(operands, given, numbers, agreement.CUT_OFF)
         exact = agreement.exact_cells(numbers, unit, given.written.share)
-        yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
+        yield replace(found, cells=found.cells & tolerated & ~exact, fits=None)
 
 
 def _near(
     operands: Operands, given: Given, numbers: Values, units: float = agreement.ROUNDED
-) -> Explanation:
-    """Return which wrong cells are within some units, or the tolerance, of some numbers."""
+) -> ExplainedCells:
+    """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
     found = given.agrees(numbers, units)
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
     middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
-    return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
+    return ExplainedCells(found & (given.codes == status.WRONG), middle, fits=found)
 
 
-HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]], ...] = (
+HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),
@@ -164,4 +165,4 @@ HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]]
     (status.ROUNDED_EARLY, early_rounding.by_halves),
     (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
 )
-"""The status that each explanation of a number gives, and its search, in the order of trial."""
+"""For each explanation of a number, its status and its search, in the order in which they run."""

@@ -12,7 +12,7 @@ from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
-from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.checking.judged import Finding
 from attncli.checking.mistakes.nodes import made_by
 from attncli.explaining.terms import Leaf, Term
@@ -39,8 +39,8 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     id_ = "wrong_divisor" if wrong.is_only_line else f"{wrong.noun(wrong.axis)}_slip"
     hint = "The numbers were divided by a wrong one." if wrong.is_only_line else ""
     for total in dict.fromkeys((*np.unique(divisor).tolist(), fitted)):
-        by = f"about {total:.3g}" if total == fitted else short(total)
-        what = f"{subject} divided by {by}, not by {short(right)}."
+        by = f"about {total:.3g}" if total == fitted else short_number(total)
+        what = f"{subject} divided by {by}, not by {short_number(right)}."
         finding = Finding(id_, what, wrong.again, wrong.place, hint=hint)
         numbers = wrong.with_numbers(dividend / total, line) if total * right > 0 else None
         hypothesis = Hypothesis(finding, numbers, fitted=int(total == fitted))
@@ -85,7 +85,9 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
         decimals = next((d for d in range(4) if round(right, d) == right), 4)
         by = float(off @ slopes / (slopes @ slopes))
         for change in dict.fromkeys(round(by, digits) for digits in range(decimals + 1)):
-            what = f"{name} was read as {short(right + change)}, not as {short(right)}."
+            what = (
+                f"{name} was read as {short_number(right + change)}, not as {short_number(right)}."
+            )
             advice, hint = f"Copy {name} again.", f"{name} was misread."
             finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
             numbers = wrong.judged.yours.copy()
@@ -128,7 +130,8 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
         about = float(least + most) / 2
         about = next((x for d in range(9) if least <= (x := round(about, d)) <= most), about)
         name = cell_name(scores, place_of(scores, (batch, head, row, k)))
-        what = f"It is as if {name} had been {short(about)}, not {short(float(right[k]))}."
+        shown, wanted = short_number(about), short_number(float(right[k]))
+        what = f"It is as if {name} had been {shown}, not {wanted}."
         advice, hint = f"Calculate {name} again.", f"It is as if {name} had been another number."
         finding = Finding("row_slip", what, advice, wrong.place, hint=hint)
         yield Hypothesis(finding, Interval(*ends), fitted=1)
@@ -213,12 +216,12 @@ def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
 
 
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Every number is the same multiple of the correct one; simple factors are tried first."""
+    """Yield the factors by which all numbers may be off, simple ones first."""
     judged = wrong.judged
-    # Somebody may have multiplied what was rounded already.
+    # The student may have multiplied numbers that were already rounded.
     is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
-    blurred = judged.unit / 2 if is_rounded else 0.0
-    least, most = judged.follows.low - blurred, judged.follows.high + blurred
+    half_unit = judged.unit / 2 if is_rounded else 0.0
+    least, most = judged.follows.low - half_unit, judged.follows.high + half_unit
     kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
     given = wrong.given[kept]
     if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():
@@ -283,7 +286,7 @@ def all_the_same(wrong: WrongStep) -> Finding | None:
         return None
     if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:
         return None  # nearly all of the right ones are this number
-    # One sum, taken over everything, may stand in every row; 0 and 1 need no calculation.
+    # One sum over everything may be written in every row; 0 and 1 need no calculation.
     if 1 in step.array.shape[-2:] and abs(given[0]) not in (0.0, 1.0):
         return None
     # From numbers that are all the same follow such numbers.
@@ -291,7 +294,7 @@ def all_the_same(wrong: WrongStep) -> Finding | None:
         return None
     texts = {str(text) for text in wrong.judged.written.texts[wrong.shown].ravel()}
     text = texts.pop() if len(texts) == 1 else ""
-    shown = text if 0 < len(text) <= MAX_TEXT else short(float(given[0]))
+    shown = text if 0 < len(text) <= MAX_TEXT else short_number(float(given[0]))
     what = f"Every number of {step.name} is {shown}."
     return Finding("all_the_same", what, "Work each number out.")
 

@@ -88,7 +88,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
     is_one = [isinstance(places, int) for places in rest]
     if all(is_one) or (any(is_one) and any(isinstance(places, range) for places in lead)):
         return found.step, tuple(np.transpose(found.places)), False  # one after the other
-    return found.step, found.at, found.is_turned
+    return found.step, found.at, found.is_transposed
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
@@ -114,9 +114,9 @@ Meant: TypeAlias = dict[str, tuple[Step, At]]
 
 
 def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
-    """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
+    """Return a marking with its words for steps, such as `alpha`, replaced by names; and its cells.
 
-    Points count only for cells that are asked for, where any are.
+    If the marking asks for some cells, points count for those only.
     """
     faults, asked = list[Fault](), list[str]()
     meant, points = Meant(), dict[str, float]()

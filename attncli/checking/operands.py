@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from attncli.checking.answers import Matrices, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference, T, together
 from attncli.records import EMPTY
-from attncli.tape.replay import Change, Replay, Values
+from attncli.tape.replay import Change, Replay, V, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
-
-V = TypeVar("V", bound=Values)
 
 MAX_KEPT_SIZE = 100
 """Maximum size of a step for which results are kept; all take a few megabytes."""
@@ -134,7 +132,7 @@ class Operands:
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)
-        assert given is not None  # as only shown steps are asked for
+        assert given is not None  # as every caller passes a shown step
         return given
 
     def _values(self, step: Step) -> Array:

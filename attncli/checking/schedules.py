@@ -27,26 +27,26 @@ CONSTANT_DECIMALS = (1, 2, 3, 4)
 """Decimals to which constants are rounded."""
 
 MIN_DIGITS = 2
-"""Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
+"""Minimum number of significant digits of a rounded constant: √3 is not taken as 2. Chosen."""
 
 
 Rules: TypeAlias = Sequence[RoundingRule]
 
 
-class Constant(Record, eq=False):
+class RoundedConstant(Record, eq=False):
     """A constant of the calculation, taken as another number."""
 
     words: str  # of a report: `√3 taken as 1.73`
     factors: Mapping[str, float]  # multiplies the operand instead, by the name of the step
 
 
-def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
+def constants_of(steps: Iterable[Step]) -> tuple[RoundedConstant, ...]:
     found: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
         for words, factor in _rounded(node) if node is not None else ():
             found.setdefault(words, {})[step.name] = factor
-    return tuple(Constant(words, factors) for words, factors in found.items())
+    return tuple(RoundedConstant(words, factors) for words, factors in found.items())
 
 
 def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
@@ -96,7 +96,9 @@ class Multiplied(Operation):
 
 
 def with_constants(
-    constants: Iterable[Constant | None], steps: Iterable[Step], as_factor: Callable[[Array], Any]
+    constants: Iterable[RoundedConstant | None],
+    steps: Iterable[Step],
+    as_factor: Callable[[Array], Any],
 ) -> Change:
     """Return the operations in which constants are others; None for all exact ones."""
     every = list(constants)
@@ -126,20 +128,20 @@ def _factor(node: Scale | Exp) -> float:
     return log(node.base) / float(node.temperature)
 
 
-GROUPS = (
+STEP_GROUPS = (
     *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
     *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
-EVERY = range(len(GROUPS))
+EVERY = range(len(STEP_GROUPS))
 
 COMMON_GROUPS: tuple[Sequence[int], ...] = (
     *(EVERY, range(4, 10), range(3, 8)),
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
-"""Combinations of `GROUPS` that are rounded to other digits than the submission's."""
+"""Combinations of `STEP_GROUPS` that are rounded to other digits than the submission's."""
 
 COMMON_ROUNDINGS = (
     *(RoundingRule(count) for count in range(1, 7)),
@@ -165,7 +167,7 @@ class Schedule(Record, eq=False):
 
     names: frozenset[str] = frozenset()  # the steps and inputs that are rounded
     rounding: RoundingRule | None = None
-    constant: Constant | None = None
+    constant: RoundedConstant | None = None
     adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
     def words(self, order: Sequence[str]) -> str:
@@ -278,18 +280,18 @@ def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> It
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the names that are rounded together, by their index in `GROUPS`."""
+    """Return the names that are rounded together, by their index in `STEP_GROUPS`."""
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        known = (i for i, group in enumerate(GROUPS) if stem in group.split())
-        index = next(known, len(GROUPS) - 1)
+        known = (i for i, group in enumerate(STEP_GROUPS) if stem in group.split())
+        index = next(known, len(STEP_GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
-    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
+    """Return the names of inputs that hold numbers such as 1/3, with more digits than are written.
 
     Parameters of score functions of pairs are left out: they have no axis for schedules.
     """

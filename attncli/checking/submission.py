@@ -15,10 +15,10 @@ from attncli.text.escapes import visible
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
 
-SUCH_AS = "write such as weights: [[0.5, 0.5]]"
+ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
 STUDENT_KEYS = ("student", "name")
-"""Keys for the student's name, of which the first that is given counts."""
+"""Keys for the student's name; the first that a submission has counts."""
 
 TITLE = "title"
 """Key of the problem's title; it names a submission without any name, as on standard input."""
@@ -27,12 +27,13 @@ NOTES = "notes"
 """Key of remarks: the student's, or in a copy of a problem those of the problem."""
 
 COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
-"""Keys of remarks of the student, or of whoever typed the submission."""
+"""Keys of remarks, of the student or of the person who typed the submission."""
 
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
-ABOUT = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+KEYS_BESIDE_STEPS = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+"""Keys of a submission that are not names of steps. A new key has a place here."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 
@@ -114,16 +115,16 @@ def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
         message = "answers must be a mapping of step names to matrices"
         is_path = isinstance(values, str | os.PathLike)
         hint = "load_answers reads a file, and check takes each sheet of it"
-        raise fail(message, hint=hint if is_path else SUCH_AS)
+        raise fail(message, hint=hint if is_path else ANSWERS_HINT)
     part = next((key for key in ("steps", "answers") if key in values), "")
     matrices = values[part] if part else values
     if not isinstance(matrices, Mapping):
         message = f"{part} must be a mapping of step names to matrices"
-        raise fail(message, part, hint=SUCH_AS)
+        raise fail(message, part, hint=ANSWERS_HINT)
     for key in matrices:
         if not isinstance(key, str):
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
-            raise fail(message, hint=SUCH_AS)
+            raise fail(message, hint=ANSWERS_HINT)
     return part, matrices
 
 

@@ -24,7 +24,7 @@ from attncli.notation.tree import Call, Formula, Words, minus
 from attncli.problem.kinds import KINDS
 from attncli.records import EMPTY, Record, replace
 from attncli.tape.derivatives import Subtract
-from attncli.tape.operations import TOKENS, Divide, MatMul, Scale
+from attncli.tape.operations import TOKEN_AXES, Divide, MatMul, Scale
 from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.walk import evaluate, sources, transform, walk
@@ -81,7 +81,9 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     masks = [(step, mask, _before(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
         scores = [(s, mask) for _, mask, line in masks for s in line if s.name.startswith(kind)]
-        blocked = {step.name: replace(mask, operand=made_by(step)) for step, mask in scores}
+        blocked = {
+            step.name: replace(mask, operand=operation_or_input(step)) for step, mask in scores
+        }
         if blocked:
             yield f"{kind} has −∞ where the mask blocks.", blocked
     for kind in BEFORE_MASK:
@@ -93,7 +95,7 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
                     moved[own.name] = replace(mask, operand=step)
                     read |= {step.name: own, own.name: line[0]}
         if moved:
-            made = ((step, with_steps(made_by(step), read)) for step in trace)
+            made = ((step, with_steps(operation_or_input(step), read)) for step in trace)
             linked = {step.name: new for step, new in made if new is not step.operation}
             yield f"The mask was applied right after {kind}.", linked | moved
 
@@ -138,7 +140,7 @@ def _factor_before(trace: Trace) -> Forms:
     if not isinstance(scores, Step) or not isinstance(scores.operation, MatMul) or factor <= 0:
         return
     for names, part in ((("Q",), factor), (("K",), factor), (("Q", "K"), factor**0.5)):
-        scaled = {name: Scale(made_by(trace[name]), times=part) for name in names}
+        scaled = {name: Scale(operation_or_input(trace[name]), times=part) for name in names}
         what = "Q and K were" if len(names) > 1 else f"{names[0]} was"
         yield f"{what} scaled before the product.", {**scaled, "scaled": scores}
 
@@ -147,7 +149,7 @@ def _shift_before(trace: Trace) -> Forms:
     along = trace.problem.rules.normalize.along
     for stem in ("scores", "scaled", "masked"):
         steps = [step for step in trace if step.name.partition("_")[0] == stem]
-        change = {step.name: Shifted(made_by(step), along) for step in steps}
+        change = {step.name: Shifted(operation_or_input(step), along) for step in steps}
         if change and any(isinstance(step.operation, Exp) for step in trace):
             yield f"The largest of each row was subtracted already in {stem}.", change
 
@@ -156,7 +158,7 @@ def _powers_of_2(trace: Trace) -> Forms:
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         factor = log2(made.base) / made.temperature
-        change[scores.name] = Scale(made_by(scores), times=factor)
+        change[scores.name] = Scale(operation_or_input(scores), times=factor)
         change[step.name] = replace(made, base=2.0, temperature=1.0)
     if change:
         yield "The scores were multiplied by log₂ e, for powers of 2.", change
@@ -193,7 +195,7 @@ def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
     return transform(made, rule)
 
 
-def made_by(step: Step) -> Expression:
+def operation_or_input(step: Step) -> Expression:
     """Return the operation of a step; for an input, the input itself."""
     return step if step.operation is None else step.operation
 
@@ -207,7 +209,7 @@ class Way(Record, eq=False):
 
     reference: Reference
     given: Matrices
-    sheet: Submission
+    submission: Submission
     said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
     renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
 
@@ -246,20 +248,20 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     return False
 
 
-def _turned_round(way: Way) -> Iterator[Way]:
+def _in_other_convention(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
     trace = way.reference.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
-    if fitting and all(step.backward and not TOKENS & {*step.trailing} for step in fitting):
-        return  # the gradient of a weight matrix does not show how tokens stand
+    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
+        return  # the gradient of a weight matrix does not show whether tokens are rows
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
-        return  # it could not have been read
-    right = way.reference.changed(partial(remade, turned=True))
+        return  # its shapes would have been refused
+    right = way.reference.changed(partial(with_change, other_convention=True))
     try:
-        given = read_submission(way.sheet, right.trace)[0]
+        given = read_submission(way.submission, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
@@ -291,7 +293,7 @@ def _in_form(
         return
     for said, change in forms(before, way.given):
         if is_evident or not way.wrong.isdisjoint(change):
-            remake = partial(way.reference.changed, partial(remade, change=change))
+            remake = partial(way.reference.changed, partial(with_change, change=change))
             right = way.reference.kept((said, frozenset(change)), remake)
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
@@ -300,10 +302,10 @@ def _in_form(
 
 def shifted(right: Reference) -> Iterator[Reference]:
     for _, change in shifts(right.trace):
-        yield right.changed(partial(remade, change=change))
+        yield right.changed(partial(with_change, change=change))
 
 
-def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
+def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:
     """Return a calculation with other operations in some steps, or in the other convention."""
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     made: dict[str, Step] = {}
@@ -316,13 +318,13 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
             if not is_same(found, array).all():
                 array = found
                 others.add(step.name)
-        columns = step.columns is not turned
+        columns = step.columns is not other_convention
         made[step.name] = replace(step, operation=linked, array=array, columns=columns)
     return replace(trace, steps=made)
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
-    rest = {step.name: change.get(step.name, made_by(step)) for step in trace}
+    rest = {step.name: change.get(step.name, operation_or_input(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
         yield trace[name], rest.pop(name)
@@ -334,7 +336,7 @@ def _names_in(made: Expression) -> list[str]:
 
 
 SEARCHES: tuple[WaySearch, ...] = (
-    _turned_round,
+    _in_other_convention,
     _scores_adjusted,
     partial(_in_form, masked_early),
     partial(_in_form, shifts),

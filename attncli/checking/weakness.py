@@ -15,10 +15,10 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
-from attncli.tape.replay import Change, Replay, fitted
+from attncli.tape.replay import Change, Replay, broadcast_to_step
 from attncli.tape.step import Step
 
-MAX_LISTED_NAMES = 4
+MAX_LISTED_NAMES = 4  # in one line, then how many others there are
 
 OF_SCALE = ("not_scaled", "scaled_by_d_k", "scaled_twice", "scale_inverted")
 OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "mask_after_softmax")
@@ -51,7 +51,7 @@ def without_effect(trace: Trace) -> dict[str, str]:
 
 
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
-    found = fitted(replay.changed(step, change), step)
+    found = broadcast_to_step(replay.changed(step, change), step)
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attncli.cli import options, output, run, targets
-from attncli.cli.options import Words
+from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
 from attncli.records import EMPTY, replace
@@ -46,16 +46,18 @@ CLASS_PAGE = "index.html"
 def check(
     ctx: typer.Context,
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
-    answers: Annotated[Words, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
-    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
+    answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
+    ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
     points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
     decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
     tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
     follow: Annotated[str | None, options.marking(metavar="X", help=FOLLOW_HELP)] = None,
     few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
-    map_: Annotated[Words, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)] = None,
+    map_: Annotated[
+        WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)
+    ] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,

@@ -33,7 +33,7 @@ A command is the function of that name in the module of that name, or in `listin
 LISTINGS = ("scores", "schema", "samples", "manual")
 """The commands that only print what there is; they share the module `listings`."""
 
-GROUPS = (
+OPTION_GROUPS = (
     "Arguments",
     "Marking",
     "Variants",
@@ -144,7 +144,7 @@ class Command(TyperCommand):
 
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Return the arguments, then each group of options: how each is written, and its help."""
-    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in OPTION_GROUPS}
     special = {"argument": "Arguments", "help": "Options"}
     for param in command.get_params(ctx):
         row = param.get_help_record(ctx)

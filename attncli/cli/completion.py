@@ -20,7 +20,7 @@ from attncli.errors import InputError
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
-    from attncli.rendering.formats import Kind
+    from attncli.rendering.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
@@ -35,7 +35,7 @@ FILE_PARAMETERS = {
 STEP_PARAMETERS = {"only", "ask", "blank", "give"}
 """The names of options whose values are lists of steps."""
 
-KIND_OF_OUTPUT: Mapping[str, "Kind"] = {
+KIND_OF_OUTPUT: Mapping[str, "FormatKind"] = {
     "compute": "traces",
     "check": "reports",
     "explain": "explanations",
@@ -44,7 +44,7 @@ KIND_OF_OUTPUT: Mapping[str, "Kind"] = {
 """What each command with formats writes."""
 
 MAXIMUM_CELLS = 100
-"""Cells of larger steps are not offered: nobody reads a longer list."""
+"""Maximum number of cells of a step that completion offers. Chosen: longer lists are no help."""
 
 CURSOR = "\0"
 """Marks the end of the line, where the word that is being typed may still be empty."""

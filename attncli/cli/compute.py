@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attncli.cli import options, run, targets
-from attncli.cli.options import Words
+from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT, tell, warn
 from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
 from attncli.errors import fail
@@ -31,12 +31,16 @@ EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 @options.key_flags()
 def compute(
     ctx: typer.Context,
-    inputs: Annotated[Words, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)] = None,
+    inputs: Annotated[
+        WordList, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)
+    ] = None,
     format_: Annotated[str | None, options.format_(help=TRACE_FORMATS)] = None,
     out: options.Out = None,
-    only: Annotated[Words, options.content(metavar="STEP[,STEP]", help="Only these steps.")] = None,
-    head: Annotated[Words, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
-    rows: Annotated[Words, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
+    only: Annotated[
+        WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
+    ] = None,
+    head: Annotated[WordList, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[WordList, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
     decimals: options.Decimals = None,
     full: options.Full = False,
     why: options.Why = False,
@@ -49,7 +53,7 @@ def compute(
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
-    matrix: Annotated[Words, options.matrix(help="Add or replace a matrix.")] = None,
+    matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
     keys: Mapping[str, str] = EMPTY,
     heat: Annotated[bool, options.content("--heat", help=HEAT_HELP)] = False,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
@@ -80,7 +84,7 @@ def compute(
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 
-def _step_names(only: Words) -> tuple[str, ...]:
+def _step_names(only: WordList) -> tuple[str, ...]:
     from attncli.problem.key_names import key_of
 
     names = run.listed(only)

@@ -32,7 +32,7 @@ format_ = partial(output, "--format", "-f", metavar="FORMAT")
 out = partial(output, "--out", "-o", metavar="FILE", callback=_named)
 matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 
-Words: TypeAlias = list[str] | None
+WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
@@ -56,10 +56,10 @@ AllowOutside = Annotated[
 
 
 def key_flags(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command flags of the keys in the place of its `keys`.
+    """Return a decorator that replaces the parameter `keys` of a command by flags.
 
-    The command gets a mapping of the keys whose flags were given, to the texts after them. By
-    default all keys whose rows have flags get them.
+    There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
+    of keys to the texts of their flags.
     """
     from attncli.problem.keys import KEYS
 

@@ -31,10 +31,10 @@ END_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the program at once, without an exception and so without a traceback."""
 
 FIRST_SECONDS = 1.0
-"""How long a run takes before the line of its progress appears."""
+"""Time in seconds until the line of progress appears. Chosen."""
 
 NEXT_SECONDS = 0.2
-"""How long that line stays before it changes."""
+"""Time in seconds between changes of the line of progress. Chosen."""
 
 
 class ReaderWentAwayError(Exception):

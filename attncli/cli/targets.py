@@ -15,10 +15,10 @@ from attncli.text.filenames import alike, safe
 from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from attncli.rendering.formats import Kind, Write
+    from attncli.rendering.formats import FormatKind, Write
     from attncli.rendering.selection import PageSelection
 
-PATTERN_FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
+PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
     "worksheets": ("title", "number"),
     "reports": ("student", "title", "number"),
@@ -43,7 +43,7 @@ def is_many(out: str | None) -> bool:
     return out is not None and (is_folder(out) or "{" in out or "}" in out)
 
 
-def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
+def format_name(kind: FormatKind, name: str | None, out: str | None = None) -> str:
     """Return the name of a format: the given one, or that of the output file's suffix."""
     from attncli.rendering.formats import FORMATS, format_named, format_of_file, formats_of
 
@@ -82,7 +82,7 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
 
 
 def write_format(
-    kind: Kind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
+    kind: FormatKind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come.
 
@@ -122,7 +122,7 @@ class Targets:
     """
 
     def __init__(
-        self, out: str, kind: Kind | Literal["variants"], suffix: str, name: str = ""
+        self, out: str, kind: FormatKind | Literal["variants"], suffix: str, name: str = ""
     ) -> None:
         from string import Formatter  # half a millisecond that few commands need
 

@@ -138,8 +138,8 @@ def _coloured(styles: Mapping[str, Style], line: Line) -> str:
 def is_light() -> bool:
     """Return whether the terminal's background is light; if that is unknown, it is dark.
 
-    The variable COLORFGBG says so, or the terminal, which is asked only if standard input and
-    output both are one.
+    The variable COLORFGBG says so. Else the program asks the terminal, if standard input and output
+    are both one.
     """
     background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     if background.isdecimal():
@@ -155,7 +155,7 @@ def is_light() -> bool:
 
 
 def _answer() -> bytes:
-    """Return what the terminal answers to the question; nothing if it cannot be asked."""
+    """Return the terminal's answer to the question; nothing if it has none."""
     try:
         import termios
         import tty

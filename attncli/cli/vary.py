@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from attncli.cli import options, run
-from attncli.cli.options import Words
+from attncli.cli.options import WordList
 from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
@@ -57,7 +57,7 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
     decimals_asked: Annotated[str | None, options.marking(metavar="N", help=SHOWN_DIGITS)] = None,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from attncli.cli import options, run, targets
-from attncli.cli.options import Words
+from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT
 from attncli.errors import fail
 
@@ -18,8 +18,8 @@ GIVE_HELP = "Steps to show solved nevertheless."
 
 def worksheet(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
-    blank: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
-    give: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
+    give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,

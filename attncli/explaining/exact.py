@@ -33,7 +33,7 @@ Exactly = Any
 """A number of sympy, which carries no types, or None for one that is too long to be read."""
 
 MAX_ON_PAGE = 2_000
-"""Maximum number of numbers in all steps: nobody reads a longer page."""
+"""Maximum number of numbers in all steps of a page; longer pages are refused. Chosen."""
 
 MAX_OPERATIONS = 150
 """Maximum number of operations of a closed form; a longer one says less than its decimals."""
@@ -49,7 +49,7 @@ DECIMALS_WARNING = "the problem has decimals: exact results are of the fractions
 
 
 class Exact:
-    """The exact numbers of a trace, worked out step by step as they are asked for."""
+    """The exact numbers of a trace; each step is calculated when it is first needed."""
 
     def __init__(self, trace: Trace) -> None:
         try:
@@ -116,7 +116,7 @@ class Exact:
         return filled(whole.shape, number)
 
     def _leaves(self, step: Step) -> Array:
-        """Return leaves that are compared with many digits, so that what is equal is a tie."""
+        """Return leaves that compare by exact values, so that equal ones are ties."""
 
         def leaf(at: tuple[int, ...]) -> terms.Leaf:
             number = self.step(step)[at]

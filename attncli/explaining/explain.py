@@ -1,7 +1,7 @@
 """How one number comes about: the operation that computed it, worked with the numbers put in.
 
-The same `apply` that computes a step is given arrays of terms, which remember what is done with
-them; no operation or method has code of its own here.
+The same `apply` that computes a step runs on arrays of terms, which record the operations on them;
+no operation or method has code of its own here.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def explain(
     Args:
         trace: what was calculated.
         cell: the name of a cell, such as "scores[am, I]", or a step.
-        index: with a step, the cell as it stands on paper, an index into `step.value`.
+        index: with a step, the cell as it is on paper, an index into `step.value`.
         decimals: the most digits after the point, where they are enough to get the result.
         full: whether long sums are written whole.
 
@@ -317,7 +317,7 @@ class Explainer:
                 yield Source(name, place)
 
     def _reasons(self, told: Sequence[Term]) -> Iterator[tree.Formula]:
-        """Yield what decided choices, and what letters stand for."""
+        """Yield what decided choices, and the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
             numbers = self._numbers(letter.operands[0], result)

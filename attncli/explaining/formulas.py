@@ -16,11 +16,11 @@ from attncli.text.numbers import every_digit
 class FormulaOf(Record):
     """Turns terms into formulas."""
 
-    leaf: Callable[[Leaf | Named], tree.Formula]  # also of a term that is called by a letter
-    most: float = math.inf  # the terms of a sum that are written; of a longer one, only its ends
-    ends: int = 3  # the terms that are left at either end then
+    leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
+    most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
+    ends: int = 3  # number of terms that are written at either end of a longer sum
     rows: bool = False  # whether a sum of products of two whole rows is written as q_am · k_I
-    columns: bool = False  # whether factors change places, as where tokens are columns
+    columns: bool = False  # whether tokens are columns, so that factors change places
 
     def __call__(self, term: Term) -> tree.Formula:
         if isinstance(term, Leaf | Named):
@@ -50,14 +50,14 @@ class FormulaOf(Record):
         shown = list(parts)
         if len(parts) > self.most:
             shown = [*parts[: self.ends], *parts[-self.ends :]]
-        terms = [tree.Minus(self(part)) if taken else self(part) for taken, part in shown]
+        terms = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
         if len(parts) > self.most:
             terms.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
         return tree.Plus(tuple(terms))
 
     def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
         """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
-        if any(taken for taken, _ in parts):
+        if any(minus for minus, _ in parts):
             return None
         terms = [term for _, term in parts]
         squared = _arguments(terms, "square")
@@ -80,7 +80,7 @@ def name_of(part: Leaf | Named) -> tree.Formula:
 
 
 def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
-    """Return what an operation made the terms of; nothing where another one made one of them."""
+    """Return the operands of each term; [] if another operation made any of them."""
     operands = [t.operands for t in terms if isinstance(t, Made) and t.op == op]
     return operands if len(operands) == len(terms) else []
 
@@ -90,7 +90,7 @@ def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
 
 
 def _row(terms: Sequence[Term]) -> tree.Formula | None:
-    """Return the name of the row that the terms are, cell by cell."""
+    """Return the name of the row whose cells the terms are, in order; else None."""
     cells = [t for t in terms if isinstance(t, Leaf)]
     if not cells or len(cells) != len(terms):
         return None

@@ -1,1 +1,1 @@
-"""Bytes of files to plain values with their places, and these to problems and answers."""
+"""Readers of files: bytes to plain values with their places, and values to problems and answers."""

@@ -27,7 +27,7 @@ OPTIONS_ARRAY = "options"
 
 DAMAGED = "the file is damaged, or no NumPy file"
 
-MAX_ARRAYS = 1000
+MAX_ARRAYS = 1000  # in one NPZ file
 
 MAX_UNPACKED = 100
 """Maximum ratio of unpacked to packed size; numbers shrink to a half, masks to a hundredth."""

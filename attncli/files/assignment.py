@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attncli.checking.check import AnswerKey
 from attncli.errors import Fault, InputError, Place, fail, refuse
-from attncli.files.document import Source, error_at
+from attncli.files.document import FileName, error_at
 from attncli.files.load import Overrides, load_each
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
@@ -35,10 +35,10 @@ NUMBERED = re.compile(
 """The number of a problem, and words that people write before it."""
 
 
-def plain(name: str) -> str:
+def folded_name(name: str) -> str:
     """Return a name in the form in which names of files and students are compared.
 
-    >>> plain("Ada_Lovelace"), plain("ada  lovelace")
+    >>> folded_name("Ada_Lovelace"), folded_name("ada  lovelace")
     ('ada lovelace', 'ada lovelace')
     """
     words = unicodedata.normalize("NFC", safe(name)).casefold()
@@ -53,7 +53,7 @@ class ProblemSet(Record):
 
     def which(self, word: str) -> int | None:
         """Return the index of the problem whose number, title or file a word is."""
-        said = plain(word)
+        said = folded_name(word)
         for index, words in enumerate(self.words):
             if said and said in words:
                 return index
@@ -89,8 +89,10 @@ class Assignment:
         stems: Sequence[str] = (),
     ) -> None:
         self._overrides = overrides or Overrides()
-        self._variants = {plain(name): tuple(files) for name, files in (variants or {}).items()}
-        self._names = {plain(name): name for name in variants or {}}
+        self._variants = {
+            folded_name(name): tuple(files) for name, files in (variants or {}).items()
+        }
+        self._names = {folded_name(name): name for name in variants or {}}
         self._of_variant = lru_cache(VARIANTS_KEPT)(self._read)
         markings: list[Marking] = []
         if self._variants:
@@ -98,7 +100,7 @@ class Assignment:
             self.first = self._of_variant(next(iter(self._variants)))
             markings += self._markings()
         else:
-            self._shared = self.first = given([AnswerKey(one) for one in problems], stems)
+            self._shared = self.first = problem_set([AnswerKey(one) for one in problems], stems)
         markings += [key.marking for key in self.first.keys]
         steps = dict.fromkeys(name for marking in markings for name in marking.points)
         self.points = tuple(steps)
@@ -110,7 +112,7 @@ class Assignment:
         return list(self._names.values())
 
     def has(self, name: str) -> bool:
-        return plain(name) in self._variants
+        return folded_name(name) in self._variants
 
     @property
     def are_numbered(self) -> bool:
@@ -132,7 +134,7 @@ class Assignment:
         """
         if self._shared is not None:
             return ""
-        said = [plain(name) for name in names if name]
+        said = [folded_name(name) for name in names if name]
         for name in said:
             if name in self._variants:
                 return self._names[name]
@@ -146,13 +148,13 @@ class Assignment:
     def given_to(self, *names: str) -> ProblemSet:
         """Return the problems of a student; names and errors are those of `variant_of`."""
         name = self.variant_of(*names)
-        return self._shared or self._of_variant(plain(name))
+        return self._shared or self._of_variant(folded_name(name))
 
     def _read(self, name: str) -> ProblemSet:
         problems = list(_problems(self._variants[name], self._overrides))
         stems = [Path(file).stem for file in self._variants[name]]
         have_own = len(stems) == len(problems) > 1
-        return given([AnswerKey(one) for one in problems], stems if have_own else ())
+        return problem_set([AnswerKey(one) for one in problems], stems if have_own else ())
 
     def _markings(self) -> Iterator[Marking]:
         seen: set[str] = set()
@@ -164,11 +166,11 @@ class Assignment:
                 yield from (key.marking for key in self._of_variant(name).keys)
 
 
-def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
+def problem_set(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
     titles = [key.problem.title for key in keys]
     stems = stems or [""] * len(keys)
     pairs = zip(titles, stems, strict=True)
-    return ProblemSet(keys, [[plain(word) for word in pair if word] for pair in pairs])
+    return ProblemSet(keys, [[folded_name(word) for word in pair if word] for pair in pairs])
 
 
 def _problems(files: Sequence[str], overrides: Overrides) -> Iterator[Problem]:
@@ -181,8 +183,8 @@ def _problems(files: Sequence[str], overrides: Overrides) -> Iterator[Problem]:
             yield found.numbered(number)
 
 
-def load_assignment(source: Source, overrides: Overrides | None = None) -> Assignment:
-    """Return what a class was given: the problems of a file, or of a folder.
+def load_assignment(source: FileName, overrides: Overrides | None = None) -> Assignment:
+    """Return the assignment of a class: the problems of a file, or of a folder.
 
     In a folder, if all problems have different titles, everybody works all of them, in the order of
     the files' names. Otherwise each file is the variant of the student whose name it has; so is

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.csv_text import CsvRow, CsvText
+from attncli.files.csv_blocks import CsvRow, CsvText
 from attncli.files.document import Document, Headings, twice
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -24,7 +24,7 @@ FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
 WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
 """Headings of the students' names, the first of them first, if no column is Name or Student."""
-LONG = {
+LONG_HEADINGS = {
     **dict.fromkeys(STUDENT, "student"),
     **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
     **dict.fromkeys(("column", "col"), "column"),
@@ -33,7 +33,7 @@ LONG = {
 """The meanings of the headings of a long table."""
 
 NEEDED = {"step", "row", "value"}
-CELL = re.compile(r"\w.*\[.*\]")
+CELL_HEADING = re.compile(r"\w.*\[.*\]")
 
 
 class CellEntry(Record):
@@ -60,12 +60,14 @@ def name_columns(words: Sequence[str]) -> list[int]:
     return named or [*first, *last] or whole
 
 
-def plain(heading: str) -> str:
+def folded_heading(heading: str) -> str:
     """Return a heading in lower case and with single blanks, as headings are compared."""
     return " ".join(heading.casefold().split())
 
 
-def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> Iterator[Document]:
+def submissions_in(
+    text: str, name: str, folder: Path, meanings: Headings = EMPTY
+) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
     `meanings` give by the headings of a wide table what their columns hold: the name of a cell or a
@@ -73,19 +75,21 @@ def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> It
     """
     table = CsvText(text, name)
     header, *rows = table.rows or [CsvRow(1, [])]
-    mapped = {plain(heading): cell for heading, cell in meanings.items()}
+    mapped = {folded_heading(heading): cell for heading, cell in meanings.items()}
     cells = _whole(header.cells)
-    if unknown := [word for word in meanings if plain(word) not in map(plain, cells)]:
+    if unknown := [
+        word for word in meanings if folded_heading(word) not in map(folded_heading, cells)
+    ]:
         hint = did_you_mean(unknown[0], map(visible, cells))
         raise table.error(header.line, f"no column is headed {visible(unknown[0])}", hint)
-    cells = [mapped.get(plain(cell), cell) for cell in cells]
-    words = list(map(plain, cells))
-    meant = [LONG.get(word, "") for word in words]
+    cells = [mapped.get(folded_heading(cell), cell) for cell in cells]
+    words = list(map(folded_heading, cells))
+    meant = [LONG_HEADINGS.get(word, "") for word in words]
     if set(meant) >= NEEDED:
         yield from _documents(_long(meant, rows), table, folder)
         return
     names = name_columns(words)
-    is_cell = [cell in meanings.values() or CELL.fullmatch(cell) for cell in cells]
+    is_cell = [cell in meanings.values() or CELL_HEADING.fullmatch(cell) for cell in cells]
     if not names or not any(is_cell):
         return
     columns = {

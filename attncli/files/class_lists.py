@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncli.errors import Place, fail, located
-from attncli.files.class_csv import STUDENT, name_columns, plain
-from attncli.files.csv_text import CsvText
-from attncli.files.document import Headings, Source, error_at
+from attncli.files.class_csv import STUDENT, folded_heading, name_columns
+from attncli.files.csv_blocks import CsvText
+from attncli.files.document import FileName, Headings, error_at
 from attncli.files.read import STDIN, read, read_text
 from attncli.text.escapes import lines_of, visible
 
@@ -23,10 +23,10 @@ QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
 NO_STUDENTS = ("points possible",)
 """Cells in the column of names of a gradebook, in lower case, that are no students."""
 
-SUCH_AS = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
+MAP_HINT = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
 
 
-def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
+def read_roster(source: FileName, stdin: BinaryIO | None = None) -> list[str]:
     """Return the names of the students, in their order.
 
     The first line of a CSV file heads a column Name or Student, or First name and Last name; any
@@ -34,7 +34,7 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
     """
     text = read_text(source, stdin)
     name = STDIN if source == "-" else str(source)
-    found = [one for one in _names(text, name) if one and plain(one) not in NO_STUDENTS]
+    found = [one for one in _names(text, name) if one and folded_heading(one) not in NO_STUDENTS]
     if not found:
         raise error_at(Place(name), "the roster names nobody", ROSTER_HINT)
     return found
@@ -48,7 +48,7 @@ def _names(text: str, name: str) -> Iterator[str]:
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
     header, *rows = table.rows
-    columns = name_columns(list(map(plain, header.cells)))
+    columns = name_columns(list(map(folded_heading, header.cells)))
     if not columns:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
@@ -83,7 +83,7 @@ def read_headings(flags: Sequence[str]) -> Headings:
 
 def _of_file(name: str) -> list[tuple[str, str]]:
     if not Path(name).suffix:
-        raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=SUCH_AS)
+        raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=MAP_HINT)
     if Path(name).suffix.lower() in (".csv", ".tsv"):
         text = read_text(name)
         rows = CsvText(text, name).rows
@@ -99,7 +99,7 @@ def _of_file(name: str) -> list[tuple[str, str]]:
             for heading, cell in document.values.items():
                 if not isinstance(cell, str):
                     raise fail(
-                        f"{visible(str(heading))} must mean a cell", str(heading), hint=SUCH_AS
+                        f"{visible(str(heading))} must mean a cell", str(heading), hint=MAP_HINT
                     )
                 pairs.append((str(heading), cell))
     return pairs

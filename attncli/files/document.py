@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
 Raw: TypeAlias = Any
 
-Source: TypeAlias = str | os.PathLike[str]
+FileName: TypeAlias = str | os.PathLike[str]
 """A file; "-" is standard input."""
 
 Options: TypeAlias = Mapping[str, bool]
@@ -98,7 +98,7 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     values[head] = inside | {tail: raw}
 
 
-def lines_of(text: str) -> list[str]:
+def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them, with more line ends than in editors."""
     if text.isascii():
         return escapes.lines_of(text)

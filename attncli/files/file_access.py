@@ -65,7 +65,7 @@ START_BYTES = 4096
 class Folder(Record):
     """The folder of a file that names others; that of standard input is the current one.
 
-    A file that somebody sent can so read only files beside it and below, unless `allow_outside`.
+    So a file can name only files beside it and below, unless `allow_outside`.
     """
 
     path: Path

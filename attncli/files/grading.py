@@ -13,7 +13,7 @@ from attncli.errors import InputError, Place, fail
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.file_access import unsupported
-from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
+from attncli.files.manifest import StudentFiles, folder_name, manifest_of_files, manifest_of_folder
 from attncli.files.read import STDIN
 from attncli.files.submissions import (
     ReadSubmission,
@@ -82,7 +82,7 @@ class Grading(Record):
             return
         noting = replace(self, worked=set())
         for is_folder, some in groupby(sources, _is_folder):
-            for one in self._handed_in(list(some), is_folder, len(sources) == 1):
+            for one in self._manifest(list(some), is_folder, len(sources) == 1):
                 yield from noting._of_student(one, files)
         if self.with_absent and any(map(self._is_of_class, sources)):
             yield from noting._absent()
@@ -98,19 +98,19 @@ class Grading(Record):
             if name not in (self.worked or ()):
                 yield self._together(name, {}, name)
 
-    def _handed_in(
+    def _manifest(
         self, sources: Sequence[str], are_folders: bool, is_only: bool
-    ) -> Iterator[HandedIn]:
+    ) -> Iterator[StudentFiles]:
         if not are_folders:
-            yield from named(sources, self.assignment)
+            yield from manifest_of_files(sources, self.assignment)
             return
         for folder in sources:
-            found = [*handed_in(folder, self.assignment, self.tell, not is_only)]
+            found = [*manifest_of_folder(folder, self.assignment, self.tell, not is_only)]
             if is_only and not found:
                 raise error_at(Place(folder), NO_ANSWERS)
-            yield from found or [HandedIn(folder_name(folder), (), folder)]
+            yield from found or [StudentFiles(folder_name(folder), (), folder)]
 
-    def _of_student(self, one: HandedIn, files: Mapping[str, Document]) -> Iterator[Student]:
+    def _of_student(self, one: StudentFiles, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield what is found in the files of a student, or of all students in one table."""
         if one.unread:
             yield self._without_answers(one)
@@ -216,7 +216,7 @@ class Grading(Record):
             return Unread(submission.name, error, title)
         return report if report.title == title else replace(report, title=title)
 
-    def _without_answers(self, one: HandedIn) -> Student:
+    def _without_answers(self, one: StudentFiles) -> Student:
         path, error = Path(one.unread), error_at(Place(one.unread), NO_ANSWERS)
         if not path.is_dir() and (found := unsupported(b"", path.suffix.lower())):
             error = InputError(replace(found.faults[0], place=Place(one.unread)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.arrays import table_of
-from attncli.files.document import Document, Raw, Source, assign, error_at
+from attncli.files.document import Document, FileName, Raw, assign, error_at
 from attncli.files.file_access import Folder
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
@@ -41,7 +41,9 @@ class Overrides(Record):
     allow_outside: bool = False
 
 
-def load(source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False) -> Problem:
+def load(
+    source: FileName, stdin: BinaryIO | None = None, *, allow_outside: bool = False
+) -> Problem:
     """Read the one problem of a file.
 
     Args:
@@ -62,7 +64,7 @@ def load(source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool =
 
 
 def load_all(
-    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
+    source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> list[Problem]:
     """Read every problem of a file.
 
@@ -83,7 +85,7 @@ def load_all(
 
 
 def load_each(
-    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
+    source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
     for document in read(source, stdin, csv_options(), as_arrays=True):

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
-from attncli.files.document import Document, Headings, Options, Source, error_at
+from attncli.files.document import Document, FileName, Headings, Options, error_at
 from attncli.files.file_access import blocks, open_file, unsupported
 from attncli.records import EMPTY, Record, replace
 
@@ -43,7 +43,7 @@ class _Reading(Record):
 
 
 def read(
-    source: Source,
+    source: FileName,
     stdin: BinaryIO | None = None,
     options: Options = EMPTY,
     of_class: Headings | None = None,
@@ -72,7 +72,7 @@ def read_bytes(
     return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
 
 
-def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
+def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     name = os.fspath(source)
     if name == "-":
         file = _checked(stdin)
@@ -134,7 +134,7 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
 
             if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
                 text = stream.whole(texts)
-                yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
+                yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
         found = _of_text(texts, reading)
         first = next(found, None)
@@ -188,7 +188,7 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     if headings is not None:
         from attncli.files import class_csv
 
-        found = class_csv.sheets(text, name, folder, headings)
+        found = class_csv.submissions_in(text, name, folder, headings)
         if (first := next(found, None)) is not None:
             yield first
             yield from found
@@ -199,20 +199,20 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
         if (array := table_of(text)) is not None:
 
             def locate(path: KeyPath) -> Place:
-                (document,) = _of_tables(text, reading)
+                (document,) = _of_blocks(text, reading)
                 return document.locate(path)
 
             yield Document(name, folder, {"X": array}, locate, bare=True)
             return
-    yield from _of_tables(text, reading)
+    yield from _of_blocks(text, reading)
 
 
-def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
+def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
-    from attncli.files.csv_text import tables
+    from attncli.files.csv_blocks import csv_documents
 
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
-    for table in tables(text, name, reading.options):
+    for table in csv_documents(text, name, reading.options):
         place = table.locate
         values = dict(table.values)
         if are_answers and table.remarks:

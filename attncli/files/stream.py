@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from attncli.errors import fail
-from attncli.files.document import Chunk, lines_of
+from attncli.files.document import Chunk, yaml_lines
 
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
@@ -23,7 +23,7 @@ QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""
 
 CONTINUED = (",", "[", ":")
-"""What a line ends with if a mapping on the next line belongs to the same value."""
+"""Ends of a line after which a mapping on the next line belongs to the same value."""
 
 
 def decoded(data: Iterator[bytes]) -> Iterator[str]:
@@ -65,7 +65,7 @@ def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
     for lines in _parts(_lines(texts)):
         text = "".join(lines)
         yield Chunk(name, text, before)
-        before += len(lines_of(text)) - 1
+        before += len(yaml_lines(text)) - 1
 
 
 def _parts(lines: Iterator[str]) -> Iterator[list[str]]:

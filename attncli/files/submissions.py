@@ -6,10 +6,16 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere, submission_of
+from attncli.checking.submission import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Submission,
+    nowhere,
+    submission_of,
+)
 from attncli.errors import InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
-from attncli.files.document import Document, Headings, Source, error_at
+from attncli.files.document import Document, FileName, Headings, error_at
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
@@ -28,7 +34,7 @@ ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
 class StudentsAnswers(Record):
     """The submission of a student to each problem, by its index, or why none can be judged.
 
-    The name is "" if the submissions name nobody.
+    The name is "" if the submissions have no student's name.
     """
 
     name: str
@@ -37,7 +43,7 @@ class StudentsAnswers(Record):
 
 
 def load_answers(
-    source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False
+    source: FileName, stdin: BinaryIO | None = None, *, allow_outside: bool = False
 ) -> list[Submission]:
     """Read every submission of a file of hand-worked answers.
 
@@ -56,13 +62,13 @@ def load_answers(
 
 
 def load_each_submission(
-    source: Source,
+    source: FileName,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
     headings: Headings = EMPTY,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
-    documents = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
+    documents = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=headings)
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
@@ -191,7 +197,7 @@ def _parts(problems: ProblemSet, whole: Submission) -> dict[int, Submission]:
         index = problems.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
-        elif key not in ABOUT:
+        elif key not in KEYS_BESIDE_STEPS:
             keys.setdefault(NO_PROBLEM, {})[key] = key
     if not keys.keys() - {NO_PROBLEM}:
         return {}

@@ -113,7 +113,7 @@ def is_plain_text(start: bytes) -> bool:
     return PLAIN_TEXT.search(text) is not None and any(one.name for one in _named(text))
 
 
-def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
+def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
     """Yield the submissions of a document; one that cannot be read holds its error."""
     page = _Page(text, name, folder, is_tex=suffix == ".tex")
     found: list[tuple[str, list[FoundMatrix]]] = []

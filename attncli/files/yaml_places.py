@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Chunk, error_at, lines_of
+from attncli.files.document import Chunk, error_at, yaml_lines
 from attncli.files.yaml_text import NotAllowedError, events_of
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import grid_of
@@ -82,24 +82,24 @@ def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] |
     row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
     try:
         if literal:  # its rows are below the sign, and comments may come after them
-            start += len(lines_of(text[start:end])[0]) + 1
+            start += len(yaml_lines(text[start:end])[0]) + 1
             ends = [line.end() for line in re.finditer(r"[^\r\n]*\S[^\r\n]*", text[start:end])]
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
         at, _ = grid_of(text[start:end]).rows[row][column]
-    except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
+    except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
         return None
-    above = lines_of(text[: start + at])
+    above = yaml_lines(text[: start + at])
     return len(above) - 1, len(above[-1])
 
 
 def _place(chunk: Chunk, line: int, column: int) -> Place:
     """Return a place in the file, from 1, of one in a part of it, from 0; −1 is no column."""
-    lines = lines_of(chunk.text)
+    lines = yaml_lines(chunk.text)
     shown = lines[line] if line < len(lines) else ""
     if shown and chunk.original:  # which may have fewer blanks before the line
-        read, shown = shown, lines_of(chunk.original)[line]
+        read, shown = shown, yaml_lines(chunk.original)[line]
         added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
         column -= min(added, max(column, 0))
     return Place(chunk.name, chunk.before + line + 1, column + 1, shown)
@@ -108,7 +108,7 @@ def _place(chunk: Chunk, line: int, column: int) -> Place:
 def _control_character(chunk: Chunk) -> InputError:
     """Return the error for a character that the parser refuses without its place."""
     found = re.search(CONTROL, chunk.text)
-    above = lines_of(chunk.text[: found.start() if found else 0])
+    above = yaml_lines(chunk.text[: found.start() if found else 0])
     place = _place(chunk, len(above) - 1, len(above[-1]))
     character = f" ({visible(found[0])})" if found else ""
     message = f"a control character{character} cannot stand in YAML"

@@ -17,6 +17,7 @@ from attncli.files.document import Chunk, Raw
 from attncli.text.escapes import visible
 
 MAX_LEVELS = 64
+"""Maximum depth of nested values, which bounds the stack. Chosen."""
 TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""

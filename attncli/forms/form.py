@@ -207,7 +207,7 @@ OTHER_WORDS = {
     "luong": "Luong et al. have three: write dot, general or concat",
     "seq2seq": "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys)",
 }
-"""What else people call a score function, a loss or a kind: the word for it, or a hint."""
+"""Other names of score functions, losses and kinds, each with the word to use, or a hint."""
 
 
 class Choice(Form):

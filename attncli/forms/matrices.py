@@ -47,7 +47,7 @@ MAX_PADDED = 12
 """Maximum number of decimals of rounded floats; with more, floats have all their digits."""
 
 
-def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
+def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     """Return a raw value whose arrays are read-only ones of NumPy.
 
     Anything with `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or
@@ -65,14 +65,14 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
             raise fail(message, *path) from None
-        return plain(array.tolist(), path, copy, depth + 1) if array.dtype.kind in "OU" else array
+        return as_raw(array.tolist(), path, copy, depth + 1) if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
-        return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
+        return {key: as_raw(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     kinds = {*map(type, raw)} if isinstance(raw, list | tuple) else set()
     if not all(issubclass(kind, str | int | float) for kind in kinds):
         if not copy and kinds == ONLY_LISTS and all(row and type(row[0]) is str for row in raw):
             return raw  # rows of a file, which hold no arrays
-        parts = [plain(part, path, copy, depth + 1) for part in raw]
+        parts = [as_raw(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     if isinstance(raw, Number) and not isinstance(raw, int | float | complex | np.number):
         return str(raw)
@@ -124,7 +124,7 @@ def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
     if not all_finite(array):
         _refuse_infinite(array, path, infinite)
-    array.flags.writeable = False  # an array that was given already is, by `plain`
+    array.flags.writeable = False  # `as_raw` has done so for arrays of the user
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 
@@ -274,7 +274,7 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
     block = as_block(raw)
     labels: Labels = (None, None)
     if block is None:
-        raw = plain(raw, path)
+        raw = as_raw(raw, path)
     else:
         grid = grid_in(block, path)
         raw, labels = [[word for _, word in row] for row in grid.rows], grid.labels

@@ -14,13 +14,14 @@ from attncli.notation.written import BLANK_CELLS, number
 from attncli.text.escapes import visible
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
-"""Words for 1 and 0 in masks; they are no numbers elsewhere."""
+"""Words for 1 and 0 in masks; elsewhere they are not numbers."""
 
 LARGEST_COUNT = 2**31
+"""Maximum absolute value of a whole number in a problem. Chosen."""
 
 
 def is_number(raw: object) -> bool:
-    """Return True for a number of Python or NumPy; a truth value is none."""
+    """Return True for a number of Python or NumPy; a bool does not count."""
     return isinstance(raw, int | float | Real) and not isinstance(raw, bool)
 
 
@@ -49,7 +50,7 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
 
 
 def cell_value(item: Any, path: KeyPath) -> float:
-    """Return the number of one cell, written or given; refuse what is blank or no number."""
+    """Return the number in one cell, a text or a number; refuse a blank and anything else."""
     if isinstance(item, str):
         try:
             return number(item)
@@ -71,7 +72,7 @@ def cell_value(item: Any, path: KeyPath) -> float:
 
 
 def is_open(text: str) -> bool:
-    """Return True for a cell that is left open, for a number that is still to be written."""
+    """Return True for a blank cell, in which a number is still to be written."""
     return text.strip() in BLANK_CELLS
 
 

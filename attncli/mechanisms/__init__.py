@@ -1,1 +1,1 @@
-"""From a problem to its trace: one short file a mechanism."""
+"""From a problem to its trace: one short file per mechanism."""

@@ -1,8 +1,8 @@
 """A simple recurrent network whose state attends to the states before it.
 
 Cheng et al. 2016, section 3.1, in the form of a plain network: the state h_t is made from the
-input and the context c_{t−1}; then h_t attends to h_0 … h_t, which gives c_t. Vectors stand as
-columns in the formulas, so A multiplies from the left.
+input and the context c_{t−1}; then h_t attends to h_0 … h_t, which gives c_t. Vectors are columns
+in the formulas, so A multiplies from the left.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Trace(Record, Shown, eq=False):
 def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:
     """Return how far the last step is from the unrounded one at most, and at which cell."""
     assert trace.unrounded is not None  # or there is nothing to compare
-    # Not as they stand on paper: tokens may be rows in one calculation and columns in the other.
+    # Not as on paper: tokens may be rows in one calculation and columns in the other.
     rounded, unrounded = trace.last.array, trace.unrounded[trace.last.name].array
     equal = rounded == unrounded  # −∞ too, of which no difference can be taken
     between = np.abs(np.where(equal, 0.0, rounded) - np.where(equal, 0.0, unrounded))

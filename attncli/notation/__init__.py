@@ -1,1 +1,1 @@
-"""Formulas as trees: written numbers become them, operations give them, formats print them."""
+"""Formulas as trees: parsed from written numbers, built by operations, printed by formats."""

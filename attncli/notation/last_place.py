@@ -28,7 +28,7 @@ INSTEAD = {
     **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
     **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
 }
-"""What to write in place of texts that are no numbers; a dash may be a blocked or a blank cell."""
+"""Hints for texts that are not numbers; a dash may mean a blocked cell or a blank one."""
 ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words with the meaning of ≈ before a number."""
 
@@ -129,11 +129,11 @@ def _decimals(formula: Formula) -> list[Number]:
 HAND_DIGITS = {"float16": 3, "float32": 5}
 """Maximum number of significant digits, by type, of floats that were rounded before they were
 stored in an array."""
-LONG = 7
+LONG_NUMBER = 7
 """Minimum number of significant digits of a number that counts as long."""
-ENOUGH = 4
+MIN_LONG_NUMBERS = 4
 """Minimum count of long numbers: one or two may agree with floats of a type by chance."""
-BITS = {"float16": 11, "float32": 24}
+PRECISIONS = {"float16": 11, "float32": 24}
 """Bits of precision of a type."""
 SURE = 15.0
 """Number of bits by which the long numbers together exceed the precision of a type that makes it
@@ -153,7 +153,7 @@ def is_rounded(texts: Iterable[str], dtype: str) -> bool:
     return 0 < most <= HAND_DIGITS.get(dtype, 0)
 
 
-def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
+def dtype_of_texts(texts: Iterable[str], enough: int = MIN_LONG_NUMBERS) -> str:
     """Return float16 or float32 if every long number is a printed float of that type, else "".
 
     >>> dtype_of_texts(["0.18634205", "0.5", "0.09003057", "0.24472848", "0.66524094"])
@@ -162,13 +162,13 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     ''
     """
     decimals = [text for text in texts if "." in text]
-    counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
-    long = [(text, count) for text, count in counted if count >= LONG]
+    counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG_NUMBER]
+    long = [(text, count) for text, count in counted if count >= LONG_NUMBER]
     if not long or 2 * len(long) < len(decimals):
         return ""  # large numbers with a fixed number of decimals have many digits, too
     most = max(count for _, count in long)
     for dtype, least in SURELY_PRINTED.items():
-        beyond = sum(count * log2(10) - BITS[dtype] for _, count in long)
+        beyond = sum(count * log2(10) - PRECISIONS[dtype] for _, count in long)
         is_sure = most >= least and (len(long) >= enough or beyond >= SURE)
         if is_sure and all(_is_printed(text, count, dtype) for text, count in long):
             return dtype

@@ -9,8 +9,8 @@ from attncli.notation import tree
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
-MAX_LENGTH = 500
-MAX_DEPTH = 50
+MAX_LENGTH = 500  # of an expression, in characters
+MAX_DEPTH = 50  # of parentheses, functions and signs inside each other
 DIGITS = r"0[xX][0-9a-fA-F]+|0o[0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TOKEN = (
     rf"(?P<number>{DIGITS})"

@@ -34,7 +34,7 @@ PRINTED = (
     r"(?:\s*,\s*\w+=[\w.':<>]+)*\s*,?\s*\)?[\s;,.]*"
 )
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
-ROUND = rf"\s*\(?\s*(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+\)?\s*"
+IN_ROUND_BRACKETS = rf"\s*\(?\s*(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+\)?\s*"
 """Rows in round brackets."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
@@ -83,7 +83,7 @@ def _without_name(text: str) -> str:
 
 def _without_brackets(text: str) -> str:
     """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines."""
-    if re.fullmatch(ROUND, text):
+    if re.fullmatch(IN_ROUND_BRACKETS, text):
         text = text.translate(str.maketrans("()", "[]"))
     is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
     text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)

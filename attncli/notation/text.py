@@ -9,7 +9,7 @@ from attncli.notation.tree import Formula, Minus, Number
 from attncli.text.escapes import label_text
 
 LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
-"""How tightly a node binds; in the place of a tighter one it gets parentheses."""
+"""Levels of precedence; a node gets parentheses where a higher level is needed."""
 
 BINDS = {
     **dict.fromkeys(("Relation", "Listed", "Phrase"), LOOSE),

@@ -1,1 +1,1 @@
-"""What a problem is: its keys, how each is read, which kinds take it, and its shapes."""
+"""Problems: their keys, the reader of each key, the kinds that take it, and their shapes."""

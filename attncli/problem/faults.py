@@ -20,7 +20,7 @@ REPLACES = {
     "V": ("W_v", "b_v"),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
 }
-"""Keys that may be given directly, with the keys that have no use then."""
+"""Keys of results that a problem may set directly, each with the keys that it makes useless."""
 
 PRODUCTS = ("dot", "scaled_dot", "general")
 """Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""
@@ -49,7 +49,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     if "learning_rate" in given and "gradient" not in given:
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
-    for key, origin, *others in sources(kind.source):
+    for key, origin, *others in source_groups(kind.source):
         if not any(one in given for one in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
@@ -75,8 +75,8 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(message, ("scale",), hint, needs="values")
 
 
-def sources(source: str) -> tuple[tuple[str, ...], ...]:
-    """Return groups of keys of which one must be given: a matrix, its source, or its product."""
+def source_groups(source: str) -> tuple[tuple[str, ...], ...]:
+    """Return groups of keys of which a problem needs one: a matrix, its source, or its product."""
     if not source:
         return ()
     return ("Q", "X", "scores"), ("K", source, "scores"), ("V", source)

@@ -19,7 +19,7 @@ COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marki
 
 
 class Implied(Record):
-    """A letter that equals another one, unless a key is given that fixes it itself."""
+    """A letter that equals another one, unless the problem has a key that sets it."""
 
     letter: str
     origin: str
@@ -27,21 +27,21 @@ class Implied(Record):
 
 
 class Kind(Record):
-    """One row of the table."""
+    """The keys of one kind of problem, the shapes of its matrices, and its defaults."""
 
     meaning: str  # one line
     shapes: Shapes  # its matrices
     options: tuple[str, ...]  # its other keys, beside those of every kind
-    needs: tuple[str, ...] = ()  # keys that it cannot do without
+    needs: tuple[str, ...] = ()  # its required keys
     start: tuple[str, ...] = ()  # the matrices of a new problem, beside those it needs
     implied: tuple[Implied, ...] = ()  # letters that follow from others, in this order
     tokens: str = "n"  # the letter that counts the tokens
     score: str = "scaled_dot"  # the default score function
-    source: str = ""  # the key that keys and values are projections of, if they are
+    source: str = ""  # the input from which keys and values are projected, if they are
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
-    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its words
+    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its value
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
-    by_position: bool = True  # whether queries have places among the keys, as some masks need
+    by_position: bool = True  # whether each query has a position among the keys, for some masks
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -81,7 +81,8 @@ CROSS: Shapes = {
 ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
 
 
-def _left_out(source: str) -> tuple[Implied, ...]:
+def _without_projections(source: str) -> tuple[Implied, ...]:
+    """Return the sizes that are equal where a matrix of weights is left out."""
     return (
         Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
         Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
@@ -108,7 +109,7 @@ KINDS: dict[str, Kind] = {
         implied=(
             Implied("m", "n", unless=("K", "scores")),
             Implied("m", "n", unless=("V",)),
-            *_left_out("d_model"),
+            *_without_projections("d_model"),
         ),
     ),
     "cross": Kind(
@@ -116,7 +117,7 @@ KINDS: dict[str, Kind] = {
         CROSS,
         ATTENTION,
         start=("X", "memory", "W_q", "W_k", "W_v"),
-        implied=_left_out("d_memory"),
+        implied=_without_projections("d_memory"),
         source="memory",
         axes=AXES,
     ),

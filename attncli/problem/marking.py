@@ -14,22 +14,23 @@ from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
 MAX_DIGITS_OF_FLOATS = 17
+"""Number of significant digits that determine a 64-bit float. Derived."""
 
 BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
 
 
 class Marking(Record):
-    """What is asked of hand-worked answers.
+    """How answers are marked.
 
     Attributes:
         decimals: the minimum number of digits after the point of a number that is not exact.
-        tolerance: how far a right number may be off.
-        ask: the names of the steps, or of cells, that count; all steps where there is none.
+        tolerance: the maximum error of a number that counts as right.
+        ask: the names of the steps, or of cells, that count; all steps if it is empty.
         points: the points for a right step, or right cells, by name.
-        follow: the share of its points that a number earns that only follows from a slip before it.
-        few_digits: the share of its points that a number earns that is right only to the digits
-            that were written, where more are asked.
+        follow: the share of its points that a number earns if it follows from an earlier slip.
+        few_digits: the share of its points that a number earns if it has fewer than `decimals`
+            digits and is right to those.
     """
 
     decimals: int | None = None
@@ -46,7 +47,7 @@ class Marking(Record):
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The names of the steps and cells to be given: those that are asked, or have points."""
+        """The names of the wanted steps and cells: those in `ask`, else those with points."""
         return self.ask or tuple(self.points)
 
 

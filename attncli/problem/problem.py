@@ -17,7 +17,7 @@ from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import as_block, plain
+from attncli.forms.matrices import as_block, as_raw
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 class Problem:
     """One attention problem; its keys are those of a problem file.
 
-    Matrices may be given as nested lists, text, or arrays of any library, also inside `score` and
-    `mask`; every other key as in a file. A key that was left out, or given as None, is None or its
-    default. An error names everything that is wrong. A problem is pickled without `source`.
+    A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
+    every other key is as in a file. A key that is left out, or None, has its default, or is None.
+    An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
-        given: the keys that were given.
+        given: the keys that the caller or the file has set.
         sizes: the letters of all shapes, such as n and d_k, and their sizes.
         rules: how scores come about and become weights.
-        written: small keys as they were given, with the digits that were written.
+        written: the values of small keys with the digits as they were written.
         warnings: how keys were read that other programs read in another way.
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
@@ -299,7 +299,7 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
         try:
-            raw[key] = plain(given, (key,), copy)
+            raw[key] = as_raw(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
         except InputError as error:
             faults += error.faults

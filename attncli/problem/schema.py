@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.problem.faults import REPLACES, sources
+from attncli.problem.faults import REPLACES, source_groups
 from attncli.problem.key_names import names_of, pattern_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
@@ -59,7 +59,7 @@ def _one_name() -> Iterator[Schema]:
 
 
 def _replaced() -> Iterator[Schema]:
-    """Yield a schema for each key that may be given directly: others have no use then."""
+    """Yield a schema for each key of `REPLACES`: a problem with it must not have the others."""
     for direct, replaced in REPLACES.items():
         yield {"if": _given(direct), "then": _without(replaced)}
 
@@ -74,7 +74,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in sources(kind.source))
+    rules += (_given(*keys) for keys in source_groups(kind.source))
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 
@@ -83,11 +83,11 @@ def _inside(key: str, part: Schema) -> Schema:
 
 
 def _given(*keys: str) -> Schema:
-    """Return the schema of problems in which one of these keys is given, under any name."""
+    """Return the schema of problems that have one of these keys, under any name."""
     found = [given(name) for key in keys for name in names_of(key)]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
 def _without(keys: Iterable[str]) -> Schema:
-    """Return the schema of problems in which none of these keys is given, under any name."""
+    """Return the schema of problems that have none of these keys, under any name."""
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}

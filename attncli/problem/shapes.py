@@ -115,7 +115,7 @@ class Sizes:
     def bind(self, letter: str, size: int, key: str, noun: str, words: str = "") -> None:
         """Bind a letter, product or sum to a size; note a fault if it has another one.
 
-        `words` is the fact for messages, where it is not that the key has so many of the noun.
+        `words` replaces the fact in the message, by default that the key has `size` of the noun.
         """
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"

@@ -175,7 +175,7 @@ ROUND_PARTS = {
     "significant": forms.count(),
     "half": forms.choice(("up", "even")),
 }
-DIGITS = ("decimals", "significant")
+ROUNDING_KEYS = ("decimals", "significant")
 """A rounding has exactly one of these."""
 
 SIGNIFICANT = r"^\s*0*([1-9]\d*)\s*sf\s*$"
@@ -188,14 +188,14 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
     mapping = forms.known_parts(raw, path, ROUND_PARTS)
-    if sum(key in mapping for key in DIGITS) != 1:
+    if sum(key in mapping for key in ROUNDING_KEYS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
     return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
 TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
-ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=DIGITS)
+ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
 LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")

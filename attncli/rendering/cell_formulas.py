@@ -22,7 +22,7 @@ from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
 from attncli.text.escapes import label_text
 
-Source = tuple[str, Index]
+CellPlace = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
 
@@ -45,8 +45,7 @@ class PageCells:
     def ids(self, panel: Panel) -> Array:
         """Return the ids of what a panel shows, for its `rows` and `columns`.
 
-        They are 0 where a number is that of no step, as in a product of two, and where rows or
-        columns are left out.
+        An id is 0 if the number is not one of a step, as in a product, or is left out.
         """
         rows, columns = panel.matrix.rows, panel.matrix.columns
         places = np.ix_([row or 0 for row in rows], [column or 0 for column in columns])
@@ -81,7 +80,7 @@ class PageCells:
         at = np.unravel_index(offset, step.array.shape)
         return place_of(step, tuple(int(i) for i in at))
 
-    def by_source(self, most: float = np.inf) -> dict[Source, int]:
+    def by_source(self, most: float = np.inf) -> dict[CellPlace, int]:
         """Return the numbers of the cells that are shown, of steps of at most `most` cells."""
         found = []
         for step in self.steps:
@@ -108,7 +107,7 @@ class CellFormulas:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
 
-    def add(self, number: int, found: Explanation, shown: Mapping[Source, int]) -> None:
+    def add(self, number: int, found: Explanation, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
         printer = _Shape(shown)
         shape = "".join(_lines(printer, found))
@@ -140,7 +139,7 @@ def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
 class _Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
-    def __init__(self, shown: Mapping[Source, int], small: bool = False) -> None:
+    def __init__(self, shown: Mapping[CellPlace, int], small: bool = False) -> None:
         super().__init__(small)
         self.shown = shown
         self.fills: list[object] = []

@@ -126,7 +126,7 @@ def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
     """Yield the rows of a step, whose first cells are `start`, in the order of its axes."""
     value = step.value
     trailing = step.axes[len(step.leading) :]
-    # A vector stands in a row, whose number would be of no axis.
+    # A vector is a row; its numbers have a column only.
     names = ("column",) if len(trailing) == 1 else PLACES[len(LEADING) :][: len(trailing)]
     axes = dict(zip((*step.leading, *names), step.axes, strict=True))
     labels = {name: _label_cells(step.labels.get(axis, ())) for name, axis in axes.items()}

@@ -19,7 +19,7 @@ from attncli.rendering.markup import Script, page_parts, text
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import Tally, short
+from attncli.rendering.verdicts import Tally, points_text
 
 MEANINGS = {
     "✓": ("right", "right"),
@@ -105,7 +105,7 @@ def row(graded: Sequence[Graded], page: str) -> StudentRow:
     possible = sum(one.marking.possible for one in reports)
     has_points = any(one.marking.points for one in reports)
     total = sum(one.total for one in reports)
-    points = f"{short(total)} of {short(possible)}" if has_points else ""
+    points = f"{points_text(total)} of {points_text(possible)}" if has_points else ""
     if points and len(reports) < len(graded):
         points += " + ?"  # for answers that could not be read
     titles = tuple(one.title for one in graded)

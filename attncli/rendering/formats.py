@@ -24,7 +24,7 @@ Write: TypeAlias = Callable[..., Iterator[bytes]]
 Traces or reports may come one by one: each is written as soon as it is known, and not kept.
 """
 
-Kind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
+FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
 
 
 def _in(place: str) -> Write:
@@ -62,7 +62,7 @@ FORMATS: dict[str, Format] = {
         _in("report_table.reports"), _in("explanations.as_table"),
     ),
     "json": Format(
-        (".json", ".jsonl"), "one object a problem", _in("record.as_json"),
+        (".json", ".jsonl"), "one object per problem", _in("record.as_json"),
         _in("grades.as_json"), _in("explanations.as_json"), is_page=False,
     ),
     "csv": Format(
@@ -73,9 +73,11 @@ FORMATS: dict[str, Format] = {
         (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
-    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("csv.as_tidy"), is_page=False),
+    "tidy": Format(
+        (".tidy.csv",), "CSV with one number per row", _in("csv.as_tidy"), is_page=False
+    ),
     "yaml": Format(
-        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
+        (".yaml", ".yml"), "one document per problem", _in("record.as_yaml"),
         worksheets=_in("worksheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
@@ -100,11 +102,11 @@ FORMATS: dict[str, Format] = {
 }  # fmt: skip
 
 
-def formats_of(kind: Kind) -> Mapping[str, Format]:
+def formats_of(kind: FormatKind) -> Mapping[str, Format]:
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) not in (None, nothing)}
 
 
-def format_named(name: str, kind: Kind, binary: bool = True) -> str:
+def format_named(name: str, kind: FormatKind, binary: bool = True) -> str:
     """Return the format of a name or of a suffix without its dot, such as md.
 
     Raises:
@@ -117,7 +119,7 @@ def format_named(name: str, kind: Kind, binary: bool = True) -> str:
     return found
 
 
-def format_of_file(name: str, kind: Kind) -> str | None:
+def format_of_file(name: str, kind: FormatKind) -> str | None:
     """Return the format that the name of a file ends with; None where it ends with none."""
     rows = formats_of(kind).items()
     suffixes = {suffix: known for known, row in rows for suffix in row.suffixes}
@@ -149,7 +151,7 @@ def render(
         quiet: whether title and warnings are left out.
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
-        reveal: whether the steps of an HTML page of traces are folded until they are asked for.
+        reveal: whether the steps of an HTML page of traces are folded until they are opened.
         solution: whether results for Gradescope tell the right numbers.
 
     Raises:
@@ -171,7 +173,7 @@ def render(
             hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
             raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
     reports = [one for one in several if isinstance(one, Report)]
-    kind: Kind = "reports" if reports else "traces"
+    kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
     selection: PageSelection
     if reports:

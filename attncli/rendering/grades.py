@@ -25,11 +25,11 @@ from attncli.rendering.record import json_lines
 from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import (
-    cells_of,
+    cell_count,
     places,
-    short,
+    points_text,
     skipped,
-    unreadable,
+    unreadable_cells,
     verdict,
     why,
     written_texts,
@@ -76,8 +76,8 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
         return [""] * (len(steps) + len(POINT_COLUMNS))
-    by_step = [short(graded.points[name]) if name in graded.points else "" for name in steps]
-    return [*by_step, short(graded.total), short(graded.marking.possible)]
+    by_step = [points_text(graded.points[name]) if name in graded.points else "" for name in steps]
+    return [*by_step, points_text(graded.total), points_text(graded.marking.possible)]
 
 
 def grade(graded: Graded) -> list[str]:
@@ -156,7 +156,7 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = unreadable(judged)
+    no_numbers = unreadable_cells(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
     for at in places(codes != CORRECT):
@@ -242,7 +242,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
         missing = int((one.codes(name) == MISSING).sum())
         if missing and status != "missing":
-            lines.append(f"left out: {cells_of(name, missing, one.codes(name).size)}")
+            lines.append(f"left out: {cell_count(name, missing, one.codes(name).size)}")
         found = one.findings.get(step) if status not in OUTCOMES else None
         about, where = f"{title}: {name}", f"{number}.{place}"
         mistakes = [found.id] if found else []

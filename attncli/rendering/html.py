@@ -11,7 +11,7 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
-from attncli.rendering.cell_formulas import CellFormulas, PageCells, Source
+from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells
 from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
@@ -58,7 +58,7 @@ def traces(
     names = [one.name for one in answers] or titles
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
     formulas = CellFormulas()
-    numbered: list[tuple[Trace, Mapping[Source, int]]] = []
+    numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body() -> Iterator[str]:
         if not any(titles):  # a page has a heading for those who cannot see it, too
@@ -176,7 +176,7 @@ class _Writer:
             if isinstance(part, Panel):
                 pieces.append(f"{sign}{self.panel(part, caption=not is_alone)}")
                 sign = ""
-            elif part == ")":  # closes what stands before it
+            elif part == ")":  # belongs to the piece before it
                 pieces[-1] = f'{pieces[-1]}<span class="sign">)</span>'
             else:
                 sign += f'<span class="sign">{text(part)}</span>'
@@ -205,7 +205,7 @@ class _Writer:
         return matrix_table(matrix, title, name, numbers, lambda n: fields.field(n, names[n]))
 
     def explain(self, formulas: CellFormulas) -> None:
-        """Tell how each number that is shown was made, or that it is given."""
+        """Add to each number on the page how it was calculated, or that it is an input."""
         known = {**self.trace.inputs, **self.trace.steps}
         shown = self.shown.by_source(LARGEST_EXPLAINED)
         counts = Counter(name for name, _ in shown)

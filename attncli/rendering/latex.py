@@ -1,6 +1,6 @@
 r"""LaTeX: a fragment for another document, or a complete one, for pdfLaTeX and XeLaTeX.
 
-pdfLaTeX lacks the letters of most scripts: there a word in one of them is written as code points.
+pdfLaTeX lacks the letters of most scripts: it shows words in them as code points.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ FONTS = {
     "hebrew": ("Noto Serif Hebrew", "DejaVu Sans", "Times New Roman"),
     "other": ("DejaVu Sans", "Noto Sans", "Segoe UI Symbol", "Arial Unicode MS"),
 }
-"""For each script, fonts that have it, the best first. Each name has a blank: for one that could
-be a file's, XeTeX would try to make a font."""
+"""For each script, fonts that have it, the best first. Each name has a blank: XeTeX would take a
+name without one for a file's and try to make that font."""
 
 FONT_OPTIONS = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
-"""Options of the font of a script whose letters join, or run to the left."""
+"""Options of fonts, by script, for letters that join or run from right to left."""
 
 MATHS = {"−": "-", "√": r"\surd", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "≈": r"\approx"}
 MATHS |= {"→": r"\to", "Σ": r"\Sigma", "τ": r"\tau", "π": r"\pi", "⊙": r"\odot", "‖": r"\Vert"}
@@ -50,9 +50,9 @@ CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULL
 RIGHT_TO_LEFT = ("arabic", "hebrew")
 
 MACROS = Path(__file__).parent / "macros"
-"""TeX in files: `macros` for every document, `worksheet` for one to fill in, `scripts` for one with
-a word in another script (its font and its text, and what stands there with pdfLaTeX), `preamble`
-and `fonts` for a whole one."""
+"""Folder of TeX files: `macros` for every document, `worksheet` for one to fill in, `scripts` for
+one with words in other scripts (for XeLaTeX the words in their fonts, for pdfLaTeX code points),
+`preamble` and `fonts` for a complete one."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -86,7 +86,7 @@ def _macros(name: str) -> str:
 
 
 def _macros_for(body: str) -> str:
-    """Return what every document needs, and what a worksheet does if it is one."""
+    """Return the macros of every document; of a worksheet, also its own."""
     return _macros("macros") + (_macros("worksheet") if r"\attnname" in body else "")
 
 
@@ -127,7 +127,7 @@ def escaped(text: str) -> str:
 
 
 def _script(character: str) -> str:
-    """Return the key of the fonts that a character needs; "" if every TeX has it."""
+    """Return the key in `FONTS` for a character; "" if every TeX has its letter."""
     is_latin = "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"  # as T1 has it
     if character.isascii() or character in "·×÷±°§µ" or character in SYMBOLS or is_latin:
         return ""
@@ -182,7 +182,7 @@ def _figure(figure: Figure) -> Iterator[str]:
         yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
     elif together:
         shown = list(_beside(figure.results))
-        if len(shown) > 1 and figure.results[0].answer:  # empty brackets do not tell what they are
+        if len(shown) > 1 and figure.results[0].answer:  # empty brackets need their names
             names = (as_tex(panel.name, escaped) for panel in figure.results)
             shown = [f"{name} = {one}" for name, one in zip(names, shown, strict=True)]
         yield _line(r" \quad ".join(shown))
@@ -196,7 +196,7 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
-    """Yield matrices and signs that stand side by side, with their first rows level."""
+    """Yield matrices and signs side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
         yield _matrix(part, top) if isinstance(part, Panel) else sign(part)
@@ -233,7 +233,7 @@ def _array(matrix: Matrix, top: bool) -> str:
         column = r" \\ ".join(f"{strut}{label}" for label in labels)
         before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
         return before + bracketed(matrix, lines)
-    # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
+    # Labels are above the numbers in the same columns; blkarray puts brackets around a part only.
     heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
     style = column_style(matrix)
     lead, before = ("r", "& ") if any(labels) else ("", "")
@@ -254,7 +254,7 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    """Return a cell; a weight with its size in percent, which shades it."""
+    """Return a cell; for a weight, with its shade in percent."""
     if matrix.has_room(row, column):
         return r"\attnroom"
     shown = number(matrix.text(row, column))

@@ -1,4 +1,4 @@
-"""Matrices as blocks of text that stand side by side, as on paper.
+"""Matrices as blocks of text side by side, as on paper.
 
 A line is a list of spans, each a text with the name of a style; the command line turns styles
 into colours, or drops them.
@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.notation.text import text as as_text
 from attncli.records import Record
-from attncli.rendering.matrix import GAP, Matrix, Place
+from attncli.rendering.matrix import GAP, LineIndex, Matrix
 from attncli.rendering.pieces import in_parts
 from attncli.tape.step import Step
 from attncli.text.elision import LIMIT
@@ -172,7 +172,7 @@ def beside(parts: Sequence[Block | str]) -> Block:
         for part in parts:
             if isinstance(part, str):
                 yield _placed(iter([[(f" {part} ", "")]]), len(part) + 2, 0, top + (rows - 1) // 2)
-            else:  # the name stands at the very top, labels and numbers are level with the others
+            else:  # the name is at the very top, labels and numbers are level with the others
                 yield _placed(part.draw(), part.width, min(part.top, 1), top - part.top)
 
     def draw() -> Iterator[Line]:
@@ -252,7 +252,7 @@ class _Grid:
 
         return Block(self.width(places, name), top + len(self.matrix.rows), top, draw)
 
-    def _columns(self, places: range) -> Sequence[Place]:
+    def _columns(self, places: range) -> Sequence[LineIndex]:
         return self.matrix.columns[places.start : places.stop]
 
     def _gaps(self, places: range) -> list[str]:
@@ -278,7 +278,7 @@ class _Grid:
             line.append((" " * (self.lead - self.left) + bracket[0], ""))
             yield [*line, *self._numbers(row, places), (bracket[1], ""), *rest]
 
-    def _numbers(self, row: Place, places: range) -> Iterator[Span]:
+    def _numbers(self, row: LineIndex, places: range) -> Iterator[Span]:
         """Yield the cells of a row; those that have no style of their own as one text."""
         matrix, columns = self.matrix, self._columns(places)
         texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
@@ -298,7 +298,7 @@ class _Grid:
             before = style
 
 
-def _styles(matrix: Matrix, row: Place, columns: Sequence[Place]) -> list[str]:
+def _styles(matrix: Matrix, row: LineIndex, columns: Sequence[LineIndex]) -> list[str]:
     if row is None:
         return ["faint"] * len(columns)
     if not matrix.cells and not matrix.shaded and np.isfinite(matrix.values[row]).all():

@@ -37,7 +37,7 @@ AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield a document with mathematics; a rule stands between problems."""
+    """Yield a document with mathematics; a rule separates problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
     return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
 

@@ -13,7 +13,7 @@ from math import isinf
 from pathlib import Path
 
 from attncli.records import Record
-from attncli.rendering.matrix import Matrix, Place
+from attncli.rendering.matrix import LineIndex, Matrix
 from attncli.text.escapes import visible
 
 FOLDER = Path(__file__).parent / "web"
@@ -95,7 +95,7 @@ def matrix_table(
     `caption` is markup, `name` the same as text for those who do not see it; `numbers` are those of
     the cells in the page, or 0; `field` returns the markup of a cell to write in, by its number.
     """
-    # A grid owns rows and nothing else, so that its caption stands before it.
+    # A grid may contain rows only, so its caption is before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""
     lines = []
     if matrix.column_labels:
@@ -134,8 +134,8 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
 
 def _cell(
     matrix: Matrix,
-    row: Place,
-    column: Place,
+    row: LineIndex,
+    column: LineIndex,
     shown: str,
     edges: str,  # the classes of a cell at the brackets or beside a bar
     number: int,

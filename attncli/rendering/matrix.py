@@ -22,7 +22,7 @@ EMPTY_CELL = ("", "faint")
 TO_WRITE = ("", "")
 """The text and the style of a cell in which a number is to be written."""
 
-Place = int | None
+LineIndex = int | None
 """A row or a column; None for those that are left out."""
 
 
@@ -30,8 +30,8 @@ class Matrix(Record, eq=False):
     """A matrix (rows, columns) as a page shows it, with a name above and labels beside it."""
 
     values: Array
-    rows: Sequence[Place]  # those that are shown
-    columns: Sequence[Place]
+    rows: Sequence[LineIndex]  # those that are shown
+    columns: Sequence[LineIndex]
     name: str = ""
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
@@ -39,17 +39,17 @@ class Matrix(Record, eq=False):
     gap: str = GAP  # the text between two numbers
     bars: Sequence[int] = ()  # the columns with a bar before them, which parts heads
     shaded: bool = False  # whether the background shows the size of a number
-    cells: Mapping[tuple[Place, Place], tuple[str, str]] = EMPTY  # other texts, and their styles
+    cells: Mapping[tuple[LineIndex, LineIndex], tuple[str, str]] = EMPTY  # other texts, with styles
     is_open: bool = False  # whether the cells have room for numbers that the reader writes
 
     @property
     def is_cut(self) -> bool:
         return None in (*self.rows, *self.columns)
 
-    def text(self, row: Place, column: Place) -> str:
+    def text(self, row: LineIndex, column: LineIndex) -> str:
         return self.texts(row, [column])[0]
 
-    def texts(self, row: Place, columns: Sequence[Place]) -> list[str]:
+    def texts(self, row: LineIndex, columns: Sequence[LineIndex]) -> list[str]:
         """Return the texts of some cells of a row; dots for what is left out."""
         if row is None:
             return ["⋱" if column is None else "⋮" for column in columns]
@@ -86,11 +86,11 @@ class Matrix(Record, eq=False):
             return None
         return min(1.0, abs(value))
 
-    def is_empty(self, row: Place, column: Place) -> bool:
+    def is_empty(self, row: LineIndex, column: LineIndex) -> bool:
         """Return whether a cell has no number, or is left out."""
         return row is None or column is None or self.cells.get((row, column)) == EMPTY_CELL
 
-    def has_room(self, row: Place, column: Place) -> bool:
+    def has_room(self, row: LineIndex, column: LineIndex) -> bool:
         """Return whether a number is to be written in a cell."""
         return self.is_open and not self.is_empty(row, column)
 

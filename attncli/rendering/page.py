@@ -43,7 +43,7 @@ class Entry(Record):
     group: str  # the title over this entry and those that follow, such as a time step; or ""
     steps: tuple[Step, ...]
     shapes: tuple[str, ...]  # of the operands and result of each: `(3, 2) × (2, 3) → (3, 3)`
-    inputs: tuple[Panel, ...]  # those that it is made of and that were not shown before
+    inputs: tuple[Panel, ...]  # the inputs of the steps that were not shown before
     figures: Figures  # () for renamed values, whose numbers are known
     reasons: tuple[str, ...]  # why the steps are done, a sentence each
 
@@ -66,10 +66,10 @@ def page_of(
     suffices: Callable[[Figures], bool] = lambda figures: bool(figures[0].operands),
     limit: int = LIMIT,
 ) -> Page:
-    """Return what of a trace is shown.
+    """Return the page of a trace.
 
-    `suffices` returns whether figures by themselves show the inputs of their step; those of other
-    steps are shown before them. Of a matrix, axes of at most `limit` places are shown whole.
+    `suffices` returns True if figures show the inputs of their step; the inputs of other steps are
+    shown before them. Axes longer than `limit` are shown in part.
     """
     steps = selection.steps(trace)
     closing, warnings, asked = list[str](), list[str](), ""
@@ -108,7 +108,7 @@ class _Walk:
         self.suffices = suffices
         self.why = why
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
-        self.shown: Container[str] = ()  # the names of all steps that are
+        self.shown: Container[str] = ()  # the names of all steps on the page
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group, self.shown = "", {step.name for step in steps}
@@ -139,9 +139,9 @@ class _Walk:
             steps = steps[count:]
 
     def _is_known(self, step: Step) -> bool:
-        """Return whether a step has the numbers of another one or of an input, or vanishes.
+        """Return True if a step vanishes, or equals an input or another step on the page.
 
-        A step that a worksheet asks for is not known, nor one that equals a step not shown.
+        A step that a worksheet asks for is not known.
         """
         made = step.operation
         is_known = step.vanishes
@@ -173,7 +173,7 @@ class _Walk:
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(cut, Step):
                 return []
-        # The mask is not shown: its −∞ show where it is.
+        # The mask is not shown, as the −∞ in the masked scores show it.
         hidden = ("mask", step.name)
         return [s for s in sources(step) if s.operation is None and s.name not in hidden]
 

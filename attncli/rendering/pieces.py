@@ -8,7 +8,7 @@ from typing import Any
 from attncli.arithmetic.elements import Array
 from attncli.text.numbers import floats
 
-ENOUGH = 2**16
+WRITE_SIZE = 2**16
 """Number of characters, or of numbers, that are written at a time: about what a pipe holds."""
 
 
@@ -28,7 +28,7 @@ def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
         for part in parts:
             waiting.append(part)
             size += len(part)
-            if size >= ENOUGH:
+            if size >= WRITE_SIZE:
                 yield "".join(waiting).encode(errors="replace")
                 waiting, size = [], 0
         if waiting:
@@ -43,6 +43,6 @@ def lists(matrix: Array, decimals: int | None) -> Iterator[list[list[Any]]]:
 
 def some_rows(matrix: Array) -> Iterator[Array]:
     """Yield a matrix (rows, columns) in parts of some rows."""
-    count = max(1, ENOUGH // max(1, matrix.shape[1]))
+    count = max(1, WRITE_SIZE // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), count):
         yield matrix[start : start + count]

@@ -19,7 +19,7 @@ from attncli.checking.reference import Reference, axis_of_shares, shares_of
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
-from attncli.rendering.cell_formulas import CellFormulas, Source
+from attncli.rendering.cell_formulas import CellFormulas, CellPlace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
@@ -33,8 +33,8 @@ CONSTANTS = {
     "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
     "nearZero": agreement.NEAR_ZERO,
     "smallestTerm": agreement.SMALLEST_TERM,
-    "coarsestShare": agreement.COARSEST_SHARE,
-    "coarsestUnit": agreement.COARSEST_UNIT,
+    "coarsestShare": agreement.MAX_TOLERATED_UNIT,
+    "coarsestUnit": agreement.TOLERATED_UNIT,
     "fine": agreement.FINE_UNIT,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
@@ -43,7 +43,7 @@ CONSTANTS = {
 
 
 def page_data(
-    problems: Sequence[tuple[Trace, Mapping[Source, int]]], formulas: CellFormulas
+    problems: Sequence[tuple[Trace, Mapping[CellPlace, int]]], formulas: CellFormulas
 ) -> Mapping[str, str]:
     """Return the script's data; `problems` has the number of each field, by its cell."""
     fields: dict[int, tuple[int, int]] = {}

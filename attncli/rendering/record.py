@@ -17,7 +17,7 @@ from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
-from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
+from attncli.rendering.pieces import WRITE_SIZE, in_parts, some_rows
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit, floats, rounded
 
@@ -35,7 +35,7 @@ class Large(Record, eq=False):
 def _matrix(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
 ) -> Any:
-    if array.size >= ENOUGH and array.ndim > 1:
+    if array.size >= WRITE_SIZE and array.ndim > 1:
         return Large(array, decimals)
     return numbers(array, decimals, infinite)
 

@@ -33,12 +33,12 @@ SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 
 
 class Comparison(Record):
-    """A matrix of a step that has a number which is not right."""
+    """A student's matrix with a number that is not right, beside the matrices it should equal."""
 
     words: str  # which head or batch it is, or ""
     yours: Matrix  # what the student wrote, with a mark at each number that is not right
-    others: tuple[Matrix, ...]  # what follows from earlier numbers, if it differs; what is right
-    is_wrong: bool  # whether a number is wrong, not only carried forward or rounded otherwise
+    others: tuple[Matrix, ...]  # what follows from the student's, if it differs; the right one
+    is_wrong: bool  # whether a number is wrong, and not only carried forward or rounded early
 
 
 class WrongCell(Record):
@@ -50,7 +50,7 @@ class WrongCell(Record):
 
 
 Sentence = tuple[str, str, str]
-"""The sign before a sentence on a step, the sentence, and what to do; "" for what is missing."""
+"""The sign before a sentence on a step, the sentence, and advice; "" for those there are not."""
 
 
 class Remark(Record):
@@ -59,13 +59,13 @@ class Remark(Record):
     step: Step
     sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
     status: str  # of the worst cell
-    aside: str  # that a wrong step does not count
+    aside: str  # "not asked" for a wrong step that does not count
     follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
     finding: Finding | None  # the mistake, where one is known
     unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
-    early: str  # which rounding makes numbers right, or that it makes them wrong
+    early: str  # a sentence on numbers that are right, or wrong if strict, by rounded early steps
     last_digits: tuple[str, ...]  # sentences on numbers that are off in their last digit
 
     @property
@@ -103,7 +103,7 @@ class ReportPage(Record):
     verdict: str  # the whole report in one line, which is written after its sign
     points: str
     comment: tuple[str, ...]  # the lines of what the student said
-    said: tuple[str, ...]  # a sentence for each thing that was done otherwise, and right
+    said: tuple[str, ...]  # a sentence on each correct way of working that is not the problem's
     remarks: Mapping[str, Remark]  # by the name of the step, for each that has a number
     missing: tuple[str, ...]  # sentences on what was left out, and on skipped keys
 
@@ -114,7 +114,7 @@ class ReportPage(Record):
 
 
 def report_page(report: Report, selection: PageSelection, solution: bool = True) -> ReportPage:
-    """Return what of a report is shown; without the solution, no number that reveals it."""
+    """Return the page of a report; without the solution, no number that reveals it."""
     given = [judged for judged in report.steps.values() if judged.status != "missing"]
     return ReportPage(
         visible(report.name),
@@ -183,9 +183,9 @@ def _comparisons(
         if np.isin(part, (status.CORRECT, status.MISSING)).all():
             continue
         is_wrong, is_given = part == status.WRONG, part != status.MISSING
-        # A matrix that looks like another one when it is written need not be shown.
-        kept_on = is_wrong if is_wrong.any() else is_given
-        is_other = (differs[place] & kept_on).any() and (goes_on[place] & is_given).any()
+        # A matrix that is written like the right one, or like the student's, is not shown.
+        compared = is_wrong if is_wrong.any() else is_given
+        is_other = (differs[place] & compared).any() and (goes_on[place] & is_given).any()
         others = []
         for name, of_all in numbers.items():
             if solution and (is_other or name == "right"):
@@ -201,7 +201,7 @@ def _comparisons(
 
 
 def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
-    """Return where what follows from the student's numbers looks unlike others when written."""
+    """Return where what follows from the student's numbers is written unlike other numbers."""
     unit = np.maximum(judged.unit, 10.0**-digits)
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
         found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
@@ -209,7 +209,7 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
-    """Return which matrix of a stack this is, such as `head 2`; "" where there is one."""
+    """Return which matrix of a stack this is, such as `head 2`; "" if it is the only one."""
     pairs = zip(step.axes, place, strict=False)
     return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
 
@@ -232,9 +232,9 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 
 
 def _missing(report: Report) -> Iterator[str]:
-    """Yield how many cells were left out of the steps that were given, and which steps were."""
+    """Yield how many cells are left out of the student's steps, and the steps that are missing."""
     cells = [
-        verdicts.cells_of(one.step.name, one.counts["missing"], one.codes.size)
+        verdicts.cell_count(one.step.name, one.counts["missing"], one.codes.size)
         for one in report.steps.values()
         if isinstance(one, Given) and one.counts["missing"]
     ]

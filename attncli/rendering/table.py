@@ -10,7 +10,7 @@ from attncli.notation.text import text
 from attncli.records import replace
 from attncli.rendering import layout
 from attncli.rendering.layout import BETWEEN, Block, Layout, Line, Span, stacked, titled
-from attncli.rendering.matrix import Matrix, Place, shape_text
+from attncli.rendering.matrix import LineIndex, Matrix, shape_text
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum
@@ -19,8 +19,8 @@ from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width, label_width
 
 MOST_BESIDE = 4
-"""Maximum number of heads whose operands stand beside the results, where there is room, and whose
-sums stand below."""
+"""Maximum number of heads whose operands are shown beside the results, where there is room, and
+whose sums are shown below. Chosen."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas, and may be folded."""
@@ -113,7 +113,7 @@ class _Writer:
         return self.layout.packed(blocks)
 
     def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
-        """Return the block of each figure, and whether operands stand beside the results.
+        """Return the block of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
         nothing new.
@@ -191,7 +191,7 @@ def pictures(
 
 def _picture(figure: Figure, has_colours: bool, own: Layout) -> Block:
     matrix = figure.results[0].matrix
-    inks: dict[tuple[Place, Place], Span] = {
+    inks: dict[tuple[LineIndex, LineIndex], Span] = {
         (row, column): _ink(float(matrix.values[row, column]), has_colours)
         for row in matrix.rows
         for column in matrix.columns

@@ -28,7 +28,7 @@ class VariantRow(Record, eq=False):
 
     @property
     def words(self) -> str:
-        """What it hides, in words; "" if it is fair."""
+        """The reasons why the variant is not fair; "" if it is."""
         variant = self.variant
         found = [f"hides {id_} in {at}" for id_, at in variant.hidden]
         found += [f"shows {id_} in {at} by one number alone" for id_, at in variant.faint]
@@ -39,7 +39,7 @@ class VariantRow(Record, eq=False):
 
 
 class Summary(Record, eq=False):
-    """The variants of a seed."""
+    """The variants that one seed gives."""
 
     seed: int
     rows: Sequence[VariantRow]
@@ -55,7 +55,7 @@ class Summary(Record, eq=False):
 
     @property
     def made_in_some(self) -> dict[str, int]:
-        """How many variants show a mistake, of those that cannot be made in some of the others."""
+        """The count of variants that show each mistake that cannot be made in the others."""
         variants = [row.variant for row in self.rows]
         hidden = {id_ for one in variants for id_, _ in one.hidden}
         counts = Counter(id_ for one in variants for id_ in one.shown)

@@ -68,16 +68,16 @@ def _numbers(report: Report) -> str:
 
 
 def _left_out(report: Report) -> Iterator[str]:
-    """Yield what is missing of the steps and cells that are asked, or have points."""
+    """Yield sentences on the missing cells and steps, of those that count."""
     counts, names = report.left_out, report.not_given
-    cells = [cells_of(name, *count) for name, count in counts.items() if name not in names]
+    cells = [cell_count(name, *count) for name, count in counts.items() if name not in names]
     if cells:
         yield f"left out: {', '.join(cells)}"
     if names:
         yield f"not given: {', '.join(names)}"
 
 
-def cells_of(name: str, count: int, size: int) -> str:
+def cell_count(name: str, count: int, size: int) -> str:
     return f"{count} of {size} cell{'s'[: size != 1]} of {name}"
 
 
@@ -101,7 +101,7 @@ def _skipped_with_hint(report: Report) -> str:
 
 
 def notes(graded: Graded) -> Iterator[str]:
-    """Yield what a teacher should know of a student beside the verdict, after the name."""
+    """Yield lines for a teacher beside the verdict: skipped keys, and the student's comment."""
     if isinstance(graded, Unread):
         return
     name = visible(shortened(graded.name))
@@ -116,7 +116,7 @@ def comment_lines(report: Report) -> tuple[str, ...]:
 
 
 def _rounding(judged: Judged) -> str:
-    """Return why a step without a wrong number is wrong, as `--strict` judges; or ""."""
+    """Return why `--strict` calls a step wrong in which no number is wrong; or ""."""
     if judged.has(status.WRONG) or judged.status not in RIGHT_BUT:
         return ""
     rounding = judged.rounding if isinstance(judged, Compared) else ""
@@ -140,7 +140,7 @@ def points_of(graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
     if isinstance(graded, Unread) or not graded.marking.points:
         return ""
-    return f"{short(graded.total)} of {short(graded.marking.possible)}"
+    return f"{points_text(graded.total)} of {points_text(graded.marking.possible)}"
 
 
 def points_by_step(report: Report) -> str:
@@ -148,14 +148,16 @@ def points_by_step(report: Report) -> str:
     if not report.marking.points:
         return ""
     possible = report.marking.points
-    steps = (f"{n} {short(x)} of {short(possible[n])}" for n, x in report.points.items())
+    steps = (
+        f"{n} {points_text(x)} of {points_text(possible[n])}" for n, x in report.points.items()
+    )
     return f"points: {points_of(report)} ({', '.join(steps)})"
 
 
-def short(number: float) -> str:
+def points_text(number: float) -> str:
     """Return a number of points, with up to two decimals.
 
-    >>> short(7.5), short(10.0), short(0.1 + 0.2)
+    >>> points_text(7.5), points_text(10.0), points_text(0.1 + 0.2)
     ('7.5', '10', '0.3')
     """
     return f"{number:.2f}".rstrip("0").rstrip(".")
@@ -164,7 +166,7 @@ def short(number: float) -> str:
 class Tally:
     """Counts how many of a class were right, their points, and the commonest mistakes.
 
-    It keeps no report, so that a class may be of any size.
+    It keeps no report, so its memory does not grow with the class.
     """
 
     def __init__(self, graded: Iterable[Graded] = ()) -> None:
@@ -195,7 +197,7 @@ class Tally:
         yield f"{count} answer{'s'[: count != 1]}: {parts}"
         if self.points:
             mean, possible = np.mean(self.points, axis=0).tolist()
-            yield f"points: {short(mean)} of {short(possible)} on average"
+            yield f"points: {points_text(mean)} of {points_text(possible)} on average"
         named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
         for name, counted in named:
             if counted:
@@ -233,7 +235,7 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
             yield hint
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
-    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable(judged).items()]
+    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable_cells(judged).items()]
     yield from some_of(no_numbers, " that are no numbers")
 
 
@@ -245,27 +247,27 @@ def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
 
 
 def _is_unexplained(report: Report, step: Step) -> bool:
-    """Return True if a step is wrong and no finding says what was done, but perhaps where."""
+    """Return True if a step is wrong and no finding says what was done."""
     finding = report.findings.get(step.name)
     return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
 
 
 def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
-    """Return which hidden step to compare, or which to hand in, to find what is wrong; or ""."""
+    """Return a hint to compare a hidden step, or to hand hidden steps in; or ""."""
     hidden = _hidden_before(report, step)
-    together = {
+    hidden_before = {
         other.step.name: _hidden_before(report, other.step)
         for other in report.steps.values()
         if _is_unexplained(report, other.step)
     }
-    together = {name: before for name, before in together.items() if {*before} & {*hidden}}
-    common = [one for one in hidden if all(one in before for before in together.values())]
-    if len(together) > 1 and common:
-        if step.name != next(iter(together)):
-            return ""  # it is written at the first of them
-        both = "both" if len(together) == 2 else "all"
+    related = {name: before for name, before in hidden_before.items() if {*before} & {*hidden}}
+    common = [one for one in hidden if all(one in before for before in related.values())]
+    if len(related) > 1 and common:
+        if step.name != next(iter(related)):
+            return ""  # the first of them has the hint
+        both = "both" if len(related) == 2 else "all"
         where = f"{common[-1].name}, which was not handed in"
-        return f"{all_of(list(together))} {both} depend on {where}: compare it next."
+        return f"{all_of(list(related))} {both} depend on {where}: compare it next."
     if not hidden or report.findings.get(step.name):
         return ""
     *others, last = [one.name for one in hidden[-MOST_STEPS:]]
@@ -289,7 +291,7 @@ def _hidden_before(report: Report, step: Step) -> list[Step]:
     return found
 
 
-def unreadable(judged: Judged) -> dict[Index, str]:
+def unreadable_cells(judged: Judged) -> dict[Index, str]:
     """Return the cells on paper that are no numbers, each with the reason."""
     if not isinstance(judged, Given) or judged.written.unreadable is None:
         return {}
@@ -303,7 +305,7 @@ def unreadable(judged: Judged) -> dict[Index, str]:
 
 
 def early_words(judged: Compared, strict: bool) -> str:
-    """Return which rounding of earlier steps makes numbers right, or that it was done; or ""."""
+    """Return a sentence on numbers that are right but for rounding earlier steps; or ""."""
     early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
     if not early.any():
         return ""

@@ -13,7 +13,7 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, Matrix, Place, shape_text
+from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.find import find_places
@@ -98,15 +98,15 @@ class Views:
         self.limit = limit
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
-        self.rows: list[Place] = [*queries]
+        self.rows: list[LineIndex] = [*queries]
         self.open_names = open_names
         self.columns = trace.problem.columns
         self.elided = False
 
     def layout(self, step: Step) -> tuple[Expression | str, ...]:
-        """Return the operands and signs that stand beside a step; () for none.
+        """Return the operands and signs beside a step; () for none.
 
-        Beside operands that are open on a worksheet there would be nothing to read.
+        There are none if the operands are open on a worksheet.
         """
         if step.operation is not None and self.is_open(step.operation):
             return ()
@@ -188,7 +188,7 @@ class Views:
         is_cut = has_rows and result.trailing[-2:-1] == ("query",)
         return self._panel(part, place, self.columns, is_cut=is_cut)
 
-    def _places(self, axis: str, count: int) -> list[Place]:
+    def _places(self, axis: str, count: int) -> list[LineIndex]:
         """Return the places along an axis that are shown, None for those left out."""
         if axis == "head" and self.heads and count > 1:
             # Keys and values may have fewer heads than queries, and several read the same.
@@ -202,19 +202,19 @@ class Views:
         self,
         part: Expression,
         place: Index,
-        turned: bool,
+        transposed: bool,
         words: str = "",
         joined: bool = False,
         is_cut: bool = True,
     ) -> Panel:
         array = self._numbers(part)
-        on_page = partial(_on_page, place=place, joined=joined, turned=turned)
+        on_page = partial(_on_page, place=place, joined=joined, transposed=transposed)
         values = on_page(array)
         rows, columns = (kept(count, self.full, self.limit) for count in values.shape)
         axes = ("", *part.trailing)[-2:]
         if is_cut and axes[0] == "query" and self.rows:
-            rows, columns = (rows, self.rows) if turned else (self.rows, columns)
-        row_axis, column_axis = reversed(axes) if turned else axes
+            rows, columns = (rows, self.rows) if transposed else (self.rows, columns)
+        row_axis, column_axis = reversed(axes) if transposed else axes
         size = array.shape[-1]
         made = part.operation if isinstance(part, Step) else None
         cells = {}
@@ -228,12 +228,12 @@ class Views:
             row_labels=told_apart(self.trace.labels.get(row_axis, ())),
             column_labels=told_apart(self.trace.labels.get(column_axis, ())),
             write=style_of(array, self.decimals),
-            bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
+            bars=range(size, array.shape[1] * size, size) if joined and not transposed else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
             cells=cells,
         )
         self.elided |= matrix.is_cut
-        return Panel(part, matrix, notation_of(part, turned), on_page, words)
+        return Panel(part, matrix, notation_of(part, transposed), on_page, words)
 
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
         """Return each output as a sum of the values that its weights multiply."""
@@ -270,7 +270,7 @@ class Views:
             yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
 
     def _numbers(self, part: Expression) -> Array:
-        """Return the array of an operand: of rounded steps, what somebody gets on paper."""
+        """Return the array of an operand; for rounded steps, calculated as on paper."""
         if isinstance(part, Step) or self.trace.problem.round is None:
             return array_of(part)
         from attncli.tape.by_hand import by_hand  # decimals, which few problems ask for
@@ -306,12 +306,12 @@ def _leftmost(product: MatMul) -> Expression:
     return _leftmost(product.left) if isinstance(product.left, MatMul) else product.left
 
 
-def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
-    """Return one matrix of an array (batch, head, row, column) as it stands on a page."""
+def _on_page(array: Array, place: Index, joined: bool, transposed: bool) -> Array:
+    """Return one matrix of an array (batch, head, row, column) as a page shows it."""
     if joined:
         batch, heads, n, size = array.shape
         array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
     at = tuple(min(i, size - 1) for i, size in zip(place, array.shape, strict=False))
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
-    return values.T if turned else values
+    return values.T if transposed else values

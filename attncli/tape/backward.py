@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.tape.derivatives import fitted
+from attncli.tape.derivatives import summed_to_shape
 from attncli.tape.operations import added
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
@@ -20,7 +20,7 @@ from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
 FORWARD, BACKWARD = "forward pass", "backward pass"
 """Headings under which the steps of each pass are shown."""
 
-SUM = "It was used in several places, so what comes back from each is added up."
+WHY_SUMMED = "It was used in several places, so what comes back from each is added up."
 
 
 def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
@@ -118,14 +118,14 @@ class _ChainRule:
 
     def record(self, value: Step) -> Step:
         parts, name = self.parts[value], value.key or value.name
-        why = SUM if parts[1:] else f"How much the loss grows with each number of {name}."
+        why = WHY_SUMMED if parts[1:] else f"How much the loss grows with each number of {name}."
         return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
     def through(
         self, node: Expression, result: Expression, upstream: Expression, step: Step
     ) -> None:
         """Carry the derivative back through a node of a step's formula to the steps in it."""
-        upstream = fitted(upstream, result)
+        upstream = summed_to_shape(upstream, result)
         if isinstance(node, Step):
             self.parts.setdefault(node, []).insert(0, upstream)
             return

@@ -20,7 +20,7 @@ from attncli.tape.walk import array_of, evaluate
 MAX_PRODUCTS = 500_000
 """Maximum number of multiplications, about, of a step worked in decimal digits (chosen).
 
-Nobody works larger steps on paper; they are worked with floats."""
+Larger steps are calculated with floats, as they are not worked on paper. Chosen."""
 
 CONTEXT = Context(prec=50, traps=[])
 

@@ -174,7 +174,7 @@ class Spread(Rearranged):
         return np.broadcast_to(array, self.shape)
 
 
-def fitted(derivative: Expression, value: Expression) -> Expression:
+def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
     """Return a derivative in the shape of the value that it belongs to.
 
     A value that was used along a whole axis gets the sum along it.

@@ -33,7 +33,7 @@ class Cells(Record):
 
     step: Step
     along: tuple[int | range, ...]
-    is_turned: bool = False  # whether the name is that of the whole step transposed
+    is_transposed: bool = False  # whether the name is that of the whole step transposed
 
     @property
     def places(self) -> list[Index]:
@@ -95,7 +95,7 @@ class _Reader(Record):
     def read(self, name: str) -> Cells:
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
-        step, no_row, is_turned = self.exact(base) or self.of_time(base), None, False
+        step, no_row, is_transposed = self.exact(base) or self.of_time(base), None, False
         if step is None and not bracket:
             try:
                 row = self.of_row(base)
@@ -107,14 +107,14 @@ class _Reader(Record):
         if step is None and (match := TRANSPOSED.fullmatch(base)):
             step = self.exact(match["name"]) or self.called(match["name"])
             has_words = groups and not groups[-1].startswith(step.leading if step else ())
-            groups = [*groups[:-1], _turned(groups[-1])] if has_words else groups
-            is_turned = not has_words
+            groups = [*groups[:-1], _transposed(groups[-1])] if has_words else groups
+            is_transposed = not has_words
         if step is None and (found := self.of_head(base)):
             step, head = found
             groups = [f"head {head}", *groups]
         if step is None:
             raise no_row or self.unknown(base, name)
-        return replace(_cells(step, groups, name), is_turned=is_turned)
+        return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
         """Return the step, or else the input, of a name."""
@@ -168,7 +168,7 @@ class _Reader(Record):
         for count in range(len(pieces) - 1, 0, -1):
             letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
             step = self.of_letter(letter)
-            # weights_2 is a head where there are heads, q_2 the second row of each.
+            # weights_2 is the second head if there are heads; q_2 is the second row of each head.
             is_head = word.isdecimal() and len(letter) > 1
             if step is not None and not (is_head and "head" in step.leading):
                 leads = map(range, step.value.shape[: len(step.leading)])
@@ -255,7 +255,7 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
     return Cells(step, (*leads, *_along(step, words or [], name)))
 
 
-def _turned(group: str) -> str:
+def _transposed(group: str) -> str:
     """Return places along rows and columns as those of the transposed matrix: `1, am`."""
     words = _parts(group)
     return group if len(words) > 2 else ", ".join([*words[1:], ":"][:1] + words[:1])

@@ -18,7 +18,7 @@ from attncli.tape import step
 from attncli.tape.derivatives import Hadamard, OneMinusSquare, ThroughTanh, features
 from attncli.tape.step import Derivatives, Expression, Operation
 
-TOKENS = {"query", "key", "state", "time"}
+TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
 
 BIAS = "The bias moves each score by a number of its own, such as for how far apart two are."
@@ -37,9 +37,9 @@ class MatMul(Operation):
 
     @property
     def why(self) -> str:
-        if self.left.trailing[-1] in TOKENS:
+        if self.left.trailing[-1] in TOKEN_AXES:
             return MIXED
-        if self.right.trailing[-1] in TOKENS:
+        if self.right.trailing[-1] in TOKEN_AXES:
             return "A dot product is large where a query and a key point the same way."
         return "A learned matrix makes new features, each a weighted sum of the old ones."
 
@@ -54,8 +54,8 @@ class MatMul(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
-        yield self.left, MatMul(upstream, turned(self.right))
-        yield self.right, MatMul(turned(self.left), upstream)
+        yield self.left, MatMul(upstream, transposed(self.right))
+        yield self.right, MatMul(transposed(self.left), upstream)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`X W_q`; with tokens as columns `W_q X`."""
@@ -92,7 +92,7 @@ class Transposed(Operation):
         return ((columns, rows),)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, turned(upstream)
+        yield self.operand, transposed(upstream)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`Kᵀ`."""
@@ -104,12 +104,12 @@ def dot(q: Expression, k: Expression) -> MatMul:
     return MatMul(q, Transposed(k))
 
 
-def turned(expression: Expression) -> Expression:
+def transposed(expression: Expression) -> Expression:
     """Return the transpose, as it is written on paper: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
     if isinstance(expression, Transposed):
         return expression.operand
     if isinstance(expression, MatMul):
-        return MatMul(turned(expression.right), turned(expression.left))
+        return MatMul(transposed(expression.right), transposed(expression.left))
     return Transposed(expression)
 
 

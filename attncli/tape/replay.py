@@ -135,7 +135,7 @@ class Replay(Generic[V]):
         return self._used[step.name]
 
 
-def fitted(values: V | None, step: Step) -> V | None:
+def broadcast_to_step(values: V | None, step: Step) -> V | None:
     """Return values in the shape of a step's array, repeated along axes of size 1.
 
     None is returned for None, and for values of another shape or number of axes.

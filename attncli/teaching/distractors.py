@@ -19,36 +19,34 @@ from attncli.checking.reference import together
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide
-from attncli.tape.replay import Change, Replay, Values, fitted
+from attncli.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 
 COARSEST = RoundingRule(2)
-"""Coarsest rounding of hidden steps; a distractor must differ from what it leads to."""
+"""Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""
 
-SEEN = ROUNDED + CUT_OFF
-"""Maximum distance, in units of the last digit, of a wrong number that still looks right.
-
-It may have been rounded itself, and the right one cut off.
-"""
+MAX_UNSEEN_ERROR = ROUNDED + CUT_OFF
+"""Maximum error, in units in the last place, that does not show a mistake: the wrong number may be
+rounded, and the correct one cut off. Derived."""
 
 ENOUGH_WRONG = 2
-"""Number of wrong numbers that show a mistake: a single one could be any slip."""
+"""Minimum count of wrong numbers that shows a mistake: a single one could be any slip."""
 
 Key = tuple[str, str, int]
-"""A mistake's id, the step in which it is made, and the number of the way to make it there."""
+"""A mistake's id, the step in which it is made, and the index of the way to make it there."""
 
 
 class Question:
-    """What is asked of a problem and of all its variants.
+    """The steps and digits that a problem and all its variants ask for.
 
     Attributes:
         given: the calculation of the problem; those of its variants have the same steps.
-        asked: the names of the steps that are asked, in the order of computation.
-        decimals: how many digits after the point are asked.
-        unit: one unit of the last digit that is asked.
-        tolerance: how far a right number may be off.
+        asked: the names of the wanted steps, in the order of computation.
+        decimals: number of wanted decimals.
+        unit: one unit in the last of the wanted decimals.
+        tolerance: maximum error of a number that counts as right.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class Question:
         }
 
     def reached(self, names: Iterable[str]) -> list[str]:
-        """Return some steps and those that are made from them, in the order of computation."""
+        """Return these steps and all that depend on them, in the order of computation."""
         found = set(names)
         for name in self.steps:
             if self._made_from[name] & found:
@@ -79,15 +77,15 @@ class Distractor(Record, eq=False):
 
     key: Key
     seen: int
-    """How many wrong numbers show it, at most `ENOUGH_WRONG`: the lesser of those in the step where
-    it is made (if all is handed in) and in the first asked step after it (if only that is). 0 if a
-    student cannot work on."""
+    """Count of wrong numbers that show the mistake, at most `ENOUGH_WRONG`: those in the step where
+    it is made, or those in the first wanted step after it, whichever are fewer, as a student may
+    hand in every step or only the wanted ones. 0 if the student cannot go on from it."""
     asked: Sequence[Step]  # the asked steps that it changes
     replay: Replay[Array]
 
     @cached_property
     def numbers(self) -> dict[str, Array]:
-        """The asked steps, as far as they can be calculated; most distractors never need them."""
+        """The wrong numbers of the wanted steps, up to one that cannot be calculated."""
         found = {}
         with suppress(ValueError):  # NumPy's, for shapes that do not go together
             for step in self.asked:
@@ -103,9 +101,9 @@ class Distractors:
         self._question = question
         self._right = {step.name: step.array for step in trace}
         self.right = {name: self._right[name] for name in question.asked}
-        self._right_ones: dict[str, Interval] = {}
+        self._right_ranges: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
-        # Either every step was written, or only what is asked, and the rest perhaps rounded.
+        # A student writes every step, or only the wanted ones and perhaps rounds the others.
         self._around = self._replayed(self._right)
         self._roughly = self._replayed(self.right)
 
@@ -116,7 +114,7 @@ class Distractors:
         return [one for one in found if one is not None]
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
-        """Return the distractor of a change; None if it cannot be made, or worked on from."""
+        """Return the distractor of a change; None if no student would write its numbers."""
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
@@ -148,8 +146,8 @@ class Distractors:
     ) -> list[tuple[Step, int]]:
         """Return the steps that must show a mistake, each with its count of wrong numbers.
 
-        They are the first asked one, and, after a mistake in powers or their sum, the first later
-        step, as it is right to subtract a number from all scores first.
+        They are the first wanted one and, if the mistake is in the powers or their sum, the first
+        step after those: other powers are right if a number was subtracted from all scores.
         """
         shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
         after = [] if made[0] in shows else shows[:1]
@@ -165,13 +163,13 @@ class Distractors:
             return None
         if found.shape != step.array.shape and _is_same_vector(found, step.array):
             return None
-        is_as_large = fitted(found, step) is not None
+        is_as_large = broadcast_to_step(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
         return self._count_wrong(found, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
-        """Return True if a step would be divided by 0, or by a number that is written as 0."""
+        """Return True if a step divides by 0, or by a number that its student writes as 0."""
         made = change.get(step.name, step.operation)
         for node in walk(made) if made is not None else ():
             if not isinstance(node, Divide):
@@ -184,27 +182,29 @@ class Distractors:
         return False
 
     def _count_wrong(self, found: Array, step: Step) -> int:
-        """Return the number of wrong numbers, at most `ENOUGH_WRONG`, which another shape has."""
-        made = fitted(found, step)
+        """Return the count of wrong numbers, at most `ENOUGH_WRONG`, as for another shape."""
+        made = broadcast_to_step(found, step)
         if made is None:
             return ENOUGH_WRONG
-        return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH_WRONG)
+        return min(int((~agreement.is_within(made, self._right_range(step))).sum()), ENOUGH_WRONG)
 
-    def _may_be(self, step: Step) -> Interval:
-        if step.name not in self._right_ones:
+    def _right_range(self, step: Step) -> Interval:
+        """Return an interval around each number of a step that contains all right answers."""
+        if step.name not in self._right_ranges:
             ends = [step.array]
             roughly = [self._roughly] if step.name in self.right else []
             for replay in (self._around, *roughly):
                 found = interval(replay.result(step))
-                telling = agreement.is_informative(found, agreement.largest(step.array))
-                ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
+                known = agreement.is_informative(found, agreement.largest(step.array))
+                ends += [np.where(known, end, step.array) for end in (found.low, found.high)]
             more = self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
-            self._right_ones[step.name] = agreement.reach(self._question.unit, expected, units=SEEN)
-        return self._right_ones[step.name]
+            unit = self._question.unit
+            self._right_ranges[step.name] = agreement.reach(unit, expected, units=MAX_UNSEEN_ERROR)
+        return self._right_ranges[step.name]
 
     def _replayed(self, written: Collection[str]) -> Replay[Values]:
-        """Return the calculation where these steps were written with the asked digits."""
+        """Return the calculation from these steps as written with the wanted decimals."""
         return Replay(
             self.trace,
             known=lambda step: self._written(step) if step.name in written else None,
@@ -213,7 +213,7 @@ class Distractors:
         )
 
     def _written(self, step: Step) -> Interval:
-        """Return the interval of a right number that is written with the asked digits."""
+        """Return the intervals of right numbers that are written with the wanted decimals."""
         unit = np.full(step.array.shape, self._question.unit)
         is_exact = agreement.exact_cells(step.array, unit)
         half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
@@ -221,7 +221,7 @@ class Distractors:
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
-    """Return True if arrays are one vector, perhaps transposed."""
+    """Return True if two arrays hold the same vector, perhaps transposed."""
     is_vector = one.size == other.size and one.size in one.shape
     return is_vector and bool(agreement.is_same(one.ravel(), other.ravel()).all())
 
@@ -229,7 +229,7 @@ def _is_same_vector(one: Array, other: Array) -> bool:
 def alike_pairs(
     distractors: Sequence[Distractor], right: Mapping[str, Array], unit: float
 ) -> set[frozenset[Key]]:
-    """Return the pairs of distractors that give the same asked numbers, to one unit."""
+    """Return the pairs of distractors whose wanted numbers agree to one unit."""
     found: set[frozenset[Key]] = set()
     groups: dict[object, list[tuple[Key, Array]]] = {}
     for one in distractors:

@@ -26,19 +26,19 @@ from attncli.teaching.distractors import Distractor, Distractors, Key, Question,
 from attncli.teaching.drawing import Drawing, Matrices, calculated, numbers_of
 
 LARGE_NUMBER = 1000.0
-"""From here on a number is a flaw: it has more digits before the point than is comfortable."""
+"""Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
 
 POOL_SIZE = 12
-"""Number of candidates from which it is learned what can be shown."""
+"""Number of candidates that decide which mistakes a variant can show. Chosen."""
 
 POOL_BUDGET = 60
 """Maximum number of draws for each candidate of the pool."""
 
 VARIANT_BUDGET = 400
-"""Maximum number of draws for a variant; then the best one is taken."""
+"""Maximum number of draws for a variant; then the best one is taken. Chosen."""
 
 FRESH_DRAWS = 6
-"""Number of fresh draws of which a search takes the best as its start."""
+"""Number of fresh draws, of which a search starts with the best. Chosen."""
 
 MAX_STALE = 60
 """Number of draws in a row without improvement after which the search begins again."""
@@ -54,12 +54,12 @@ MAX_REASON_STEPS = 4
 
 
 class Pool:
-    """What some calculations of one form show together, and a variant therefore can show.
+    """The mistakes that some calculations of one form show, as a variant therefore can.
 
     Attributes:
-        made: every mistake that can be made, and True if an asked step is made from it.
-        shown: what is seen in at least one calculation, and in how many numbers at most, as
-            `Distractor.seen` counts them.
+        made: every mistake that can be made, and True if a wanted step depends on it.
+        shown: each mistake that is seen in some calculation, with the largest count of numbers that
+            show it, as `Distractor.seen` counts them.
     """
 
     def __init__(self, question: Question) -> None:
@@ -113,7 +113,7 @@ class Pool:
 
     @property
     def partly(self) -> dict[str, tuple[str, ...]]:
-        """The steps where a mistake that is shown elsewhere, or a way to make it, is not shown."""
+        """By mistake that is shown in some step, the steps in which it, or a form of it, is not."""
         ids = {key[0] for key in self.shown}
         found: dict[str, dict[str, None]] = {}
         for key in sorted(self.made, key=self.made.__getitem__, reverse=True):  # asked ones first
@@ -123,18 +123,18 @@ class Pool:
 
 
 def _may_be_one(one: Key, other: Key) -> bool:
-    """Return True if two keys are one mistake under two names."""
+    """Return True if two keys may name the same mistake."""
     return one[0] == other[0] or is_like(one[0], other[0])
 
 
 class Candidate:
-    """Drawn numbers, and what is wrong with them.
+    """Drawn numbers, with their flaws and faults.
 
     Attributes:
         grave: the number of flaws that no variant should have, warnings of its numbers included.
         seen: the distractors that are seen.
         hidden: mistakes that are not seen, or in fewer numbers than they could be.
-        alike: pairs of mistakes that are not told apart, and could be.
+        alike: pairs of mistakes that give the same numbers, though other numbers tell them apart.
         faults: the number of the hidden and the alike; ∞ before the candidate was examined.
     """
 
@@ -171,7 +171,7 @@ class Search:
     """Finds numbers for variants of one problem.
 
     Attributes:
-        pool: what can be shown.
+        pool: the mistakes that can be shown.
         fewest: the number of grave flaws that every candidate has.
     """
 
@@ -198,7 +198,7 @@ class Search:
         return min(candidate.grave for candidate in pooled)
 
     def best(self, random: Random) -> Candidate | None:
-        """Return the best candidate, and no such one again; None if none is new."""
+        """Return the best candidate with numbers that were not returned before; else None."""
         best: Candidate | None = None
         draws = iter(range(VARIANT_BUDGET))
         while (found := self._with_few_flaws(random, draws, self.fewest)) is not None:
@@ -232,7 +232,7 @@ class Search:
             if found is not None and (current is None or found.is_as_good_as(current)):
                 if current is None or found.flaws < current.flaws:
                     stale = 0
-                current = found  # one that is no better, too, or the search ends in a corner
+                current = found  # also one that is equally good, to leave a local optimum
             if current is None:
                 continue
             is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_SMALL_FLAW
@@ -243,7 +243,7 @@ class Search:
     def _with_few_faults(
         self, random: Random, draws: Iterator[int], current: Candidate
     ) -> Candidate:
-        """Return a candidate that hides as little as is found from the current one on."""
+        """Return the candidate with the fewest faults that redrawing the current one finds."""
         self._examine(current)
         stale = 0
         while current.faults and stale < MAX_STALE:
@@ -259,7 +259,7 @@ class Search:
         return current
 
     def _redrawn(self, random: Random, current: Candidate | None, number: int) -> Candidate | None:
-        """Return a candidate with some new numbers, or fresh ones; None if they are taken."""
+        """Return `current` with some numbers redrawn, or fresh draws; None if they have no use."""
         if current is None:
             matrices = self.drawing.draw(random)
         else:
@@ -275,7 +275,7 @@ class Search:
         return Candidate(matrices, trace, self.question) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
-        """Find what a candidate shows; stop if it has no fewer faults than the other."""
+        """Set the faults of a candidate; stop early if it hides as much as `other` has faults."""
         distractors = Distractors(candidate.trace, self.question)
         faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
         first = sorted({key[:2] for key in faulty})

@@ -32,17 +32,18 @@ from attncli.teaching.drawing import Drawing, calculated, read_values
 from attncli.teaching.search import Candidate, Search
 
 ASKED_DECIMALS = 2
-"""Decimals in which mistakes must show where no number of them is asked for."""
+"""Default number of decimals in which mistakes must show. Chosen."""
 
 MAX_VARIANTS = 1_000
+"""Maximum number of variants of one call. Chosen."""
 
 PRODUCT_SIGNS = ("*", "/", "square")
 POWERS = ("exp", "tanh", "sqrt", "^")
 TRIVIAL = (-1.0, 0.0, 1.0)
-"""Operands with which a product or a power is no work."""
+"""Operands with which a product or a power counts as no work."""
 
 NEAR_WHOLE = 1e-9
-"""Distance within which a number is the one with fewer digits, but for the errors of floats."""
+"""Maximum distance, by errors of floats, of a number from the one with fewer digits that it is."""
 
 
 class Work(Record):
@@ -93,11 +94,11 @@ class Variant(Record, eq=False):
         number: which of the variants of its seed it is, from 1.
         problem: the problem, with what is asked in its marking.
         trace: its calculation, to 12 decimals.
-        hidden: mistakes that leave the asked numbers as they are, though others show them, each
-            with the step in which it is made.
-        faint: mistakes that change a single one of the asked numbers, as a slip would, though
-            others show them in several.
-        alike: pairs of mistakes that give the same asked numbers, though others tell them apart.
+        hidden: mistakes that change no wanted number here, but do in other variants; each with the
+            step in which it is made.
+        faint: mistakes that change a single wanted number, as a slip would, but several in other
+            variants.
+        alike: pairs of mistakes that give the same wanted numbers here, but not in other variants.
         flaws: how many flaws it has beyond those that every draw has: rows of weights that give one
             key nearly all or every key the same, numbers of 1000 and more, warnings.
         shown: the mistakes that it shows.
@@ -116,12 +117,12 @@ class Variant(Record, eq=False):
 
     @property
     def is_fair(self) -> bool:
-        """Whether it shows all that can be shown, without flaws."""
+        """Whether it shows every mistake that other variants show, and has no more flaws."""
         return not (self.hidden or self.faint or self.alike or self.flaws)
 
     @property
     def work(self) -> Work:
-        """How much work it is, in the digits that are asked."""
+        """The work of calculating it with the wanted decimals."""
         return work_of(self.trace, self.form.decimals)
 
 
@@ -135,9 +136,9 @@ def vary(
 ) -> Iterator[Variant]:
     """Return problems like a given one, of the same shapes, options and labels.
 
-    In each, as far as that can be had, every mistake of the catalogue changes asked numbers, more
-    than one, in the digits that are asked, no two give the same numbers, no row of weights is
-    saturated and no number is 1000 or more.
+    In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
+    numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
+    saturated; and no number is 1000 or more.
 
     Args:
         problem: the given problem.
@@ -145,8 +146,8 @@ def vary(
         seed: any whole number; the same one gives the same variants.
         values: what a drawn number may be, such as "-2..3", "-1..1 by 0.5" or [0, 1, 2]; by
             default, for each matrix, from its least to its largest number in the step they share.
-        ask: the steps that are asked; by default those of the problem's marking, or all.
-        decimals: the digits that are asked; by default those of the marking, or 2.
+        ask: the wanted steps; by default those of the problem's marking, or all.
+        decimals: the number of wanted decimals; by default that of the marking, or 2.
 
     Raises:
         InputError: for values that are none, a step that is not there, a problem that cannot be

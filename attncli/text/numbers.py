@@ -21,7 +21,7 @@ BUFFER = 2**16
 
 
 def fixed(value: float, decimals: int, form: str = "f") -> str:
-    """Return a number with so many decimals, rounded as people do: exact ties away from zero.
+    """Return a number with `decimals`, rounded as people do: exact ties away from zero.
 
     Python's own formats round such ties to even. The form is f for 1.5, or e for 1.5e+09.
 
@@ -44,7 +44,7 @@ def rounded(array: Array, decimals: int) -> Array:
 
 
 class NumberStyle(Record):
-    """How the numbers of one table are written: with so many decimals, as 1.5 or as 1.5e+00."""
+    """The style of a table's numbers: the count of decimals, and whether as 1.5 or as 1.5e+00."""
 
     decimals: int = DEFAULT_DECIMALS
     form: str = "f"

@@ -20,10 +20,10 @@ Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
 
 
-Words: TypeAlias = Mapping[str, str | tuple[str, str]]
+Blanks: TypeAlias = Mapping[str, str | tuple[str, str]]
 """What fills the blanks of a mistake's sentence and advice: a text, or d_k and d_k = 3."""
 
-Changes: TypeAlias = Iterator[tuple[Change, Words]]
+Changes: TypeAlias = Iterator[tuple[Change, Blanks]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""
 
 Rule: TypeAlias = Callable[..., Iterator[Any]]
@@ -73,18 +73,18 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
     return decorated
 
 
-def _words_of_lines(step: Step, trace: Trace) -> Words:
+def _words_of_lines(step: Step, trace: Trace) -> Blanks:
     by_query = trace.problem.rules.normalize.axis == "keys"
     one, other = ("query", "key") if by_query else ("key", "query")
     return {"line": "row" if by_query != step.columns else "column", "one": one, "other": other}
 
 
-def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
+def _words_of_factor(node: Expression, other: Expression, step: Step) -> Blanks:
     if isinstance(node, MatMul) and isinstance(other, MatMul):
         node = node.left if node.left is not other.left else node.right
-    is_turned = isinstance(node, Transposed)
+    is_transposed = isinstance(node, Transposed)
     matrix = node.operand if isinstance(node, Transposed) else node
-    how = "not transposed" if is_turned else "transposed, and should not be"
+    how = "not transposed" if is_transposed else "transposed, and should not be"
     return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
 
 

@@ -1,4 +1,4 @@
-"""Helpers for the nodes of an expression: how a step is made, and which matrix a node is."""
+"""Helpers for expressions: the operation of a step, its parts, and the kinds of its matrices."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ N = TypeVar("N", bound=Operation)
 
 
 def made_of(step: Step) -> Expression:
-    assert step.operation is not None  # by a step of the calculation
+    """Return the operation of a step of the calculation."""
+    assert step.operation is not None  # as it is no input
     return step.operation
 
 
 def made_by(kind: type[N], expression: Expression) -> N | None:
-    """Return the operation of a step that is made by that type of operation; else None."""
+    """Return the operation of a step if it is of a type; else None."""
     made = expression.operation if isinstance(expression, Step) else None
     return made if isinstance(made, kind) else None
 
 
 def put(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with another one in the place of a part of it, if it has the part."""
+    """Return an expression with its part `old` replaced by `new`, if it has that part."""
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
 def uncut(made: Expression | None) -> Expression | None:
-    """Return what is cut into heads; any other expression as it is."""
+    """Return the operand of `SplitHeads`; any other expression unchanged."""
     return made.operand if isinstance(made, SplitHeads) else made
 
 
@@ -51,9 +52,9 @@ def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]
     return isinstance(expression, Step) and expression.name.startswith(name)
 
 
-def remade(
+def rewritten_steps(
     trace: Trace, names: Iterable[str], rule: Callable[[Expression], Iterator[Expression]]
 ) -> dict[str, Expression]:
-    """Return how some steps of a trace are made by a rule, each where the rule changes it."""
+    """Return the operations that a rule makes of those of some steps, where it changes them."""
     steps = [trace[name] for name in names if name in trace]
     return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}

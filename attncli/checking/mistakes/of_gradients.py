@@ -14,7 +14,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
 from attncli.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
-from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, turned
+from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, transposed
 from attncli.tape.step import Expression, Step, notation_of
 
 JACOBIAN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
@@ -123,8 +123,8 @@ def factor_inverted_backward(node: Scale) -> Nodes:
     "The factor {matrix} was {how}.", "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}."
 )
 def factor_not_transposed(node: MatMul) -> Nodes:
-    yield replace(node, left=turned(node.left))
-    yield replace(node, right=turned(node.right))
+    yield replace(node, left=transposed(node.left))
+    yield replace(node, right=transposed(node.right))
 
 
 @backward("The two sides of a difference were exchanged.", "The signs are: {formula}.")
@@ -167,7 +167,7 @@ def path_forgotten(step: Step, trace: Trace) -> Changes:
 
 
 MOST_PATHS = 12
-"""Maximum number of parts of a sum of which the missing one is named."""
+"""Maximum number of terms of a sum for which a missing one is looked for. Chosen."""
 
 
 def summands(made: Expression | None) -> list[Expression]:

@@ -15,8 +15,8 @@ from attncli.records import replace
 from attncli.tape.operations import Transposed
 from attncli.tape.step import Step
 
-OF_TIME = "the past was blocked, the future kept"
-"""The words for a causal mask that was transposed."""
+PAST_BLOCKED = "the past was blocked, the future kept"
+"""Words on a causal mask that was transposed."""
 
 
 @mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
@@ -32,7 +32,7 @@ def mask_inverted(step: Step, trace: Trace) -> Changes:
     if made := made_by(Masked, step):
         how = "it blocks what a query may see, and keeps the rest"
         other = replace(made, mask=wrong(lambda mask: 1 - mask, made.mask))
-        yield {step.name: other}, {"how": OF_TIME if _is_causal(made) else how}
+        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(made) else how}
 
 
 @mistake(
@@ -54,17 +54,17 @@ def mask_as_minus_one(node: Masked) -> Nodes:
 
 @mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
-    """Queries and keys exchanged; of a causal mask of any shape the past is blocked."""
+    """Exchange queries and keys; for a causal mask, which need not be square, block the past."""
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
         n, m = step.array.shape[-2:]
         if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
             later = np.arange(m) >= np.arange(n)[:, None] + _shift(trace.problem.rules.mask, n, m)
             keep = wrong(lambda _: later.astype(float), made.mask)
             change = {step.name: replace(made, mask=keep)}
-            yield change, {"how": OF_TIME}
+            yield change, {"how": PAST_BLOCKED}
         how = "queries and keys have changed places in it"
         other = replace(made, mask=Transposed(made.mask))
-        yield {step.name: other}, {"how": OF_TIME if _is_causal(made) else how}
+        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(made) else how}
 
 
 def _is_causal(made: Masked) -> bool:
@@ -81,7 +81,7 @@ def _shift(mask: Mask, n: int, m: int) -> int:
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Changes:
-    """One key more or less on one side of a causal mask or a window, or of the real keys."""
+    """Move a bound by one key: of a causal mask, a window, or the keys that are no padding."""
     made = made_by(Masked, step)
     if made is None or not isinstance(made.mask, Step):
         return

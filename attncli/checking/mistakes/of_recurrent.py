@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.attention.normalizers import Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of, remade
+from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
@@ -51,7 +51,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
             if isinstance(node, AsRow):
                 yield transform(node, lambda part: previous if part.name == state else part)
 
-        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
+        return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     for prefix in ("hidden_", "scores_"):
         for changed, time in _at_times(step, trace, prefix, change):
@@ -67,7 +67,7 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
             if isinstance(node, Below):
                 yield Below(node.parts[1:])
 
-        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
+        return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     def weightless(time: int) -> dict[str, Expression]:
         made = made_by(Divide, trace[f"weights_{time}"])

@@ -73,7 +73,7 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
 
 @mistake("The scores were scaled twice.", "Scale them once: {formula}.")
 def scaled_twice(node: Scale) -> Nodes:
-    """The factor applied twice; √d_k twice is d_k, which is another mistake."""
+    """Apply the factor twice; not for √d_k, as dividing by d_k is another mistake."""
     if not divides_by_root(node):
         yield replace(node, operand=node)
 
@@ -87,7 +87,7 @@ def scale_inverted(node: Scale) -> Nodes:
 
 @mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
-    """Divided by √d_k where the problem does not ask for it, or one step too early."""
+    """Divide by √d_k where the problem does not ask for it, or one step too early."""
     if "d_k" not in trace.problem.sizes:
         return
     made, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
@@ -108,7 +108,7 @@ def root_of_each_score(node: Scale) -> Nodes:
 
 
 def _root(numbers: Any) -> Any:
-    """√ of every number; a ValueError for a number below 0, of which nobody takes the root."""
+    """Return √ of every number; raise a ValueError if one is negative, as it has no root."""
     if (numbers < 0).any():
         raise ValueError
     return np.sqrt(numbers)
@@ -210,7 +210,7 @@ def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
 
 
 def _shared_again(made: Expression, trace: Trace) -> Expression:
-    """Return scores in which each of the fewer heads is shared, on either side."""
+    """Return scores with the key/value heads repeated, after K changed places."""
     times = trace.problem.heads // trace.problem.kv_heads
     if times == 1:
         return made

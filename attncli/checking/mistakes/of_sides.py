@@ -5,7 +5,14 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put, remade, uncut
+from attncli.checking.mistakes.nodes import (
+    is_named,
+    is_projection,
+    made_of,
+    put,
+    rewritten_steps,
+    uncut,
+)
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import MatMul, Transposed, dot
@@ -115,7 +122,7 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
         if isinstance(node, MatMul) and is_named(node.right, ("W_q", "W_k", "W_v", "W_o")):
             yield replace(node, right=Transposed(node.right))
 
-    change = remade(trace, ("Q", "K", "V", "output"), rule)
+    change = rewritten_steps(trace, ("Q", "K", "V", "output"), rule)
     before = {name: made for name, made in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
         yield change, {}

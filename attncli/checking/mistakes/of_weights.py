@@ -11,7 +11,7 @@ import numpy as np
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of, remade
+from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
@@ -259,7 +259,7 @@ def input_added(step: Step, trace: Trace) -> Changes:
     "A token keeps its place through every step.",
 )
 def step_transposed(step: Step, trace: Trace) -> Changes:
-    # A vector may stand as a row or a column; but each row is divided by its own sum.
+    # A vector may be a row or a column; but each row is divided by its own sum.
     least = 1 if step.name.startswith("sum") else 2
     is_matrix = len(step.trailing) == 2 and min(step.array.shape[-2:]) >= least
     if is_matrix and not step.name.startswith(("scores", "weights")):
@@ -293,7 +293,7 @@ def _cut_otherwise(
 
     for made in rewritten(made_of(step), rule):
         yield {step.name: made}, {}
-    change = remade(trace, ("Q", "K", "V", "concat", "output"), rule)
+    change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut, {}
@@ -346,7 +346,7 @@ def head_missing(step: Step, trace: Trace) -> Changes:
 
 
 def _without_head(node: Expression, head: int, heads: int) -> Nodes:
-    """Yield 0 for the features of one head where all stand side by side, (…, n, h·d)."""
+    """Yield 0 for the features of one head where all heads are side by side, (…, n, h·d)."""
 
     def dropped(array: Any) -> Any:
         width = array.shape[-1]

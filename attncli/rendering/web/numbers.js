@@ -1,5 +1,5 @@
 // Reads numbers as people write them: 0.50, 0,5, ≈0.14, 14%, 1/3, sqrt(2), e^2. The rules are those
-// of notation/written, notation/blocks and notation/last_place, which read the same on a sheet.
+// of notation/written, notation/grid and notation/last_place, which read the same in a file.
 var attnNumbers = (function () {
   "use strict";
   var DECIMAL = /^[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;

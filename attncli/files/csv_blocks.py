@@ -18,8 +18,8 @@ HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
 """A line with this word alone separates the results from the problem."""
 
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-TITLE = re.compile(
+WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+TITLE_LINE = re.compile(
     r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.IGNORECASE
 )
 """A line that is one name, or a comment, though blanks separate cells."""
@@ -54,7 +54,7 @@ class CsvText:
 
     def _lines_of_words(self) -> list[tuple[int, list[str]]]:
         lines = enumerate(map(str.strip, lines_of(self.text)), 1)
-        return [(n, [line] if TITLE.fullmatch(line) else line.split()) for n, line in lines]
+        return [(n, [line] if TITLE_LINE.fullmatch(line) else line.split()) for n, line in lines]
 
     def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
         csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
@@ -92,7 +92,7 @@ class CsvBlock(Record):
         return edges([row.cells for row in self.rows], is_csv=True)
 
 
-class Table:
+class CsvDocument:
     """One problem of a CSV text.
 
     `W_q[2]` is the key of the labels of a second matrix, and ("W_q", 1) its path in `blocks`;
@@ -222,11 +222,13 @@ class Table:
             self.values[RESULTS] = results
 
 
-def tables(text: str, name: str, options: Options) -> list[Table]:
+def csv_documents(text: str, name: str, options: Options) -> list[CsvDocument]:
     """Return the problems of the CSV text of a file, separated by lines of `---`."""
     source = CsvText(text, name)
     parts = groupby(source.rows, lambda row: row.cells == ["---"])
-    return [Table(source, [*rows], options) for is_separator, rows in parts if not is_separator]
+    return [
+        CsvDocument(source, [*rows], options) for is_separator, rows in parts if not is_separator
+    ]
 
 
 def _split(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -284,7 +286,7 @@ def _delimiter(text: str) -> tuple[str, int]:
 
 
 def _with_point(cell: str) -> str:
-    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell
+    return cell.replace(",", ".") if WITH_COMMA.fullmatch(cell) else cell
 
 
 def _column(line: str, delimiter: str, index: int) -> int:

@@ -11,9 +11,9 @@ from attncli.files.assignment import (
     PROBLEM_SUFFIXES,
     Assignment,
     files_in,
+    folded_name,
     folders_in,
     is_hidden,
-    plain,
 )
 from attncli.files.file_access import BY_SUFFIX
 from attncli.files.read import WORKSHEET_SUFFIXES
@@ -34,11 +34,11 @@ NOT_A_STUDENT = re.compile(
 MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
 
-Parts = tuple[str, ...]
+PathParts = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
 
-class HandedIn(Record):
+class StudentFiles(Record):
     """The files of a student, each with the index of the problem that its name tells, or None.
 
     The student is "" if only the contents of the files tell the name. `unread` is a file that
@@ -50,9 +50,9 @@ class HandedIn(Record):
     unread: str = ""
 
 
-def handed_in(
+def manifest_of_folder(
     folder: str, assignment: Assignment, tell: Callable[[str], None], is_one_of_several: bool
-) -> Iterator[HandedIn]:
+) -> Iterator[StudentFiles]:
     """Yield what each student handed in, of the files in a folder and below.
 
     A file is of the problem and of the student whose names are in its path. A folder with one file,
@@ -60,22 +60,22 @@ def handed_in(
     `is_one_of_several` the user named other folders, too, so that each may be that of a student.
     `tell` is called with a sentence about the files that are passed over.
     """
-    read, unreadable, others = _sorted(folder)
-    whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
-    found: dict[Parts, list[tuple[str, int | None]]] = {}
+    read, unreadable, others = _by_use(folder)
+    owners = Owners(folder, assignment, [parts for _, parts in read], is_one_of_several)
+    found: dict[PathParts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
-        student, problem = whose.of(parts)
+        student, problem = owners.of(parts)
         found.setdefault(student, []).append((path, problem))
-    around = {start for _, parts in read for start in _starts(parts[:-1])}
+    around = {start for _, parts in read for start in _prefixes(parts[:-1])}
     depths = [len(student) for student in found if student in around]
-    empty = _empty_folders(folder, whose, around, min(depths, default=1))
+    empty = _empty_folders(folder, owners, around, min(depths, default=1))
     # If no student has a folder, an empty one may be anything.
     unread = {parts: str(Path(folder, *parts)) for parts in empty if depths}
-    noted = set[Parts]()
+    noted = set[PathParts]()
     for path, parts in unreadable:
-        student = whose.of_unreadable(parts, empty)
-        is_beside = student in noted | around or any(start in found for start in _starts(student))
-        if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
+        student = owners.of_unreadable(parts, empty)
+        is_beside = student in noted | around or any(start in found for start in _prefixes(student))
+        if is_beside or (len(parts) == 1 and not owners.is_student(parts[0])):
             others.append(path)
         else:
             noted.add(student)
@@ -83,14 +83,14 @@ def handed_in(
     if others:
         tell(passed_over(others, folder))
     for student, files in found.items():
-        yield HandedIn(student[-1] if student else folder_name(folder), files)
+        yield StudentFiles(student[-1] if student else folder_name(folder), files)
     for student, path in unread.items():
-        yield HandedIn(student[-1], (), path)
+        yield StudentFiles(student[-1], (), path)
 
 
 def _empty_folders(
-    folder: str, whose: Whose, around: Container[Parts], least: int
-) -> dict[Parts, None]:
+    folder: str, owners: Owners, around: Container[PathParts], least: int
+) -> dict[PathParts, None]:
     """Return the folders of students in which no file is read.
 
     Those of students are at least `least` deep, or have no folder inside; `around` are the folders
@@ -98,22 +98,24 @@ def _empty_folders(
     """
     folders = [*folders_in(folder)]
     parents = {parts[:-1] for parts in folders}
-    empty: dict[Parts, None] = {}
+    empty: dict[PathParts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
-        is_inside = parts in around or any(start in empty for start in _starts(parts))
-        if is_students and not is_inside and whose.may_be_empty(parts):
+        is_inside = parts in around or any(start in empty for start in _prefixes(parts))
+        if is_students and not is_inside and owners.may_be_empty(parts):
             empty[parts] = None
     return empty
 
 
-def _starts(parts: Parts) -> set[Parts]:
+def _prefixes(parts: PathParts) -> set[PathParts]:
     return {parts[:end] for end in range(1, len(parts) + 1)}
 
 
-def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
+def _by_use(
+    folder: str,
+) -> tuple[list[tuple[str, PathParts]], list[tuple[str, PathParts]], list[str]]:
     """Return the files of a folder that are read, those of other programs, and the rest."""
-    read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
+    read, unreadable = list[tuple[str, PathParts]](), list[tuple[str, PathParts]]()
     others = list[str]()
     for path, parts in files_in(folder):
         file = Path(path)
@@ -137,7 +139,7 @@ def _has_answers(worksheet: Path) -> bool:
     return has_answers(worksheet)
 
 
-def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
+def manifest_of_files(sources: Sequence[str], assignment: Assignment) -> Iterator[StudentFiles]:
     """Yield the files that the user names.
 
     If each has the name of one of several problems, all files in a folder are of one student.
@@ -145,13 +147,13 @@ def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
     first = assignment.first
     problems = [first.which(Path(source).stem) for source in sources]
     if len(first.keys) == 1 or None in problems:
-        yield from (HandedIn("", [(source, None)]) for source in sources)
+        yield from (StudentFiles("", [(source, None)]) for source in sources)
         return
     found: dict[Path, list[tuple[str, int | None]]] = {}
     for source, problem in zip(sources, problems, strict=True):
         found.setdefault(Path(source).parent, []).append((source, problem))
     for folder, files in found.items():
-        yield HandedIn(folder_name(str(folder)), files)
+        yield StudentFiles(folder_name(str(folder)), files)
 
 
 def passed_over(paths: Sequence[str], folder: str) -> str:
@@ -164,11 +166,15 @@ def passed_over(paths: Sequence[str], folder: str) -> str:
     return f"{visible(folder)}: passed over {all_of(listed)}"
 
 
-class Whose:
+class Owners:
     """Tells from the names of files which student and which problem they are of."""
 
     def __init__(
-        self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
+        self,
+        folder: str,
+        assignment: Assignment,
+        every: Sequence[PathParts],
+        is_one_of_several: bool,
     ) -> None:
         self._assignment = assignment
         self._first = assignment.first
@@ -181,7 +187,7 @@ class Whose:
         self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
-    def of(self, parts: Parts) -> tuple[Parts, int | None]:
+    def of(self, parts: PathParts) -> tuple[PathParts, int | None]:
         """Return the path of the student, empty for the folder itself, and the problem's index."""
         problem, rest = None, parts
         for place in range(len(parts) - 1, -1, -1):
@@ -200,18 +206,18 @@ class Whose:
         is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
 
-    def of_unreadable(self, parts: Parts, empty: Container[Parts]) -> Parts:
+    def of_unreadable(self, parts: PathParts, empty: Container[PathParts]) -> PathParts:
         """Return the path of the student who handed in a file that cannot be read."""
-        own = next((start for start in _starts(parts[:-1]) if start in empty), None)
+        own = next((start for start in _prefixes(parts[:-1]) if start in empty), None)
         if own is not None:
             return own
         student, problem = self.of(parts)
         is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
         return parts[:-1] if is_alone else student
 
-    def may_be_empty(self, parts: Parts) -> bool:
+    def may_be_empty(self, parts: PathParts) -> bool:
         """Return True if a folder, or one around it, has no files and no name of a problem."""
-        has_files = any(self._inside[start] for start in _starts(parts))
+        has_files = any(self._inside[start] for start in _prefixes(parts))
         return not has_files and all(self._problem(name) is None for name in parts)
 
     def is_student(self, name: str) -> bool:
@@ -224,7 +230,9 @@ class Whose:
     def _is_no_student(self, name: str) -> bool:
         if self._assignment.has(name):
             return False
-        return bool(NOT_A_STUDENT.fullmatch(plain(name))) or self._first.which(name) is not None
+        return (
+            bool(NOT_A_STUDENT.fullmatch(folded_name(name))) or self._first.which(name) is not None
+        )
 
     def _problem(self, name: str) -> int | None:
         if len(self._first.keys) == 1 or self._assignment.has(name):
