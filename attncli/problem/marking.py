@@ -16,7 +16,7 @@ from attncli.text.escapes import visible
 MAX_DIGITS_OF_FLOATS = 17
 """Number of significant digits that determine a 64-bit float. Derived."""
 
-BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
+BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
 
 
@@ -58,7 +58,7 @@ FLAGS["decimals"] = "--decimals-asked"  # --decimals is about the output
 
 def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     """Return names of steps or cells, which may have blanks; a text has commas between them."""
-    words = BETWEEN_COMMAS.findall(raw) if isinstance(raw, str) else raw
+    words = re.findall(BETWEEN_COMMAS, raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
     names = (forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
@@ -72,7 +72,7 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
     """Return the points of steps by name; a text has commas between them: `weights: 4, Q: 1`."""
     if not isinstance(raw, str):
         return _by_name(raw.items() if isinstance(raw, Mapping) else None, path)
-    parts = [part.rpartition(":") for part in BETWEEN_COMMAS.findall(raw) if part.strip()]
+    parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
     pairs = [(name, value) for name, sign, value in parts if sign]
     with needing("text"):
         return _by_name(pairs if len(pairs) == len(parts) else None, path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
-from attncli.notation.written import PLAIN_NUMBER
 from attncli.rendering.matrix import axis_labels
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
@@ -19,6 +19,8 @@ from attncli.text.escapes import as_cell
 from attncli.text.numbers import floats, joined, texts
 
 TAB = "\t"
+
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 PLACES = (*LEADING, "row", "column", "hidden")
 """The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""

@@ -37,7 +37,7 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     Returns:
         The derivatives with regard to inputs, by the names of these.
     """
-    if tape.work is array_of:
+    if tape.work is array_of and tape.settle is None:
         tape.work = WithoutNoise()
     return _ChainRule(tape).read(start)
 

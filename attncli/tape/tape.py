@@ -130,5 +130,7 @@ class Tape:
 
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
         """Return the words for the places along the axes of an array, by the axis."""
+        if not self.labels:
+            return {}
         places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
         return {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}

@@ -34,11 +34,15 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays; `constant` is as for `evaluate`."""
-    own = {name: getattr(operation, name) for name in operation.float_fields}
-    if any(constant is not None or type(x) is not float for x in own.values()):
-        # A number that knows how it was written is a float here, or NumPy would widen float32.
-        changed = {name: (constant or float)(x) for name, x in own.items() if isinstance(x, float)}
-        operation = replace(operation, **changed)
+    # A number that knows how it was written is a float here, or NumPy would widen float32.
+    own = {
+        name: (constant or float)(x)
+        for name in operation.float_fields
+        if isinstance(x := getattr(operation, name), float)
+        and (constant is not None or type(x) is not float)
+    }
+    if own:
+        operation = replace(operation, **own)
     kinds = {*map(type, arrays)}
     with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
         if kinds == {np.ndarray}:
