@@ -76,7 +76,7 @@ class Fault(Record):
         if self.place and (excerpt := self.place.excerpt()):
             parts.append(excerpt)
         if self.related_place and self.related_place.line:
-            parts.append(f"  {'.'.join(map(str, self.related))} stands at {self.related_place}")
+            parts.append(f"  {'.'.join(map(str, self.related))} is at {self.related_place}")
         if self.hint:
             parts.append(f"  {visible(self.hint)}")
         return "\n".join(parts)

@@ -81,9 +81,9 @@ def test_value(raw: object, value: object) -> None:
         ([["?"]], "row 1, column 1 of X is blank", ("X", 0, 0)),
         ([["null"]], "row 1, column 1 of X is blank", ("X", 0, 0)),
         ([[""]], "row 1, column 1 of X is blank", ("X", 0, 0)),
-        ([[1, None]], "row 1, column 2 of X is no number", ("X", 0, 1)),
-        ([[1, {}]], "row 1, column 2 of X is no number", ("X", 0, 1)),
-        ([[10**400]], "row 1, column 1 of X is no number", ("X", 0, 0)),
+        ([[1, None]], "row 1, column 2 of X is not a number", ("X", 0, 1)),
+        ([[1, {}]], "row 1, column 2 of X is not a number", ("X", 0, 1)),
+        ([[10**400]], "row 1, column 1 of X is not a number", ("X", 0, 0)),
         ([[1, "inf"]], "row 1, column 2 of X is infinite", ("X", 0, 1)),
         ([1, "inf"], "row 1, column 2 of X is infinite", ("X", 1)),
         ([[1, float("nan")]], "row 1, column 2 of X is nan", ("X", 0, 1)),
@@ -417,5 +417,5 @@ def test_truths_are_no_numbers_but_in_a_mask() -> None:
 
 
 def test_a_scale_that_is_no_float_is_refused() -> None:
-    with pytest.raises(InputError, match="scale is no number"):
+    with pytest.raises(InputError, match="scale is not a number"):
         attncli.Problem(X=[[1, 2]], scale=10**400)

@@ -172,7 +172,7 @@ def test_only_a_capital_letter_is_transposed_by_a_t() -> None:
 def test_a_key_under_two_names(text: str, said: str, tmp_path: Path) -> None:
     message = refused(text, tmp_path)
     assert message.startswith(said)
-    assert "stands at p.yaml:" in message
+    assert "is at p.yaml:" in message
     assert "leave one of them out" in message
 
 

@@ -152,7 +152,7 @@ def test_labels_in_other_letters_and_numbers(tmp_path: Path) -> None:
             "weights\n,I,am,god\nI,1,0,0\nam,1,0,0\ngood,1,0,0\n",
             "a.csv:1:1: weights has no key god",
         ),
-        ("weights\nI,1,0,0\nI,1,0,0\ngood,1,0,0\n", "a.csv:3:3: the query I stands twice"),
+        ("weights\nI,1,0,0\nI,1,0,0\ngood,1,0,0\n", "a.csv:3:3: the query I is there twice"),
     ],
 )
 def test_labels_that_do_not_tell(text: str, message: str, tmp_path: Path) -> None:
@@ -501,7 +501,9 @@ def test_a_row_a_student_with_heads_and_places(attn: Attn, tmp_path: Path) -> No
     assert key().check(sheet).steps["scores"].counts["wrong"] == 1
     message = said('name,"scroes[1,1]"\nAda,5\n', tmp_path)
     assert message.startswith("a.csv:1:6: there is no step scroes")
-    assert "scores[1,1] stands twice" in said('name,"scores[1,1]","scores[1,1]"\nA,1,2\n', tmp_path)
+    assert "scores[1,1] is there twice" in said(
+        'name,"scores[1,1]","scores[1,1]"\nA,1,2\n', tmp_path
+    )
     path = tmp_path / "class.csv"
     path.write_text(WIDE)
     result = attn("check", GOOD, path)
@@ -525,7 +527,7 @@ def test_a_row_a_number(tmp_path: Path) -> None:
     (sheet,) = sheets(alone, tmp_path)
     assert key().check(sheet).counts["correct"] == 2
     message = said(alone + "scores,I,I,14\n", tmp_path)
-    assert message.startswith("a.csv:4:12: scores[I, I] stands twice; it stood in line 3 already")
+    assert message.startswith("a.csv:4:12: scores[I, I] is written twice, first in line 3")
     message = said("step,row,column,value\nscores,I,bad,14\n", tmp_path)
     assert message.startswith("a.csv:2:14: scores[I, bad]: there is no key bad")
     assert "does not tell of which step" in said(alone + ",I,I,14\n", tmp_path)
@@ -652,6 +654,6 @@ def test_a_bare_file_is_of_one_sheet(folder: Path, attn: Attn) -> None:
     result = attn("check", "p.yaml", "class.yaml", "-m", "weights=w.csv", cwd=folder)
     assert result.status == 2
     assert result.err == (
-        "-m weights=w.csv is an answer of one sheet, but there are 2 sheets of answers\n"
-        "  write weights: w.csv in the file of its sheet\n"
+        "-m weights=w.csv is an answer of one submission, but there are 2 submissions\n"
+        "  write weights: w.csv in its file\n"
     )

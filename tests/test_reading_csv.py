@@ -190,7 +190,7 @@ def test_parts_of_an_option_in_any_order(lines: list[str]) -> None:
 @pytest.mark.parametrize("text", ["score,dot\nscore,cosine\nX\n1,2\n", "tokens,a\ntokens,b\n1,2\n"])
 def test_option_that_stands_twice(text: str, tmp_path: Path) -> None:
     assert message(text, tmp_path).startswith("f.csv:2:1: ")
-    assert "stands twice; it stood in line 1 already" in message(text, tmp_path)
+    assert "is written twice, first in line 1" in message(text, tmp_path)
 
 
 def test_first_token_that_is_the_name_of_an_option(tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_slices() -> None:
         ("X[1]\n1\nX[3]\n2\n", "the matrices of X must be numbered [1] to [2]"),
         ("X[0]\n1\nX[1]\n2\n", "the matrices of X must be numbered [1] to [2]"),
         (f"X[{'9' * 5000}]\n1\n", "f.csv"),
-        ("X[1]\n1\nX[1]\n2\n", "f.csv:3:1: X[1] stands twice; it stood in line 1 already"),
-        ("X\n1\nX\n2\n", "f.csv:3:1: X stands twice; it stood in line 1 already"),
+        ("X[1]\n1\nX[1]\n2\n", "f.csv:3:1: X[1] is written twice, first in line 1"),
+        ("X\n1\nX\n2\n", "f.csv:3:1: X is written twice, first in line 1"),
         ("X\n1,2\nX[1]\n3,4\n", "f.csv:3"),
         ("X[1]\n1,2\nX\n3,4\n", "f.csv:3"),
         ("X\n1,2\nX.a\n1,2\n", "X.a cannot be set, as X is a matrix"),

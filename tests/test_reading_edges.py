@@ -20,7 +20,7 @@ def test_a_token_that_starts_with_a_hash_is_no_comment() -> None:
 
 @pytest.mark.parametrize("first", ["score,general", "score.W\n1,0\n0,1"])
 def test_a_block_does_not_take_the_place_of_an_option(first: str) -> None:
-    with pytest.raises(attncli.InputError, match="score stands twice; it stood in line 1 already"):
+    with pytest.raises(attncli.InputError, match="score is written twice, first in line 1"):
         load(f"{first}\nscore\n1,2\nX\n1,2\n")
 
 

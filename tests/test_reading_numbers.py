@@ -124,7 +124,7 @@ def test_problems_take_the_same_numbers(tmp_path: Path) -> None:
         attncli.load(path)
 
 
-# --- decimal commas in brackets, thin spaces, and what is no number --------------------------
+# --- decimal commas in brackets, thin spaces, and what is not a number --------------------------
 
 
 @pytest.mark.parametrize(

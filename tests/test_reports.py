@@ -43,7 +43,7 @@ def problem(**given: Any) -> attncli.Problem:
     return attncli.Problem(**(words | given))
 
 
-# What was skipped, and what is no number
+# What was skipped, and what is not a number
 
 
 ODD = """

@@ -183,7 +183,7 @@ def test_places_in_a_stream_are_those_of_the_file(attn: Attn) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("X: [[1]]\n---\nX: [[1]]\nX: [[2]]\n", "X stands twice; it stood in line 3 already"),
+        ("X: [[1]]\n---\nX: [[1]]\nX: [[2]]\n", "X is written twice, first in line 3"),
         ("X: [[1]]\n---\nX: [[1\n", "it opens in line 3, column 5"),
         ("X: [[1]]\n---\nX: |\n    1 2\n  a 4\n", "<stdin>:5:3: "),
     ],

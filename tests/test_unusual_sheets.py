@@ -132,7 +132,7 @@ WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
             "student,step,row,column,value\nAnn,scores,1,1,14\nBen,scores,1,1,14\n"
             "Ann,scores,1,1,10\n",
             ["unreadable", "correct"],
-            ":4:16: scores[1, 1] stands twice; it stood in line 2 already",
+            ":4:16: scores[1, 1] is written twice, first in line 2",
         ),
         (
             "student,step,row,column,value\nAnn,,1,1,14\nBen,scores,1,1,14\n",

@@ -370,7 +370,7 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
     assert (result.status, result.out[:4]) == (1, "Ada ")
     assert "scores[am, am]: n/a is not a number" in result.out
     for text, said in (
-        (f"A\n{table(WEIGHTS)}\n\nA\n{table(WEIGHTS)}\n", "9:1: A stands twice"),
+        (f"A\n{table(WEIGHTS)}\n\nA\n{table(WEIGHTS)}\n", "9:1: A is there twice"),
         (f"A\n{table(SCORES).replace('am', 'an')}", "5:8: A: weights has no query an"),
         ("A\n| 1,202 | 1 |\n", "2:1: 1,202 may mean several numbers"),
         (f"# Homework\n{listed(SCORES)}\n", "2:1: there is no step Homework"),

@@ -68,7 +68,7 @@ class SideBySide(Rearranged):
 class MergeHeads(SideBySide):
     """`SideBySide` in the forward pass: its formula is in words, and says how heads are joined."""
 
-    why = "What the heads found stands side by side, one row a token again."
+    why = "The results of the heads are put side by side: again one row per token."
     transposed_notation = Operation.transposed_notation
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:

@@ -266,7 +266,7 @@ class Masked(Operation):
     mask: Expression
     blocks = True
     pointwise = True
-    why = "Where −∞ stands, the weight becomes 0: this query may not see this key."
+    why = "Where a score is −∞, the weight becomes 0: this query may not see this key."
 
     def apply(self, scores: Array, keep: Array) -> Array:
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)

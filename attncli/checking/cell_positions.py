@@ -210,7 +210,7 @@ def _order(
     place, count = Counter(found).most_common(1)[0]
     if count > 1:
         last = len(found) - 1 - found[::-1].index(place)
-        raise fail(f"the {noun} {visible(known[last])} stands twice", *paths[last])
+        raise fail(f"the {noun} {visible(known[last])} is there twice", *paths[last])
     return found
 
 

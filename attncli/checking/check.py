@@ -292,7 +292,7 @@ def check(
         marking: what is asked, such as {"ask": ["weights"]}; it overrides the problem's own key.
 
     Raises:
-        InputError: for answers that cannot be read: an unknown step, a cell that is no number; for
+        InputError: for answers that cannot be read: an unknown step, a cell that is not a number; for
             a marking of steps that are not there.
 
     >>> from attncli import Problem

@@ -114,7 +114,7 @@ def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
     if not isinstance(values, Mapping):
         message = "answers must be a mapping of step names to matrices"
         is_path = isinstance(values, str | os.PathLike)
-        hint = "load_answers reads a file, and check takes each sheet of it"
+        hint = "load_answers reads a file, and check takes each submission of it"
         raise fail(message, hint=hint if is_path else ANSWERS_HINT)
     part = next((key for key in ("steps", "answers") if key in values), "")
     matrices = values[part] if part else values

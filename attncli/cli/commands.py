@@ -17,7 +17,7 @@ SUMMARIES = {
     "compute": "Show every step of a calculation.",
     "explain": "Show how one number is calculated, with the numbers put in.",
     "check": "Find the first wrong number in hand-worked answers.",
-    "worksheet": "Write a page with room for the numbers, or a sheet to fill in.",
+    "worksheet": "Write a page with room for the numbers, or a file to fill in.",
     "vary": "Write problems like a given one, in which mistakes show.",
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
@@ -60,7 +60,7 @@ score: dot
 EXAMPLES = {
     "new": (
         "attn new my.yaml --tokens 'I love AI' --heads 2",
-        "attn new --kind pooling --score additive --blank > sheet.yaml",
+        "attn new --kind pooling --score additive --blank > exercise.yaml",
     ),
     "compute": ("attn compute hw.yaml", "attn compute hw.yaml --mask causal --only weights -d 2"),
     "explain": (
@@ -89,7 +89,7 @@ HELP_NOTES = {
     "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
-    "worksheet": "A filled-in sheet, or one saved from the page, is a submission for attn check.",
+    "worksheet": "A filled-in worksheet, or one saved from the page, is a submission for attn check.",
     "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }

@@ -13,7 +13,7 @@ from attncli.cli.terminal import Display, write_lines
 
 EXIT_STATUSES = {
     0: "Nothing went wrong.",
-    WRONG_ANSWER: "attn check found a wrong number, or a sheet that gives nothing.",
+    WRONG_ANSWER: "attn check found a wrong number, or a submission with nothing to compare.",
     BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
     130: "Interrupted.",
     READER_WENT_AWAY: "The reader of the pipe went away.",

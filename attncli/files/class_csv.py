@@ -99,7 +99,7 @@ def submissions_in(
     }
     headings = {key: index for index, key in columns.items()}
     if again := [index for index, key in columns.items() if headings[key] != index]:
-        message = f"the heading {visible(columns[again[0]])} stands twice"
+        message = f"the heading {visible(columns[again[0]])} is there twice"
         raise table.error(header.line, message, "keep one of them", again[0])
 
     def place(path: KeyPath) -> Place:

@@ -15,7 +15,7 @@ from attncli.files.document import FileName, Headings, error_at
 from attncli.files.read import STDIN, read, read_text
 from attncli.text.escapes import lines_of, visible
 
-ROSTER_HINT = "head the column of the names by Name, or write one name a line"
+ROSTER_HINT = "head the column of the names by Name, or write one name per line"
 
 QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
 """A line that is one cell of CSV in quotes; a quote in it is written twice."""
@@ -36,7 +36,7 @@ def read_roster(source: FileName, stdin: BinaryIO | None = None) -> list[str]:
     name = STDIN if source == "-" else str(source)
     found = [one for one in _names(text, name) if one and folded_heading(one) not in NO_STUDENTS]
     if not found:
-        raise error_at(Place(name), "the roster names nobody", ROSTER_HINT)
+        raise error_at(Place(name), "the roster has no names", ROSTER_HINT)
     return found
 
 

@@ -67,7 +67,7 @@ class CsvText:
                 found.append((before + 1, texts if comma else list(map(_with_point, texts))))
                 before = reader.line_num
         except csv.Error:
-            message = "a quotation mark is not closed, or stands inside a cell"
+            message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
             raise self.error(before + 1, message, hint) from None
         return found

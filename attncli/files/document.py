@@ -79,7 +79,7 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
 
 def twice(word: str, line: int) -> str:
     """Return the message for a key that is in a line of the file already."""
-    return f"{escapes.visible(word)} stands twice; it stood in line {line} already"
+    return f"{escapes.visible(word)} is written twice, first in line {line}"
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:

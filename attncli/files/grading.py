@@ -168,7 +168,7 @@ class Grading(Record):
         problems = self.assignment.first
         if len(problems.keys) == 1:
             few = list(islice(submissions, 2))
-            _refuse_several(self.matrices, len(few), "sheets of answers")
+            _refuse_several(self.matrices, len(few), "submissions")
             who = student if len(few) == 1 else ""
             for name, one in chain(few, submissions):
                 added = one if isinstance(one, InputError) else with_matrices(one, files)
@@ -282,6 +282,6 @@ def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
 
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
     for name, file in matrices.items() if count > 1 else ():
-        message = f"-m {visible(name)}={visible(file)} is an answer of one sheet"
-        hint = f"write {visible(name)}: {visible(file)} in the file of its sheet"
+        message = f"-m {visible(name)}={visible(file)} is an answer of one submission"
+        hint = f"write {visible(name)}: {visible(file)} in its file"
         raise fail(f"{message}, but there are {count} {what}", hint=hint)

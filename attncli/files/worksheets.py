@@ -153,7 +153,7 @@ class _Page:
                 errors.append(error_at(place, str(fault)))
                 continue
             if key in grids:
-                errors.append(error_at(place, f"{visible(key)} stands twice", "leave one out"))
+                errors.append(error_at(place, f"{visible(key)} is there twice", "leave one out"))
             elif grid is None:
                 message = f"there is no matrix below the mark of {visible(key)}"
                 errors.append(error_at(place, message, KEEP_FORM))

@@ -209,4 +209,4 @@ def _check_tag(event: Any) -> None:
 
 
 def _no_anchor(event: Any) -> NotAllowedError:
-    return NotAllowedError(event, f"*{visible(event.anchor)} stands for nothing here")
+    return NotAllowedError(event, f"*{visible(event.anchor)} refers to nothing before it")

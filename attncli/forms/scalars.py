@@ -68,7 +68,7 @@ def cell_value(item: Any, path: KeyPath) -> float:
                 return float(item)
             except OverflowError:
                 pass
-    raise fail(f"{_cell(path)} is no number", *path)
+    raise fail(f"{_cell(path)} is not a number", *path)
 
 
 def is_open(text: str) -> bool:

@@ -21,7 +21,7 @@ PURPOSES = {
     "K": "A key says what its token can be found by.",
     "V": "A value is what its token hands on to those that attend to it.",
 }
-MERGED = "W_o makes one vector a token of what the heads found."
+MERGED = "W_o makes one vector per token of the results of all heads."
 
 
 def attention(tape: Tape, problem: Problem) -> None:

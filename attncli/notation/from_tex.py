@@ -57,9 +57,9 @@ def matrix_rows(text: str) -> list[Words]:
         before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
         after = re.sub(AFTER_MATRIX, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
         if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
-            raise NumberError(f"{before[:20]} stands before the matrix; {WORK_OUT}")
+            raise NumberError(f"{before[:20]} is written before the matrix; {WORK_OUT}")
         if after:
-            raise NumberError(f"{after[:20]} stands behind the matrix; {WORK_OUT}")
+            raise NumberError(f"{after[:20]} is written after the matrix; {WORK_OUT}")
     end = re.search(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", text)
     rows = cells_of(text[start : end.start() if end else None], start)
     return [row for row in rows if len(row) > 1 or row[0][1]]

@@ -76,7 +76,7 @@ def decimal_of(text: str) -> tuple[float, float] | None:
     decimals, power = match.groups()
     try:
         value, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
-    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
+    except (ValueError, OverflowError):  # a lone sign is not a number, 1e400 is too large for one
         return None
     return (value, unit) if math.isfinite(value) and (value or not vanishes(text)) else None
 

@@ -24,7 +24,7 @@ from attncli.rendering.verdicts import Tally, points_text
 MEANINGS = {
     "✓": ("right", "right"),
     "≈": ("near", "right but for a rounding"),
-    "→": ("carried", "follows from what stands before it"),
+    "→": ("carried", "follows from the numbers before it"),
     "✗": ("wrong", "wrong"),
     "…": ("near", "right, but some cells are left out"),
     "–": ("none", "not given"),

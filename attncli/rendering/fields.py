@@ -20,7 +20,7 @@ SCRIPT = Script(
 PRACTICE_HINT = (
     "A number that you type is judged by its digits: it is right if it is the right number, "
     "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
-    "a cell that is blocked stands -inf. "
+    "a blocked cell, write -inf. "
     "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
     "Whether a number follows from an earlier one of yours that is wrong, or was rounded on the "
     "way, this page cannot tell: save your answers, and give the file to attn check. "

@@ -312,7 +312,7 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
         return places[0]
     if places:
         at = f"the places {' and '.join(str(i + 1) for i in places)} of the {axis} axis"
-        raise fail(f"{visible(name)}: {visible(word)} stands at {at}", hint="give the number")
+        raise fail(f"{visible(name)}: {visible(word)} is at {at}", hint="give the number")
     labels = step.labels.get(axis, ())
     known = f"the numbers 1 to {size}"
     if labels and len(labels) <= MOST_LISTED:

@@ -257,6 +257,6 @@ def _number(raw: object) -> float:
     try:
         value = to_number(raw, ("values",))
     except InputError as error:
-        message = f"{visible(str(raw))} is no number to draw"
+        message = f"{visible(str(raw))} is not a number to draw"
         raise fail(message, "values", hint=error.faults[0].hint or VALUES_HINT) from None
     return float(value)
