@@ -515,3 +515,12 @@ def test_rounded_steps_are_shown_whole_with_the_closing_line(form: str, attn: At
 def test_documents_are_as_read(name: str, form: str, attn: Attn) -> None:
     out = attn("compute", SAMPLES / name, "-f", form).out
     assert_same(out, f"documents/{name}.{form}")
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "html"])
+def test_inputs_of_steps_that_vanish_are_not_shown(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("{X: [[0, 0]], W_q: [[7, 8], [9, 5]], score: dot, gradient: sum}")
+    out = attn("compute", path, "--only", "d_W_q", "-f", form).out
+    assert "W" in out
+    assert not any(shown in out for shown in ("X   (1", "X = ", 'aria-label="X"'))

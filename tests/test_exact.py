@@ -319,3 +319,11 @@ def test_sympy_is_imported_for_exact_numbers_only(attn_process: Attn, tmp_path: 
         command = [arguments[0], "sample_inputs/i_am_good.yaml", *arguments[1:]]
         assert attn_process(*command, env=instead_of_sympy(tmp_path)).status == 0
     assert attn_process(*command, "--exact", env=instead_of_sympy(tmp_path)).status == 3
+
+
+def test_a_closed_form_that_is_written_already_is_not_written_twice(
+    attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text("{scores: [[4, -2]], V: [[1], [2]]}")
+    out = attn("explain", tmp_path / "p.yaml", "exp[1, 1]", "--deep", "--exact").out
+    assert "exp[1, 1] = e^scores[1, 1] = e^4 = 54.5982\n" in out

@@ -563,3 +563,11 @@ def test_reasons_break_too(tmp_path: Path) -> None:
         "    − τ, 0) = max(0.5 − 0.25, 0) = 0.25,",
         "    as τ = (1 + 0.5 − 1) / 2 = 0.25",
     ]
+
+
+def test_steps_are_not_written_out_where_only_rounded_numbers_give_the_result() -> None:
+    # e^-9.7 is more than half a unit; of the scores as printed, it would be e^-10.
+    keys: dict[str, Any] = {"scores": [[17800000000030, 17800000000020.3]], "V": [[1], [2]]}
+    trace = attncli.compute(attncli.Problem(**keys, round=1))
+    found = explain(trace, trace["weights"], (0, 0))
+    assert (found.numbers, found.unfolded) == ("1 / 1", "")

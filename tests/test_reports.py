@@ -543,3 +543,13 @@ def test_a_withheld_page_has_no_empty_line_and_no_advice_to_look_at_the_solution
         (written,) = (p for p in (tmp_path / "pages").iterdir() if p.name != "index.html")
         assert "<p>✗ </p>" not in written.read_text()
         assert "compare yours" not in written.read_text()
+
+
+def test_labels_are_above_their_columns_where_a_number_is_not_a_number() -> None:
+    own = problem(X=[[-1]], tokens=["AI"], score="cosine")
+    report = attncli.check(own, {"K": [[0]], "scores": [["-0.1"]]})
+    (page,) = pages([report], ReportSelection(), 80)
+    lines = [plain_text(line) for line in page]
+    labels, row = (line for line in lines if "nan" in line or line.split() == ["AI"] * 3)
+    ends = [found.end() for found in re.finditer("AI", labels)]
+    assert ends[1:] == [row.index("nan") + 3, row.rindex("1") + 1]

@@ -445,3 +445,14 @@ def test_beginnings_of_matrices_alone_take_no_time(kind: str, attn: Attn, tmp_pa
     result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "a.tex")
     assert result.status == 2
     assert time.process_time() - start < 5
+
+
+def test_a_matrix_without_an_end_is_an_error(attn: Attn, tmp_path: Path) -> None:
+    matrix = r"\begin{{bmatrix}} {} \end{{bmatrix}}" + "\n\n"
+    rows = r"50% & 50\%"  # the first % begins a comment
+    (tmp_path / "a.tex").write_text(
+        f"weights = {matrix.format(rows)}output = {matrix.format('1 & 2')}"
+    )
+    result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "a.tex")
+    assert result.status == 2
+    assert r"a.tex:1:11: the matrix has no \end; % begins a comment" in result.err

@@ -394,3 +394,12 @@ def test_documents_without_marks_in_the_folder_of_a_class(attn: Attn, tmp_path: 
     assert result.status == 0
     assert "2 answers: 2 correct" in result.out
     assert "passed over notice.md" in result.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_a_given_matrix_that_is_to_be_copied_is_shown(
+    form: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text("{Q: [[987]], K: [[1]], V: [[1]], score: dot}")
+    out = attn("worksheet", tmp_path / "p.yaml", "--blank", "Q", "-f", form).out
+    assert out.partition("<script")[0].count("987") == 2  # itself, and where scores use it

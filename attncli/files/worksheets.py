@@ -52,13 +52,14 @@ MATRIX = re.compile(
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
     r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
     rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
-    rf"|^[ \t]*{SEVERAL}[ \t\r]*$",
+    rf"|^[ \t]*{SEVERAL}[ \t\r]*$"
+    r"|(?P<endless>\\begin\s*\{(?:[a-zA-Z]*matrix|array|tabular)\*?\})",
     re.DOTALL | re.MULTILINE,
 )
 """A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers.
 
 The search for the end of a matrix stops at the next one that begins: else a file of beginnings
-alone would take time that grows with the square of its size.
+alone would take time that grows with the square of its size. A matrix without an end is `endless`.
 """
 ASSIGNED = re.compile(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
@@ -85,7 +86,7 @@ PLAIN_TEXT = re.compile(
 class FoundMatrix(Record):
     """A matrix in a text: the name of its step or "", and the offsets of its mark and of itself.
 
-    The end is None for a marked matrix, whose form tells it.
+    The end is None for a marked matrix, whose form tells it, and the start for an endless one.
     """
 
     name: str
@@ -173,6 +174,8 @@ class _Page:
             marked = _of_latex if self.is_tex else _of_markdown
             rows = marked(self.text, found.start)
             return None if rows is None else LabelledGrid(rows)
+        if found.end == found.start:
+            raise NumberError(r"the matrix has no \end; % begins a comment, \% is percent")
         grid = grid_of(self.text[found.start : found.end])
         return replace(grid, rows=[[(found.start + at, w) for at, w in row] for row in grid.rows])
 
@@ -203,6 +206,8 @@ def _named(text: str) -> list[FoundMatrix]:
     end = first = 0
     for matrix in MATRIX.finditer(text):
         before, start = text[end : matrix.start()], matrix.start()
+        if matrix["endless"]:
+            return [*found, FoundMatrix(_name_before(before), start, start, start)]
         joined = JOINED.fullmatch(before) if found and len(before) < MAX_BETWEEN else None
         one = FoundMatrix(_name_before(before), start, start, matrix.end())
         if joined and joined[1]:

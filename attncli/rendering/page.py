@@ -164,6 +164,8 @@ class _Walk:
     def _sources(self, step: Step, figures: Figures) -> list[Step]:
         """Return the inputs that a step is made of and that its figures do not show."""
         made = step.operation
+        if not (figures or isinstance(made, Step)):
+            return []  # it vanishes
         cut = made.operand if isinstance(made, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
@@ -173,8 +175,8 @@ class _Walk:
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(cut, Step):
                 return []
-        # The mask is not shown, as the −∞ in the masked scores show it.
-        hidden = ("mask", step.name)
+        # The mask is not shown, as the −∞ in the masked scores show it. What is to be copied is.
+        hidden = ("mask", "" if self.views.is_open(step) else step.name)
         return [s for s in sources(step) if s.operation is None and s.name not in hidden]
 
     def _inputs(self, made_of: Iterable[Step]) -> Iterator[Panel]:

@@ -62,11 +62,11 @@ class NumberStyle(Record):
         """Return the length of the longest number in each column of an array (rows, columns)."""
         if self.form != "f":
             return [max(map(len, self.texts(column))) for column in columns.T.tolist()]
-        # The longest number is the largest, the smallest, or −∞.
+        # The longest number is the largest, the smallest, −∞, or nan.
         finite = np.where(np.isfinite(columns), columns, 0.0)
         ends = [self.texts(end.tolist()) for end in (finite.max(axis=0), finite.min(axis=0))]
-        infinite = np.where((columns == -np.inf).any(axis=0), 2, 1).tolist()
-        return [max(len(a), len(b), size) for a, b, size in zip(*ends, infinite, strict=True)]
+        others = np.select([np.isnan(columns), columns == -np.inf], [3, 2], 1).max(axis=0).tolist()
+        return [max(len(a), len(b), size) for a, b, size in zip(*ends, others, strict=True)]
 
 
 def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> NumberStyle:
