@@ -292,8 +292,8 @@ def check(
         marking: what is asked, such as {"ask": ["weights"]}; it overrides the problem's own key.
 
     Raises:
-        InputError: for answers that cannot be read: an unknown step, a cell that is not a number; for
-            a marking of steps that are not there.
+        InputError: for answers that cannot be read, such as an unknown step; for a marking of
+            steps that are not there.
 
     >>> from attncli import Problem
     >>> problem = Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot")

@@ -89,7 +89,7 @@ HELP_NOTES = {
     "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
-    "worksheet": "A filled-in worksheet, or one saved from the page, is a submission for attn check.",
+    "worksheet": "A filled-in worksheet, or what the page saves, is a submission for attn check.",
     "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }
