@@ -16,7 +16,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.files.class_lists import read_roster
 from attncli.mechanisms.start import alike, saturated, small_flaws
 from attncli.teaching.distractors import Distractors, Question
-from attncli.teaching.drawing import Drawing, own_values, read_values
+from attncli.teaching.drawing import Drawing, calculated, own_values, read_values
 from attncli.teaching.variants import work_of
 from tests.conftest import SAMPLES, Attn
 from tests.surveys.variants import MISNAMED, MISSED, Tally, survey
@@ -246,6 +246,16 @@ def test_values_that_are_asked_for_are_drawn() -> None:
     drawn = drawing.draw(Random(2))
     assert {*np.concatenate([a.ravel() for a in drawn.values()])} == {-1, -0.5, 0, 0.5, 1}
     assert {*map(type, drawing.problem(drawn).written["X"][0])} <= {int, float}
+
+
+def test_a_search_calculates_the_problem_that_is_written() -> None:
+    for path in sorted(Path("sample_inputs").glob("*.yaml")):
+        drawing = Drawing(attncli.load(path))
+        drawn = drawing.draw(Random(3))
+        found, written = drawing.trace(drawn), calculated(drawing.problem(drawn))
+        assert [step.name for step in found] == [step.name for step in written], path
+        for step in found:
+            np.testing.assert_array_equal(step.value, written[step.name].value, err_msg=str(path))
 
 
 # ---- how much work they are

@@ -120,12 +120,12 @@ class Drawing:
             new = with_new_row(random, before, new, 1 if is_number else before.shape[-1])
         return {**matrices, key: new}
 
-    def problem(
-        self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY, as_lists: bool = True
-    ) -> Problem:
-        """Return the problem with other numbers and marking; of arrays it is made in less time."""
-        listed = in_lists if as_lists else np.array
-        new = {**self._fixed, **{key: listed(array) for key, array in matrices.items()}}
+    def trace(self, matrices: Matrices) -> Trace:
+        return calculated(self._problem.with_arrays(matrices))
+
+    def problem(self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY) -> Problem:
+        """Return the problem with other numbers and marking."""
+        new = {**self._fixed, **{key: in_lists(array) for key, array in matrices.items()}}
         values: dict[str, Any] = {}
         for key in self._problem.given:
             if key in ("answers", "marking"):
@@ -133,6 +133,8 @@ class Drawing:
             raw = self._problem.written.get(key)
             if isinstance(raw, Mapping):
                 raw = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+            elif key == "gradient":  # a matrix alone is the upstream gradient
+                raw = new.get("gradient.upstream", raw)
             values[key] = new.get(key, raw)
         if marking:
             values["marking"] = marking

@@ -23,7 +23,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
 from attncli.tape.walk import walk
 from attncli.teaching.distractors import Distractor, Distractors, Key, Question, alike_pairs
-from attncli.teaching.drawing import Drawing, Matrices, calculated, numbers_of
+from attncli.teaching.drawing import Drawing, Matrices, numbers_of
 
 LARGE_NUMBER = 1000.0
 """Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
@@ -268,7 +268,7 @@ class Search:
         if numbers_of(matrices) in self._taken:
             return None
         try:
-            trace = calculated(self.drawing.problem(matrices, as_lists=False))
+            trace = self.drawing.trace(matrices)
         except InputError:  # such as for the cosine of a row of zeros
             return None
         is_alike = tuple(trace.steps) == self.question.steps
