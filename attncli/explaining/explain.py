@@ -112,9 +112,20 @@ class Explanation(Record):
         kept: list[tree.Formula] = []
         for name in CHAIN_PARTS:
             node = self.nodes.get(name)
-            if node is not None and not (kept and text(node) == text(kept[-1])):
+            if node is not None and not (kept and self._is_same(kept[-1], node)):
                 kept.append(node)
         return tree.Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
+
+    def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
+        # Texts take a third of the time of a page. Numbers put in a pattern are several: only a
+        # closed form may have the same text, or the same pattern with the same numbers.
+        if "exact" not in self.nodes:
+            if isinstance(one, tree.Filled) and isinstance(other, tree.Filled):
+                same = one.pattern is other.pattern
+                return same and [n.text for n in one.numbers] == [n.text for n in other.numbers]
+            if isinstance(one, tree.Filled) or isinstance(other, tree.Filled):
+                return False
+        return text(one) == text(other)
 
     @property
     def line(self) -> str:
@@ -242,7 +253,9 @@ class Explainer:
         parts = {
             "formula": self._names(term),
             "numbers": self._numbers(term, unrounded or result),
-            "unfolded": self._unfolded(term, unrounded or result),
+            "unfolded": self._unfolded(term, unrounded or result)
+            if any(map(_unfolds, told))
+            else None,
             "unrounded": tree.Number(unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
@@ -255,9 +268,9 @@ class Explainer:
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
     def _unfolded(self, term: Term, result: str) -> tree.Formula | None:
-        """Return the numbers with short steps written out; None if there are none."""
+        """Return the numbers with short steps written out; None if these give another result."""
         unfolded = self._unfold(term)
-        if unfolded is term or not self._prints(unfolded.value, result):
+        if not self._prints(unfolded.value, result):
             return None
         return self._numbers(unfolded, result)
 
@@ -301,8 +314,7 @@ class Explainer:
         """Return a term with the leaves replaced whose steps are short ways to write others."""
 
         def rule(part: Term) -> Term:
-            made = part.step.operation if isinstance(part, Leaf) else None
-            if isinstance(part, Leaf) and isinstance(made, Operation) and made.unfolds:
+            if isinstance(part, Leaf) and _unfolds(part):
                 return self._unfold(self.worked.term(part.step, part.at))
             return part
 
@@ -348,6 +360,12 @@ class Explainer:
             source = term.cell if isinstance(term, Leaf) else None
             self.numbers[key] = tree.Number(number_text(term.value, digits), source)
         return self.numbers[key]
+
+
+def _unfolds(part: Term) -> bool:
+    """Return True for a cell of a step that is a short way to write others."""
+    made = part.step.operation if isinstance(part, Leaf) else None
+    return isinstance(made, Operation) and made.unfolds
 
 
 def _value_of(term: Term, numbers: Sequence[tree.Number]) -> float:
