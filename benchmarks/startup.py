@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[list[str], float | None]] = {
     "attn compute -f json": ([*ATTN, "compute", SAMPLE, "-f", "json"], 1.1),
     "attn compute": ([*ATTN, "compute", SAMPLE], 1.3),
     "attn compute --color always": ([*ATTN, "compute", SAMPLE, "--color", "always"], 1.3),
-    "attn check, one wrong sheet": ([*ATTN, "check", SAMPLE, "wrong.json"], 1.5),
+    "attn check, one wrong file": ([*ATTN, "check", SAMPLE, "wrong.json"], 1.5),
 }
 """The commands, each with the largest ratio that it should have."""
 

@@ -133,9 +133,10 @@ class Drawing:
             raw = self._problem.written.get(key)
             if isinstance(raw, Mapping):
                 raw = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
-            elif key == "gradient":  # a matrix alone is the upstream gradient
-                raw = new.get("gradient.upstream", raw)
-            values[key] = new.get(key, raw)
+            else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
+                names = (name for name in new if name.partition(".")[0] == key)
+                raw = new.get(next(names, ""), raw)
+            values[key] = raw
         if marking:
             values["marking"] = marking
         return Problem(**values)
@@ -146,9 +147,7 @@ def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
     found = {}
     for name, array in problem.matrices().items():
         raw = problem.as_given(name)
-        if name == "mask.keep" and not isinstance(problem.as_given("mask"), Mapping):
-            found["mask"] = in_lists(array)
-        elif name not in drawn and (raw is None or isinstance(raw, str | np.ndarray)):
+        if name not in drawn and (raw is None or isinstance(raw, str | np.ndarray)):
             found[name] = in_lists(array)
     return found
 
