@@ -66,9 +66,9 @@ class ReportSelection(PageSelection):
     quiet: bool = False  # whether only the verdict is
     solution: bool = False  # whether what students read may hold the right numbers
     points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
+    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
     totals: bool = False  # whether a grade book has one row per student
     roster: Roster | None = None  # the class, whose columns the grade book keeps
-    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
