@@ -167,9 +167,10 @@ def _with_pages(
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     """Return the problems of a file, or the variants of a folder."""
+    from attncli.files.archives import is_folder
     from attncli.files.assignment import Assignment, load_assignment
 
-    if source != "-" and Path(source).is_dir():
+    if source != "-" and is_folder(source):
         return load_assignment(source, overrides)
     return Assignment(_problems(source, overrides))
 

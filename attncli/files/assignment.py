@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attncli.checking.check import AnswerKey
 from attncli.errors import Fault, InputError, Place, fail, refuse
+from attncli.files import archives
 from attncli.files.document import FileName, error_at
 from attncli.files.load import Overrides, load_each
 from attncli.problem.marking import Marking
@@ -195,7 +196,7 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
         InputError: for a folder without problems, and for those of an `Assignment`.
     """
     overrides, folder = overrides or Overrides(), os.fspath(source)
-    if not Path(folder).is_dir():
+    if not archives.is_folder(folder):
         return Assignment([*_problems([folder], overrides)])
     flat, nested = list[str](), dict[str, list[str]]()
     for path, parts in files_in(folder):
@@ -233,20 +234,29 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
     for at, hidden, names in _walked(folder):
-        parts = Path(at).relative_to(folder).parts
+        parts = _parts(at, folder)
         for name in sorted([*names, *hidden], key=natural):
             yield str(Path(at) / name), (*parts, Path(name).stem)
 
 
 def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
     for at, _, _ in _walked(folder):
-        if parts := Path(at).relative_to(folder).parts:
+        if parts := _parts(at, folder):
             yield parts
+
+
+def _parts(path: str, folder: str) -> tuple[str, ...]:
+    return tuple(map(without_zip, Path(path).relative_to(folder).parts))
+
+
+def without_zip(name: str) -> str:
+    """Return the name of a folder; that of a zip file is without its suffix."""
+    return name[: -len(archives.SUFFIX)] if name.lower().endswith(archives.SUFFIX) else name
 
 
 def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield a folder and each one below it, with the names of its hidden folders and its files."""
-    for at, folders, names in os.walk(folder):
+    for at, folders, names in archives.walk(folder):
         hidden = [name for name in folders if is_hidden(name)]
         folders[:] = sorted(set(folders) - set(hidden), key=natural)
         yield at, hidden, names

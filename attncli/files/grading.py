@@ -10,11 +10,11 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.check import Report, own_submission
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place, fail
+from attncli.files import archives
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, error_at
-from attncli.files.file_access import unsupported
 from attncli.files.manifest import StudentFiles, folder_name, manifest_of_files, manifest_of_folder
-from attncli.files.read import STDIN
+from attncli.files.read import STDIN, read
 from attncli.files.submissions import (
     ReadSubmission,
     answer_files,
@@ -217,9 +217,12 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
     def _without_answers(self, one: StudentFiles) -> Student:
-        path, error = Path(one.unread), error_at(Place(one.unread), NO_ANSWERS)
-        if not path.is_dir() and (found := unsupported(b"", path.suffix.lower())):
-            error = InputError(replace(found.faults[0], place=Place(one.unread)))
+        error = error_at(Place(one.unread), NO_ANSWERS)
+        if not archives.is_folder(one.unread):
+            try:
+                next(read(one.unread), None)
+            except InputError as found:
+                error = found
         return self._unread(one.student, error, one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
@@ -271,7 +274,7 @@ def _only(found: list[ReadSubmission], problem: int, source: str, earlier: str) 
 
 
 def _is_folder(source: str) -> bool:
-    return source != "-" and Path(source).is_dir()
+    return source != "-" and archives.is_folder(source)
 
 
 def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:

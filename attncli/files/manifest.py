@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
+from attncli.files import archives
 from attncli.files.assignment import (
     PROBLEM_SUFFIXES,
     Assignment,
@@ -14,6 +15,7 @@ from attncli.files.assignment import (
     folded_name,
     folders_in,
     is_hidden,
+    without_zip,
 )
 from attncli.files.file_access import BY_SUFFIX
 from attncli.files.read import WORKSHEET_SUFFIXES
@@ -121,7 +123,7 @@ def _by_use(
         file = Path(path)
         suffix = file.suffix.lower()
         # A link to a file elsewhere is not followed.
-        is_inside = file.is_file() and file.resolve().is_relative_to(Path(folder).resolve())
+        is_inside = archives.is_file(path) and file.resolve().is_relative_to(Path(folder).resolve())
         if not is_inside or is_hidden(file.name):
             others.append(path)
         elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
@@ -241,4 +243,4 @@ class Owners:
 
 
 def folder_name(folder: str) -> str:
-    return Path(folder).resolve().name
+    return without_zip(Path(folder).resolve().name)
