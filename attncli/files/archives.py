@@ -7,7 +7,9 @@ One that cannot be read is a file, and not a folder: opening it raises the reaso
 from __future__ import annotations
 
 import io
+import os
 import posixpath
+import re
 import stat
 import weakref
 from collections import Counter, defaultdict
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from zipfile import ZipInfo
 
 SUFFIX = ".zip"
+ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
 
 MAX_FILE = 100_000_000
 """Maximum size in bytes of a file in a zip file, and of all that is read of a zip file in another:
@@ -35,7 +38,12 @@ MAX_ZIPS = 3  # inside each other
 MAX_FOLDERS = 32  # inside each other in one zip file
 KEPT = 4  # zip files that stay open
 
+METHODS = 0, 8  # stored and deflated: of no other does `zipfile` bound what it unpacks at once
 IS_ENCRYPTED, IS_UTF8 = 0x1, 0x800  # flags of a file in a zip file
+
+
+def _refused(message: str) -> InputError:
+    return fail(message, hint="unpack the zip file, and give the folder")
 
 
 class _Bytes(io.BufferedReader):
@@ -43,7 +51,7 @@ class _Bytes(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_LIST:
-            raise fail(f"the list of the files in the zip file takes {of_bytes(size)}")
+            raise _refused(f"the list of the files in the zip file takes {of_bytes(size)}")
         return super().read(size)
 
 
@@ -56,14 +64,15 @@ class _Zip:
     def __init__(self, path: str, raw: io.FileIO | io.BytesIO, *around: _Zip) -> None:
         from zipfile import ZipFile
 
-        self.path, self.zips = path, (*around, self)
-        self._counted: Counter[str] = around[0]._counted if around else Counter()
+        self.path, self._around = path, around
+        self._sizes: Counter[str] = around[0]._sizes if around else Counter()
+        self._counted: set[str] = around[0]._counted if around else set()
         self.folders = defaultdict[str, set[str]](set, {"": set()})
         self.files = defaultdict[str, list["ZipInfo"]](list)
         file = _Bytes(raw)
         weakref.finalize(self, file.close)
-        if len(self.zips) > MAX_ZIPS:
-            raise fail(f"more than {MAX_ZIPS} zip files are inside each other", hint="unpack them")
+        if len(around) >= MAX_ZIPS:
+            raise _refused(f"more than {MAX_ZIPS} zip files are inside each other")
         self._zip = ZipFile(file)
         for info in self._zip.infolist():
             self._add(info)
@@ -77,7 +86,7 @@ class _Zip:
         name = name.replace("\\", "/")
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
         if len(parts) > MAX_FOLDERS:
-            raise fail(f"more than {MAX_FOLDERS} folders in the zip file are inside each other")
+            raise _refused(f"more than {MAX_FOLDERS} folders in the zip file are inside each other")
         for end, part in enumerate(parts):
             self.folders["/".join(parts[:end])].add(part)
         if name.endswith("/"):
@@ -87,27 +96,27 @@ class _Zip:
 
     def read(self, inner: str) -> bytes:
         info, *others = self.files[inner]
-        refused = {
+        reasons = {
             "several files in the zip file have this name": others,
             "this file is locked with a password": info.flag_bits & IS_ENCRYPTED,
             "this is a link, which is not followed": stat.S_ISLNK(info.external_attr >> 16),
-            "this file is packed by an uncommon method": info.compress_type not in (0, 8),
+            "this file is packed by an uncommon method": info.compress_type not in METHODS,
             f"this file unpacks to {of_bytes(info.file_size)}": info.file_size > MAX_FILE,
         }
-        if reason := next(filter(refused.get, refused), ""):
-            raise fail(reason, hint="unpack the zip file, and give the folder")
+        if refused := [reason for reason, is_so in reasons.items() if is_so]:
+            raise _refused(refused[0])
         self._count(f"{self.path}/{inner}", info.file_size)
         with self._zip.open(info) as file:  # which gives no more than the size that was counted
             return b"".join(iter(lambda: file.read(MIN_FILE), b""))
 
     def _count(self, path: str, size: int) -> None:
         """Count what is read for the first time, in this zip file and in those around it."""
-        for one in () if self._counted[path] else reversed(self.zips):
-            self._counted[one.path] += max(size, MIN_FILE)
-            most = MAX_FILE if len(one.zips) > 1 else MAX_UNPACKED
-            if self._counted[one.path] > most:
-                raise fail(f"more than {of_bytes(most)} of the zip file would be read")
-        self._counted[path] = 1
+        for one in () if path in self._counted else (self, *reversed(self._around)):
+            self._sizes[one.path] += max(size, MIN_FILE)
+            most = MAX_FILE if one._around else MAX_UNPACKED
+            if self._sizes[one.path] > most:
+                raise _refused(f"more than {of_bytes(most)} of the zip file would be read")
+        self._counted.add(path)
 
 
 @contextmanager
@@ -115,10 +124,10 @@ def _errors_at(path: str) -> Iterator[None]:
     with located(lambda _: Place(path)):
         try:
             yield
-        except (InputError, MemoryError, OSError):
+        except (InputError, MemoryError, PermissionError):
             raise
         except Exception:  # damaged files make `zipfile` and `zlib` raise nearly anything
-            raise fail("the zip file is damaged, or none", hint="pack it anew") from None
+            raise fail("the zip file is damaged", hint="zip the folder anew, or give it") from None
 
 
 @lru_cache(KEPT)
@@ -132,15 +141,16 @@ def _opened(path: str, _changed: int, *around: _Zip) -> _Zip:
 
 def _within(path: str) -> tuple[_Zip | None, str]:
     """Return the innermost zip file that a path leads to or through, and the rest of the path."""
-    zips: tuple[_Zip, ...] = ()
-    at = inner = ""
-    for part in Path(posixpath.normpath(path)).parts if SUFFIX in path.lower() else ():
-        at, inner = posixpath.join(at, part), posixpath.join(inner, part)
-        is_file = inner in zips[-1].files if zips else Path(at).is_file()
-        if is_file and part.lower().endswith(SUFFIX):
+    zips, start = tuple[_Zip, ...](), 0
+    if SUFFIX not in path.lower():
+        return None, path
+    path = posixpath.normpath(path)
+    for match in ZIP_NAME_END.finditer(path):
+        at = path[: match.end()]
+        if at[start:] in zips[-1].files if zips else Path(at).is_file():
             changed = 0 if zips else Path(at).stat().st_mtime_ns
-            zips, inner = _opened(at, changed, *zips).zips, ""
-    return zips[-1] if zips else None, inner
+            zips, start = (*zips, _opened(at, changed, *zips)), match.end() + 1
+    return zips[-1] if zips else None, path[start:]
 
 
 def is_folder(path: str) -> bool:
@@ -179,14 +189,9 @@ def walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
         at, names = left.pop(), list[str]()
         with suppress(OSError):
             archive, inner = _within(at)
-            names = sorted(
-                archive.folders.get(inner, ())
-                if archive
-                else (one.name for one in Path(at).iterdir())
-            )
+            names = sorted(archive.folders.get(inner, ()) if archive else os.listdir(at))  # noqa: PTH208
         paths = {name: posixpath.join(at, name) for name in names}
-        folders = [
-            name for name, path in paths.items() if is_folder(path) and not Path(path).is_symlink()
-        ]
+        inside = (name for name, path in paths.items() if is_folder(path))
+        folders = [name for name in inside if not Path(paths[name]).is_symlink()]
         yield at, folders, sorted({*names}.difference(folders))
         left += [paths[name] for name in reversed(folders)]
