@@ -170,7 +170,7 @@ def test_a_file_of_another_program_is_unread_for_its_student(attn: Attn, tmp_pat
     logs = ", ".join(f"{n:02}.log" for n in range(7))
     assert result.err.startswith(f"in: passed over {logs} and hw 1.pdf\n")
     assert "passed over in/Ada.pdf: other files answer every problem\n" in result.err
-    assert "in/Wim.zip: this is an archive" in result.err
+    assert "in/Wim.zip: the zip file is damaged" in result.err
     write(tmp_path, {"submission/answers.yaml": RIGHT["Small"], "submission/scan.pdf": "x"})
     assert [name for name, *_ in book(attn, tmp_path, "hw.yaml", "submission")] == ["submission"]
 

@@ -179,8 +179,8 @@ def _with_pages(
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     """Return the problems of a file, or of a folder, or the variants in them."""
+    from attncli.files.archives import is_folder
     from attncli.files.assignment import assigned, load_assignment
-    from attncli.files.folders import is_folder
 
     if is_folder(source):
         return load_assignment(source, overrides)

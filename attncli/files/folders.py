@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-
-def is_folder(source: str) -> bool:
-    return source != "-" and Path(source).is_dir()
+from attncli.files import archives
 
 
 def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -19,20 +16,33 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
     for at, hidden, names in _walked(folder):
-        parts = Path(at).relative_to(folder).parts
+        parts = _parts(at, folder)
         for name in sorted([*names, *hidden], key=natural):
             yield str(Path(at) / name), (*parts, Path(name).stem)
 
 
 def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
     for at, _, _ in _walked(folder):
-        if parts := Path(at).relative_to(folder).parts:
+        if parts := _parts(at, folder):
             yield parts
+
+
+def _parts(path: str, folder: str) -> tuple[str, ...]:
+    return tuple(map(without_zip, Path(path).relative_to(folder).parts))
+
+
+def folder_name(folder: str) -> str:
+    return without_zip(Path(folder).resolve().name)
+
+
+def without_zip(name: str) -> str:
+    """Return the name of a folder; that of a zip file is without its suffix."""
+    return name[: -len(archives.SUFFIX)] if name.lower().endswith(archives.SUFFIX) else name
 
 
 def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield a folder and each one below it, with the names of its hidden folders and its files."""
-    for at, folders, names in os.walk(folder):
+    for at, folders, names in archives.walk(folder):
         hidden = [name for name in folders if is_hidden(name)]
         folders[:] = sorted(set(folders) - set(hidden), key=natural)
         yield at, hidden, names

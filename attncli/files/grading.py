@@ -9,9 +9,9 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.check import Report, own_submission
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place, fail
+from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, error_at
-from attncli.files.folders import is_folder
 from attncli.files.handed_in import Course
 from attncli.files.manifest import OPEN, SEVERAL, Entry, Handing, manifest, read_manifest, together
 from attncli.files.read import STDIN

@@ -11,10 +11,11 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place
+from attncli.files import archives
 from attncli.files.assignment import PROBLEM_SUFFIXES, Assignment, ProblemSet
 from attncli.files.document import error_at
-from attncli.files.file_access import BY_SUFFIX, unsupported
-from attncli.files.folders import files_in, folders_in, is_folder, is_hidden
+from attncli.files.file_access import BY_SUFFIX
+from attncli.files.folders import files_in, folder_name, folders_in, is_hidden
 from attncli.files.read import WORKSHEET_SUFFIXES, read
 from attncli.files.roster import Roster
 from attncli.files.submissions import ReadSubmission, step_in
@@ -101,7 +102,7 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
     several = len({Path(source).resolve() for source in sources}) > 1
     found: dict[object, Handed] = {}
     for source in sources:
-        if is_folder(source):
+        if archives.is_folder(source):
             within = (folder_name(source),) if several else ()
             some = [replace(one, parts=within + one.parts) for one in _in_folder(source, course)]
             if not any(one.kind != "other" for one in some):
@@ -128,9 +129,8 @@ def _in_folder(folder: str, course: Course) -> Iterator[Handed]:
             others.append(Handed(path, parts, folder, "other"))
         elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
             read.append(opened(path, parts, folder, course))
-        elif error := unsupported(b"", suffix) if suffix in BY_SUFFIX else None:
-            fault = replace(error.faults[0], place=Place(path))
-            unreadable.append(Handed(path, parts, folder, "unreadable", error=InputError(fault)))
+        elif suffix in BY_SUFFIX:
+            unreadable.append(replace(opened(path, parts, folder, course), kind="unreadable"))
         else:
             others.append(Handed(path, parts, folder, "other"))
     used = {one.parts[:end] for one in (*read, *unreadable) for end in range(len(one.parts))}
@@ -143,7 +143,7 @@ def _in_folder(folder: str, course: Course) -> Iterator[Handed]:
 
 def _is_inside(path: str, folder: str) -> bool:
     """Return True for a file that is no link to a place outside the folder."""
-    return Path(path).is_file() and Path(path).resolve().is_relative_to(Path(folder).resolve())
+    return archives.is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _has_answers(worksheet: Path) -> bool:
@@ -171,10 +171,6 @@ def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
     names = {one.name for _, one in read if is_named(one)}
     has_several = len(names) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
     return Handed(path, parts, source, read=tuple(read), several=read if has_several else None)
-
-
-def folder_name(folder: str) -> str:
-    return Path(folder).resolve().name
 
 
 class Layout:
@@ -243,7 +239,7 @@ class Layout:
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
     found: dict[str, Sequence[tuple[str, ...]]] = {}
-    for document in read(file) if file.is_file() else ():
+    for document in read(file) if archives.is_file(str(file)) else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")

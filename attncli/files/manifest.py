@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 from attncli.checking.submission import Submission
 from attncli.errors import Fault, InputError, Place, refuse
+from attncli.files.archives import is_file, is_folder
 from attncli.files.assignment import ProblemSet
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import error_at
-from attncli.files.folders import is_hidden, natural
+from attncli.files.folders import folder_name, is_hidden, natural
 from attncli.files.handed_in import (
     CANVAS,
     METADATA,
@@ -24,7 +25,6 @@ from attncli.files.handed_in import (
     Handed,
     Layout,
     by_platform,
-    folder_name,
     handed_in,
     opened,
     own_name,
@@ -278,7 +278,7 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Iterato
     if not path or (not student and rule.startswith((OPEN, PASSED_OVER))):
         yield Entry(student, problem, path, rule if not student else ABSENT)
         return
-    if not Path(path).exists():
+    if path != "-" and not (is_file(path) or is_folder(path)):
         raise error_at(place, f"there is no such file: {visible(path)}")
     wanted = [course.problems.which(word) for word in re.split(r"[\s,;]+", problem) if word]
     if None in wanted:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document, error_at, unread
+from attncli.files.file_access import open_file
 from attncli.notation.from_tex import cells_of, without_tex
 from attncli.notation.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.notation.parser import NumberError
@@ -98,8 +99,9 @@ class FoundMatrix(Record):
 def has_answers(path: Path) -> bool:
     """Return True if a file, in any encoding, has marked answers or matrices under names."""
     try:
-        data = path.read_bytes().replace(b"\0", b"")
-    except OSError:
+        with open_file(path) as file:
+            data = file.read().replace(b"\0", b"")
+    except InputError:
         return True  # the reader of the file says why it cannot be read
     if any(mark in data for mark in MARKS):
         return True
