@@ -104,7 +104,8 @@ class Audit:
         opened: dict[Person, set[int]] = {}
         listed = set()
         for row in rows:
-            for piece in self.pieces(row):
+            pieces = list(self.pieces(row))
+            for piece in pieces:
                 listed.add(piece)
                 if not row["rule"].startswith("open"):
                     if piece.open or self.people.get(words(row["student"])) not in piece.owners:
@@ -115,7 +116,7 @@ class Audit:
                     for owner in piece.owners:
                         opened.setdefault(owner, set()).update(piece.problems)
                     row["student"] = piece.owners[0].name
-                    if len(piece.problems) == 1:
+                    if len(pieces) == len(piece.problems) == 1:
                         row["problem"] = str(piece.problems[0])
         for piece in self.layout.pieces:
             if piece.counts and piece not in listed:
@@ -123,14 +124,14 @@ class Audit:
         return opened
 
     def pieces(self, row: Mapping[str, str]) -> Iterator[Piece]:
-        """Yield the pieces that a row of a manifest means: a file, or a row of a table."""
-        file = "/" + unicodedata.normalize("NFC", row["file"])
+        """Yield the pieces that a row of a manifest means: a file, a folder, a row of a table."""
+        file = unicodedata.normalize("NFC", row["file"]).split(f"{self.layout.target.name}/")[-1]
         for piece in self.layout.pieces:
-            path = "/" + unicodedata.normalize("NFC", piece.path)
+            path = unicodedata.normalize("NFC", piece.path)
             if piece.typed:
                 means = path in file and piece.typed in " ".join(row.values())
             else:
-                means = file.endswith(path) or path.endswith(file)
+                means = path == file or path.startswith(f"{file}/")
             if means:
                 yield piece
 

@@ -117,8 +117,10 @@ def uploads(course: Course, person: Person, rng: random.Random, nested: bool) ->
         found.append(Upload(f"{rng.choice(WHOLE)}.yaml", text, tuple(answers)))
     else:
         style = rng.choice(MESSY if rng.random() < 0.25 else TIDY)
-        suffix = rng.choice(["yaml"] * 6 + ["yml", "YAML", "json", "csv"])
+        suffixes = ["yaml"] * 6 + ["yml", "YAML", "json", "csv"]
+        usual = rng.choice(suffixes)
         for n, answer in answers.items():
+            suffix = usual if rng.random() < 0.9 else rng.choice(suffixes)
             text = written(answer, keys[n] if rng.random() < 0.2 else {}, rng, suffix.lower())
             word, title = ("first", "second", "third")[n - 1], titles[n - 1].lower()
             more = {"k": 7 - 2 * n, "roman": "I" * n, "word": word, "title": title}
@@ -204,14 +206,17 @@ def gradescope(course: Course, out: Layout) -> None:
 
 
 def folders(course: Course, out: Layout) -> None:
+    jans = ["Jan (2)", "Jan"]
     for person in course.present():
         name = person.spelled(out.rng) if out.rng.random() < 0.5 else person.name
         name += out.rng.choice(["", "", "", "", "_hw2", " - HW2", " (1)"])
         if out.rng.random() < 0.2:
             name = unicodedata.normalize("NFD", name)
-        within = f"{name}/{name}" if out.rng.random() < 0.1 else name  # unpacked twice
+        name = f"{name}/{name}" if out.rng.random() < 0.1 else name  # unpacked twice
+        is_jan = person.first == "Jan"  # there are two, and not even a person could tell which
+        name = jans.pop() if is_jan else name
         for upload in uploads(course, person, out.rng, nested=True):
-            out.add(f"{within}/{upload.name}", upload, person)
+            out.add(f"{name}/{upload.name}", upload, person, unclear=is_jan)
     for path, text in STRAY.items():
         out.add(path, Upload("", text))
     out.add("__MACOSX/._hw2", Upload("", "\0\5\26\7"))
@@ -222,9 +227,10 @@ def files(course: Course, out: Layout) -> None:
     rng, inside, whole = out.rng, 0, ["Sofia hw2 FINAL.yaml", "sofia_hw2.yaml"]
     for place, person in enumerate(course.present()):
         who, kind, answers = person.spelled(rng), rng.random(), course.answers[person]
-        if person.first in ("Sofia", "Sofía"):  # which of the two, not even a person could tell
+        if person.first in ("Sofia", "Sofía") or place == 5:  # not even a person could tell
             text = "---\n".join(written(answer, {}, rng) for answer in answers.values())
-            out.add(whole.pop(), Upload("", text, tuple(answers)), person, unclear=True)
+            name = "hw2.yaml" if place == 5 else whole.pop()
+            out.add(name, Upload("", text, tuple(answers)), person, unclear=True)
         elif kind < 0.15:
             key = {"student": rng.choice([person.name, who, person.email])}
             for n, answer in answers.items():
