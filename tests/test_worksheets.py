@@ -491,7 +491,8 @@ def test_a_sheet_tells_student_variant_and_problem(course: Path, attn: Attn) -> 
     tree = ElementTree.fromstring(sheets["html"].partition("\n")[2])
     names = [one.get("value") for one in tree.iter("input") if one.get("class") == "student"]
     assert {*names} == {name}
-    assert variant in sheets["html"]
+    titles = [one.text for one in tree.iter("h1")]
+    assert titles == [variant, "Weights, variant 1", "Problem 3, variant 1"]
 
 
 def test_sheets_of_several_problems_are_numbered(attn: Attn) -> None:

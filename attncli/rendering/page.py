@@ -94,10 +94,11 @@ def page_of(
 
 
 def title_of(trace: Trace, selection: Selection) -> str:
-    """Return the title of a page, with the variant; "" where it shows only some steps."""
+    """Return the title of a page, or its problem, and the variant; "" if only steps are shown."""
     problem = trace.problem
+    name = problem.title or (f"Problem {problem.problem}" if problem.problem else "")
     variant = f"variant {problem.variant}" if problem.variant else ""
-    words = ", ".join(filter(None, (problem.title, variant)))
+    words = f"{name}, {variant}" if name and variant else name or variant.capitalize()
     return visible(words) if _is_whole(selection) else ""
 
 
