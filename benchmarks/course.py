@@ -143,8 +143,9 @@ class Audit:
             known = [self.people[words(x)] for x in row.values() if words(x) in self.people]
             if known:
                 points = found.setdefault(known[0], [None] * len(titles))
-                points[titles.index(row["problem"])] = float(row["points"])
-            else:
+                number = float(row["points"]) if row["points"] else None  # where it is unreadable
+                points[titles.index(row["problem"])] = number
+            elif row["verdict"] != "unreadable":  # as a file is that tells no student
                 text = f"the grade book has a student who is not in the roster: {row}"
                 self.note(self.wrong, [], text)
         if not found:

@@ -195,7 +195,8 @@ def _roster(file: str | None) -> "Roster | None":
 
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
-    from attncli.files.manifest import OPEN, manifest_text
+    from attncli.files.manifest import OPEN
+    from attncli.files.manifest_file import manifest_text
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")

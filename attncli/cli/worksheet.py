@@ -1,7 +1,6 @@
 """`attn worksheet`: the page of a problem with room in the place of numbers."""
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,6 @@ from attncli.cli import options, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT
 from attncli.errors import fail
-from attncli.text.escapes import visible
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet."""
@@ -53,16 +51,10 @@ def worksheet(
 
 def _problem_files(source: str) -> list[str]:
     """Return a file itself; of a folder, the problems in it and below, without solutions."""
-    if not source or not Path(source).is_dir():
-        return [source]
-    from attncli.files.assignment import PROBLEM_SUFFIXES, SOLUTIONS, files_in, is_hidden
+    from attncli.files.archives import is_folder
 
-    found = []
-    for file, parts in files_in(source):
-        path = Path(file)
-        is_problem = path.suffix.lower() in PROBLEM_SUFFIXES and not is_hidden(path.name)
-        found += [file] if is_problem and SOLUTIONS not in parts[:-1] else []
-    if not found:
-        hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
-        raise fail(f"there are no problems in {visible(source)}", hint=hint)
-    return found
+    if not source or not is_folder(source):
+        return [source]
+    from attncli.files.assignment import problem_files
+
+    return [*problem_files(source)]

@@ -167,9 +167,6 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
     """
     name = os.fspath(source)
     files = problem_files(name) if is_folder(name) else {name: ()}
-    if not files:
-        hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
-        raise error_at(Place(name), "there are no problems in this folder", hint)
     problems: dict[str, list[Problem]] = {}
     faults = list[Fault]()
     for file in files:
@@ -208,11 +205,21 @@ def _numbered(problems: Sequence[Problem]) -> list[Problem]:
 
 
 def problem_files(folder: str) -> dict[str, tuple[str, ...]]:
-    """Return the problem files in a folder and below, each with the folders around it."""
-    return {
+    """Return the problem files in a folder and below, each with the folders around it.
+
+    The solutions that `attn vary` writes are left out.
+
+    Raises:
+        InputError: if there are none.
+    """
+    found = {
         path: parts[:-1]
         for path, parts in files_in(folder)
         if Path(path).suffix.lower() in PROBLEM_SUFFIXES
         and SOLUTIONS not in parts[:-1]
         and not is_hidden(Path(path).name)
     }
+    if not found:
+        hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
+        raise error_at(Place(folder), "there are no problems in this folder", hint)
+    return found

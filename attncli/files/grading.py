@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -13,15 +13,14 @@ from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.handed_in import Course
-from attncli.files.manifest import OPEN, SEVERAL, Entry, Handing, manifest, read_manifest, together
-from attncli.files.read import STDIN
-from attncli.files.roster import Roster
+from attncli.files.manifest import OPEN, Entry, manifest
+from attncli.files.manifest_file import ABSENT, read_manifest
+from attncli.files.roster import Roster, words_of
 from attncli.files.submissions import (
     ReadSubmission,
-    StudentsAnswers,
     answer_files,
-    by_student,
     load_each_submission,
+    merged,
     with_matrices,
 )
 from attncli.problem.problem import Problem
@@ -101,14 +100,13 @@ class Grading(Record):
             yield from self._own_answers(first, files)
             return
         course = self.course
-        followed = read_manifest(self.manifest, course) if self.manifest else None
-        seen = set[str]()
-        for one in together(followed or self.entries(sources), course):
-            for handing in self._handings(one, course):
-                seen.add(handing.student)
-                yield self._graded(handing, files)
-        for name in self.absent(sources, seen) if followed is None else ():
-            yield self._graded(Handing(name, {}, (name,)), {})
+        entries = read_manifest(self.manifest, course) if self.manifest else self.entries(sources)
+        _refuse_several(self.matrices, len(entries), "submissions")
+        for group in _by_student(entries):
+            yield self._graded(group, files)
+        absent = self.absent(sources, {one.student for one in entries})
+        for name in absent if not self.manifest else ():
+            yield self._graded([Entry(name, "", "", ABSENT)], {})
 
     def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
         if len(self.assignment.names) > 1:
@@ -118,27 +116,15 @@ class Grading(Record):
         for number, one in enumerate(own):
             yield (self._report(given, number, one.name, with_matrices(one, files)),)
 
-    def _handings(self, one: Handing | Entry, course: Course) -> Iterator[Handing]:
-        """Yield what a student handed in, or each student of a file of several."""
-        if isinstance(one, Handing):
-            yield one
-        elif one.rule == SEVERAL:
-            place = Place(STDIN if one.file == "-" else one.file)
-            _refuse_several(self.matrices, 2, "submissions")
-            for part in by_student(course.problems, one.several, place):
-                yield _of_several(part, course)
-        elif one.rule.startswith(OPEN):
-            message = "this does not tell whose answers it has"
-            near = one.rule.removeprefix(f"{OPEN}: ")
-            hint = f"{near}? Write student: NAME into it, or its row of --manifest FILE.csv"
-            error = error_at(Place(one.file), message, hint)
-            yield Handing(one.file, _every(course, one.file, error), (one.variant,))
-
-    def _graded(self, handing: Handing, files: Mapping[str, Document]) -> Student:
+    def _graded(self, group: Sequence[Entry], files: Mapping[str, Document]) -> Student:
         """Return what is found on each problem of one student; missing answers are empty."""
-        name, answers = handing.student, handing.answers
+        first, count = group[0], len(self.assignment.first.keys)
+        name = first.student or first.file
+        answers = _together(group, count) if first.student else _of_nobody(first, count)
+        variants = dict.fromkeys(one.variant for one in group)
+        names = [*variants, first.student, Path(first.file).stem]
         try:
-            given = self.assignment.given_to(*filter(None, handing.names))
+            given = self.assignment.given_to(*filter(None, names))
         except InputError as error:
             given = self.assignment.first
             own = next((one for _, one in answers.values() if isinstance(one, InputError)), error)
@@ -163,24 +149,37 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
 
-def _every(course: Course, name: str, error: InputError) -> dict[int, ReadSubmission]:
-    return dict.fromkeys(range(len(course.problems.keys)), (name, error))
+def _by_student(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries of each student, and those of nobody that tell no student, each alone."""
+    groups: dict[object, list[Entry]] = {}
+    for number, one in enumerate(entries):
+        if one.student or one.rule.startswith(OPEN):
+            key: object = frozenset(words_of(one.student)) or number
+            groups.setdefault(key, []).append(one)
+    yield from groups.values()
 
 
-def _of_several(part: StudentsAnswers, course: Course) -> Handing:
-    """Return what one student of a file of several handed in."""
-    read = next(iter(part.by_problem.values()))
-    name = part.student or read[0]
-    names = tuple(filter(None, (part.variant, name)))
-    person = course.roster.find(name)
-    if person is not None:
-        return Handing(person.name, part.by_problem, (*names, person.name))
-    if course.roster and not isinstance(read[1], InputError):
-        near = visible(course.roster.nearest(name))
-        place = read[1].locate(("student",))
-        error = error_at(place, f"no student is called {visible(name)}", f"did you mean {near}?")
-        return Handing(name, _every(course, name, error), names)
-    return Handing(name, part.by_problem, names)
+def _of_nobody(one: Entry, count: int) -> dict[int, ReadSubmission]:
+    near = one.rule.removeprefix(OPEN).removeprefix(": ")
+    hint = "write student: NAME into it, or its row of --manifest FILE.csv"
+    message = "this does not tell whose answers it has"
+    error = error_at(Place(one.file), f"{message}, {near}" if near else message, hint)
+    return dict.fromkeys(range(count), (one.file, error))
+
+
+def _together(group: Sequence[Entry], count: int) -> dict[int, ReadSubmission]:
+    """Return the submissions of a student by problem; files of parts of a problem are merged."""
+    found: dict[int, ReadSubmission] = {}
+    for index in range(count):
+        own = [one for one in group if index in one.answers]
+        newest = max((one.version for one in own), default=0)
+        latest = [(one.file, one.answers[index]) for one in own if one.version == newest]
+        read = [(file, one) for file, one in latest if isinstance(one[1], Submission)]
+        if latest:
+            found[index] = merged(read, index) if read else latest[0][1]
+    faults = [fault for one in group if one.error is not None for fault in one.error.faults]
+    rest = dict.fromkeys(range(count), (group[0].student, InputError(*faults))) if faults else {}
+    return {**rest, **found}
 
 
 def grade_all(
