@@ -536,4 +536,4 @@ def test_a_folder_without_problems_is_told(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "keys" / "ada.yaml").write_text("X: [[1]]\n")
     result = attn("worksheet", tmp_path, "-f", "yaml")
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith(f"there are no problems in {tmp_path}\n")
+    assert result.err.startswith(f"{tmp_path}: there are no problems in this folder\n")

@@ -188,7 +188,8 @@ def assigned(
     if every and all(one.student or one.variant for one in every):
         for one in every:
             variants.setdefault(one.student or one.variant, []).append(one)
-        return Assignment((), {name: _numbered(some) for name, some in variants.items()})
+        if len(variants) > 1 or folders is not None:
+            return Assignment((), {name: _numbered(some) for name, some in variants.items()})
     is_flat = folders is None or not any(folders.values())
     titles = {one.title for one in every} - {""}
     if is_flat and (folders is None or len(titles) == len(every)):

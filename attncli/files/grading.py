@@ -15,7 +15,7 @@ from attncli.files.document import Document, Headings, error_at
 from attncli.files.handed_in import Course
 from attncli.files.manifest import OPEN, Entry, manifest
 from attncli.files.manifest_file import ABSENT, read_manifest
-from attncli.files.roster import Roster, words_of
+from attncli.files.roster import Roster
 from attncli.files.submissions import (
     ReadSubmission,
     answer_files,
@@ -154,7 +154,7 @@ def _by_student(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     groups: dict[object, list[Entry]] = {}
     for number, one in enumerate(entries):
         if one.student or one.rule.startswith(OPEN):
-            key: object = frozenset(words_of(one.student)) or number
+            key: object = one.student or number
             groups.setdefault(key, []).append(one)
     yield from groups.values()
 

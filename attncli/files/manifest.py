@@ -24,6 +24,7 @@ from attncli.files.handed_in import (
     own_name,
 )
 from attncli.files.read import STDIN
+from attncli.files.roster import words_of
 from attncli.files.submissions import ReadSubmission, StudentsAnswers, by_student, tells_problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -139,6 +140,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
     every = handed_in(sources, course)
     layout = Layout(every, course)
     found: list[Entry] = []
+    spelled: dict[frozenset[str], str] = {}  # the first way in which a name is written
     for one in sorted(every, key=lambda one: one.kind == "folder"):
         if one.kind == "folder":
             found += _without_answers(one, layout, course, found)
@@ -151,7 +153,8 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
             if one.kind == "unreadable" and rule == "its name" and not layout.own_words(one):
                 students, rule = [], PASSED_OVER
             entry = _of_one(one, rule, course.problems)
-            found += [replace(entry, student=name) for name in students] or [entry]
+            names = [spelled.setdefault(frozenset(words_of(name)), name) for name in students]
+            found += [replace(entry, student=name) for name in names] or [entry]
     found = _with_unreadable(found, course.problems)
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
