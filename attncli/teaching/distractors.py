@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking import agreement
 from attncli.checking.agreement import CUT_OFF, ROUNDED, RoundingRule
-from attncli.checking.catalogued import is_possible
+from attncli.checking.catalogued import in_order, is_possible, mistakes_in
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.reference import together
 from attncli.mechanisms.trace import Trace
@@ -245,3 +245,49 @@ def alike_pairs(
             is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
             found.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
     return found
+
+
+class WrongNumbers(Record, eq=False):
+    """What a step becomes by one mistake, and what a report says of that without the solution."""
+
+    id: str
+    step: str
+    numbers: Array  # as on paper, with every digit
+    sentence: str
+    advice: str
+
+
+def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[WrongNumbers]:
+    """Return the wrong numbers of steps that a student writes, by each mistake that shows.
+
+    A mistake may be made in the step itself, or in one before it that the student does not write.
+    It shows if numbers rounded to these decimals are others, also than those of mistakes before it.
+    """
+    found = []
+    written = RoundingRule(decimals)
+    right: Replay[Array] = Replay(trace, lambda step: step.array if step.name in names else None)
+    for step in trace:
+        if step.name not in names:
+            continue
+        seen = {(written(step.array) + 0.0).tobytes()}
+        before = right.unknown_before(step)
+        for made in in_order(step, before, partial(mistakes_in, trace)):
+            numbers = _possible_numbers(trace, right, step, made.change)
+            key = b"" if numbers is None else (written(numbers) + 0.0).tobytes()
+            if numbers is not None and key not in seen:
+                seen.add(key)
+                said = made.finding(step)
+                sentence, on_paper = said.sentence(solution=False), step.on_paper(numbers)
+                found.append(WrongNumbers(said.id, step.name, on_paper, sentence, said.advice))
+    return found
+
+
+def _possible_numbers(
+    trace: Trace, replay: Replay[Array], step: Step, change: Change
+) -> Array | None:
+    """Return what a change makes of a step; None for what no student writes in its cells."""
+    made = replay.changed(step, change)
+    numbers = broadcast_to_step(made, step)
+    if made is None or numbers is None or not (numbers < np.inf).all():
+        return None
+    return numbers if is_possible(trace, replay, step, change, made) else None
