@@ -11,14 +11,14 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
-from attncli.checking.answers import dtype_of, read_submission
+from attncli.checking.answers import ShapeMismatch, dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
-from attncli.errors import fail, located
+from attncli.errors import InputError, fail, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
@@ -190,13 +190,22 @@ class AnswerKey:
         submission = (
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
-        contents = _contents(submission) if self._reference.is_small else ""
+        contents = contents_of(submission) if self._reference.is_small else ""
         report = self._reports.pop(contents, None) or self._judged(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
                 self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so
         return replace(report, name=submission.name, strict=strict, comment=submission.comment)
+
+    def misfits(self, submission: Submission) -> tuple[int, int]:
+        """Return how many matrices have the shape of no step of this name, and how many no name."""
+        try:
+            matrices, skipped = read_submission(submission, self.trace)
+        except InputError:
+            return len(submission.matrices), 0
+        wrong = sum(isinstance(one, ShapeMismatch) for one in matrices.values())
+        return wrong + (not matrices), len(skipped)
 
     def _judged(self, submission: Submission) -> Report:
         reference, names = self._reference, named_steps(submission.matrices, self.trace)
@@ -263,7 +272,7 @@ def _only_unreadable(judged: Judged) -> bool:
     return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
 
 
-def _contents(submission: Submission) -> str:
+def contents_of(submission: Submission) -> str:
     """Return a key that is equal for submissions with equal answers; "" if there is none."""
     answers = {
         word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS
@@ -317,4 +326,5 @@ def own_submission(problem: Problem) -> Submission:
         hint = "name a file of answers, or put the matrices under the key answers"
         with located(problem.source):
             raise fail("the problem has no answers to check", hint=hint)
-    return submission_of({"answers": problem.answers}, problem.title or "answers", problem.source)
+    values = {"student": problem.student, "answers": problem.answers}
+    return submission_of(values, problem.title or "answers", problem.source)

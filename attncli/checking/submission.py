@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attncli.errors import KeyPath, Place, fail
 from attncli.forms.matrices import with_zeros
 from attncli.problem.keys import KEYS
+from attncli.problem.kinds import TEXT_KEYS
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
@@ -32,7 +33,10 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
-KEYS_BESIDE_STEPS = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+VARIANT = "variant"
+"""Key of the variant that was worked."""
+
+KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS)))
 """Keys of a submission that are not names of steps. A new key has a place here."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
@@ -52,6 +56,7 @@ class Submission(Record, eq=False):
         comment: what was written beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
         problem: the number or the title of the problem, if the submission holds it.
+        variant: the name of the variant, if the submission holds it.
         is_named: True if the submission itself holds the student's name.
     """
 
@@ -63,7 +68,13 @@ class Submission(Record, eq=False):
     comment: str = ""
     heading: Locate = nowhere
     problem: str = ""
+    variant: str = ""
     is_named: bool = False
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table of many students, whose headings are names of cells."""
+        return self.heading is not nowhere
 
 
 def submission_of(
@@ -91,7 +102,7 @@ def submission_of(
 
     start = f"{part}." if part else ""
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
-    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
+    copied = KEYS.keys() & values.keys() - {"answers", *TEXT_KEYS}
     is_copy = "steps" in values or ("answers" in values and copied)  # its notes are the problem's
     left_out = NOTES if is_copy else ""
     about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
@@ -106,6 +117,7 @@ def submission_of(
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
         heading=heading or nowhere,
         problem=_said(values.get(PROBLEM)),
+        variant=_said(values.get(VARIANT)),
         is_named=bool(student),
     )
 

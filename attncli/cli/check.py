@@ -12,12 +12,14 @@ from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
 from attncli.records import EMPTY, replace
+from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
     from attncli.files.assignment import Assignment
-    from attncli.files.grading import Student
+    from attncli.files.grading import Grading, Student
     from attncli.files.load import Overrides
+    from attncli.files.roster import Roster
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import ReportSelection
 
@@ -34,6 +36,9 @@ TOLERANCE_HELP = "How far a right number may be off."
 FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
 FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
+CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
+MANIFEST_HELP = """Whose each file is: written where FILE does not exist, without marking; followed
+where it does."""
 UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
 REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
 REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
@@ -58,6 +63,8 @@ def check(
     map_: Annotated[
         WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)
     ] = None,
+    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
+    manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
@@ -73,7 +80,7 @@ def check(
 ) -> None:
     sources = list(answers or ())
     matrices = run.matrix_flags(matrix or (), "weights=w.csv")
-    run.prepare([problem, *sources, *matrices.values()], out, feedback)
+    run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
     from attncli.files.submissions import for_problem
@@ -90,7 +97,8 @@ def check(
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
-    selection = replace(selection, points=assignment.points)
+    people = _roster(roster)
+    selection = replace(selection, points=assignment.points, roster=people)
     if "-" in sources:
         run.wait_for("answers")
     grading = Grading(
@@ -98,7 +106,11 @@ def check(
         headings=_headings(map_) if map_ else EMPTY,
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
+        roster=people,
+        manifest=manifest or "",
     )
+    if manifest is not None and not Path(manifest).exists():
+        return _write_manifest(grading, sources, Path(manifest))
     prints = not quiet and format_ == "table" and out is None
     students = output.counted(grading.students(sources), "students", prints=prints)
     raise typer.Exit(_write(students, format_, selection, out, feedback, display))
@@ -166,13 +178,36 @@ def _with_pages(
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
-    """Return the problems of a file, or the variants of a folder."""
+    """Return the problems of a file, or of a folder, or the variants in them."""
     from attncli.files.archives import is_folder
-    from attncli.files.assignment import Assignment, load_assignment
+    from attncli.files.assignment import assigned, load_assignment
 
-    if source != "-" and is_folder(source):
+    if is_folder(source):
         return load_assignment(source, overrides)
-    return Assignment(_problems(source, overrides))
+    return assigned({source: _problems(source, overrides)})
+
+
+def _roster(file: str | None) -> "Roster | None":
+    from attncli.files.roster import read_roster
+
+    return None if file is None else read_roster(file, run.standard_input())
+
+
+def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
+    """Write whose each file is; say how many files tell nobody."""
+    from attncli.files.manifest import OPEN
+    from attncli.files.manifest_file import manifest_text
+
+    if not sources:
+        raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
+    entries = grading.entries(sources)
+    absent = grading.absent(sources, {one.student for one in entries})
+    output.write_bytes([manifest_text(entries, absent)], path)
+    students = len({one.student for one in entries} - {""})
+    still_open = [one.file for one in entries if one.rule.startswith(OPEN)]
+    said = f"{len(entries)} files of {students} students are in {visible(str(path))}"
+    output.tell(f"{said}; {len(still_open)} of them tell no student" if still_open else said)
+    output.tell("correct it where it is wrong, and give it again: the answers are marked by it")
 
 
 def _headings(flags: list[str]) -> Mapping[str, str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
@@ -223,16 +222,23 @@ def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
         if block is not None and bare and are_answers and (key := block.edges().corner):
-            values = {key if word == "X" else word: raw for word, raw in values.items()}
-            place = partial(_under, key, place)
-            yield Document(name, folder, values, place, {key: block.edges().labels})
+            labels = {"X": block.edges().labels}
+            yield with_key(Document(name, folder, values, place, labels), key)
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
 
-def _under(key: str, locate: Callable[[KeyPath], Place], path: KeyPath) -> Place:
-    """Return a place in a matrix whose key is the word in its corner."""
-    return locate(("X", *path[1:]) if path[:1] == (key,) else path)
+def with_key(document: Document, key: str) -> Document:
+    """Return a document whose matrix without a key has one."""
+
+    def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key if word == "X" else word: value for word, value in values.items()}
+
+    def locate(path: KeyPath) -> Place:
+        return document.locate(("X", *path[1:]) if path[:1] == (key,) else path)
+
+    values, labels = renamed(document.values), renamed(document.labels)
+    return replace(document, values=values, labels=labels, locate=locate, bare=False)
 
 
 def _looks_like_yaml(text: str) -> bool:

@@ -28,8 +28,14 @@ MARKDOWN = re.compile(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
     re.MULTILINE,
 )
-LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
+LATEX = re.compile(
+    r"\\attnname\{(?P<student>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+    r"|\\attnanswer\{(?P<name>[^{}]*)\}\{"
+)
 """The line for the student's name, which begins a worksheet, and the mark of an answer."""
+
+OTHER_SCRIPT = re.compile(r"\\attnscript\{\w*\}\{(?:\\attnleftward\{)?([^{}]*)\}{1,2}\{[^{}]*\}")
+"""A word in another script, as a worksheet writes it."""
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a file."""
@@ -245,6 +251,8 @@ def _marked_name(name: str, is_tex: bool) -> str:
 
 
 def _student(text: str, is_tex: bool) -> str:
+    if is_tex:
+        text = OTHER_SCRIPT.sub(r"\1", text).replace(r"\textquotesingle{}", "'")
     with suppress(NumberError):
         text = without_tex(text) if is_tex else text
     return re.sub(r"[_\\\s]+", " ", unescape(text)).strip()

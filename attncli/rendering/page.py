@@ -58,6 +58,7 @@ class Page(Record):
     warnings: Sequence[str]
     decimals: int
     asked: str  # what to do with a worksheet
+    student: str  # whose worksheet it is
 
 
 def page_of(
@@ -88,12 +89,17 @@ def page_of(
         closing.append("Rows and columns marked … are left out; --full shows all.")
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
     title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
-    return Page(title, notes, entries, closing, warnings, views.decimals, asked)
+    student = visible(trace.problem.student)
+    return Page(title, notes, entries, closing, warnings, views.decimals, asked, student)
 
 
 def title_of(trace: Trace, selection: Selection) -> str:
-    """Return the title of a page; "" where it shows only some steps."""
-    return visible(trace.problem.title) if _is_whole(selection) else ""
+    """Return the title of a page, or its problem, and the variant; "" if only steps are shown."""
+    problem = trace.problem
+    name = problem.title or (f"Problem {problem.problem}" if problem.problem else "")
+    variant = f"variant {problem.variant}" if problem.variant else ""
+    words = f"{name}, {variant}" if name and variant else name or variant.capitalize()
+    return visible(words) if _is_whole(selection) else ""
 
 
 def _is_whole(selection: Selection) -> bool:
