@@ -208,18 +208,18 @@ def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -
     sheets = {
         "in/ada_lovelace_4711_assignment.yaml": "scores: [[1, 0], [0, 9]]\n",
         "in/s2.yaml": "student: Bo\nscores: [[1, 0], [0, 16]]\n",
-        "in/Zoe.yaml": "scores: [[1, 0], [0, 9]]\n",
+        "in/Ada Lovlace.yaml": "scores: [[1, 0], [0, 9]]\n",
     }
     write(tmp_path, {**variants, "variants/keys/Bo.yaml": "scores: [[0]]\n", **sheets})
     assert book(attn, tmp_path, "variants", "in") == [
         ("Ada Lovelace", "Small", "correct"),
         ("Bo", "Small", "correct"),
-        ("in/Zoe.yaml", "Small", "unreadable"),
+        ("in/Ada Lovlace.yaml", "Small", "unreadable"),
     ]
     result = attn("check", "variants", "in", cwd=tmp_path)
     assert result.status == 2
     assert result.err == (
-        "in/Zoe.yaml: this does not tell whose answers it has, perhaps Bo\n"
+        "in/Ada Lovlace.yaml: this does not tell whose answers it has, perhaps Ada Lovelace\n"
         "  write student: NAME into it, or its row of --manifest FILE.csv\n"
     )
 

@@ -230,10 +230,12 @@ class Layout:
 
     def submitters(self, one: Handed) -> Sequence[tuple[str, ...]]:
         """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
-        folder = Path(one.path).parent
-        if folder.parent not in self._submitters:
-            self._submitters[folder.parent] = _submitters(folder.parent / METADATA)
-        return self._submitters[folder.parent].get(folder.name, ())
+        for folder in Path(one.path).parents:
+            if folder.parent not in self._submitters:
+                self._submitters[folder.parent] = _submitters(folder.parent / METADATA)
+            if people := self._submitters[folder.parent].get(folder.name):
+                return people
+        return ()
 
 
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:

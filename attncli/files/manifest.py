@@ -129,7 +129,8 @@ def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], s
 
 
 def _open(said: str, course: Course) -> str:
-    return f"{OPEN}: perhaps {course.roster.nearest(said)}"
+    near = course.roster.nearest(said)
+    return f"{OPEN}: perhaps {near}" if near else OPEN
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
@@ -250,7 +251,8 @@ def _with_unreadable(entries: Sequence[Entry], problems: ProblemSet) -> list[Ent
         if one.error is None or not one.student:
             found.append(one)
         elif len(answered[one.student]) == len(problems.keys):
-            found.append(replace(one, student="", rule=f"{PASSED_OVER}: others answer all"))
+            rule = f"{PASSED_OVER}: other files answer every problem"
+            found.append(replace(one, rule=rule, error=None))
         else:
             found.append(replace(one, rule=f"{OPEN}: it cannot be read ({one.rule})"))
     return found

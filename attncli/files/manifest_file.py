@@ -62,11 +62,12 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
     person = course.roster.find(student)
     if student and course.roster and person is None:
-        near = visible(course.roster.nearest(student))
-        raise error_at(place, f"no student is called {visible(student)}", f"did you mean {near}?")
+        near = course.roster.nearest(student)
+        hint = f"did you mean {visible(near)}?" if near else "name one of the class, or nobody"
+        raise error_at(place, f"no student is called {visible(student)}", hint)
     student = person.name if person else student
-    if not student or not path:
-        is_known = not student and rule.startswith((OPEN, PASSED_OVER))
+    if not student or not path or rule.startswith(PASSED_OVER):
+        is_known = rule.startswith((OPEN, PASSED_OVER, ABSENT))
         return Entry(student, problem, path, rule if is_known else OPEN)
     words = [word for word in re.split(r"[\s,;]+", problem) if word]
     found = (course.problems.which(word) for word in words)
