@@ -212,9 +212,9 @@ def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -
     }
     write(tmp_path, {**variants, "variants/keys/Bo.yaml": "scores: [[0]]\n", **sheets})
     assert book(attn, tmp_path, "variants", "in") == [
+        ("in/Ada Lovlace.yaml", "Small", "unreadable"),
         ("Ada Lovelace", "Small", "correct"),
         ("Bo", "Small", "correct"),
-        ("in/Ada Lovlace.yaml", "Small", "unreadable"),
     ]
     result = attn("check", "variants", "in", cwd=tmp_path)
     assert result.status == 2

@@ -13,14 +13,13 @@ from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.handed_in import Course
-from attncli.files.manifest import OPEN, Entry, manifest
+from attncli.files.manifest import OPEN, PASSED_OVER, Entry, manifest, submission_to
 from attncli.files.manifest_file import ABSENT, read_manifest
 from attncli.files.roster import Roster
 from attncli.files.submissions import (
     ReadSubmission,
     answer_files,
     load_each_submission,
-    merged,
     with_matrices,
 )
 from attncli.problem.problem import Problem
@@ -168,18 +167,12 @@ def _of_nobody(one: Entry, count: int) -> dict[int, ReadSubmission]:
 
 
 def _together(group: Sequence[Entry], count: int) -> dict[int, ReadSubmission]:
-    """Return the submissions of a student by problem; files of parts of a problem are merged."""
-    found: dict[int, ReadSubmission] = {}
-    for index in range(count):
-        own = [one for one in group if index in one.answers]
-        newest = max((one.version for one in own), default=0)
-        latest = [(one.file, one.answers[index]) for one in own if one.version == newest]
-        read = [(file, one) for file, one in latest if isinstance(one[1], Submission)]
-        if latest:
-            found[index] = merged(read, index) if read else latest[0][1]
-    faults = [fault for one in group if one.error is not None for fault in one.error.faults]
+    """Return the submissions of a student by problem; an unreadable file may be to any other."""
+    unread = [one.error for one in group if one.error and not one.rule.startswith(PASSED_OVER)]
+    faults = [fault for error in unread for fault in error.faults]
     rest = dict.fromkeys(range(count), (group[0].student, InputError(*faults))) if faults else {}
-    return {**rest, **found}
+    found = ((index, submission_to(index, group)) for index in range(count))
+    return {**rest, **{index: one for index, one in found if one is not None}}
 
 
 def grade_all(

@@ -25,7 +25,13 @@ from attncli.files.handed_in import (
 )
 from attncli.files.read import STDIN
 from attncli.files.roster import words_of
-from attncli.files.submissions import ReadSubmission, StudentsAnswers, by_student, tells_problem
+from attncli.files.submissions import (
+    ReadSubmission,
+    StudentsAnswers,
+    by_student,
+    merged,
+    tells_problem,
+)
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -156,7 +162,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
             entry = _of_one(one, rule, course.problems)
             names = [spelled.setdefault(frozenset(words_of(name)), name) for name in students]
             found += [replace(entry, student=name) for name in names] or [entry]
-    found = _with_unreadable(found, course.problems)
+    found = _with_what_is_open(found, course.problems)
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
 
@@ -241,21 +247,48 @@ def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
         yield from (problems.in_name(part)[0] for part in one.parts[-2::-1])
 
 
-def _with_unreadable(entries: Sequence[Entry], problems: ProblemSet) -> list[Entry]:
-    """Return the entries; an unreadable one is open, or is passed over if the others suffice."""
-    answered: dict[str, set[int]] = {}
+def submission_to(index: int, entries: Sequence[Entry]) -> ReadSubmission | None:
+    """Return what the files of a student hold of one problem; of resubmissions the newest counts.
+
+    The parts of a problem in several files are merged.
+    """
+    own = [one for one in entries if index in one.answers]
+    newest = max((one.version for one in own), default=0)
+    latest = [(one.file, one.answers[index]) for one in own if one.version == newest]
+    read = [(file, one) for file, one in latest if isinstance(one[1], Submission)]
+    return merged(read, index) if read else latest[0][1] if latest else None
+
+
+def _with_what_is_open(entries: Sequence[Entry], problems: ProblemSet) -> list[Entry]:
+    """Return the entries; open are those that contradict each other, or cannot be read.
+
+    An unreadable file is passed over if others answer every problem.
+    """
+    by_student: dict[str, list[Entry]] = {}
     for one in entries:
-        answered.setdefault(one.student, set()).update(one.answers)
+        by_student.setdefault(one.student, []).append(one)
     found = []
     for one in entries:
-        if one.error is None or not one.student:
-            found.append(one)
-        elif len(answered[one.student]) == len(problems.keys):
+        others = by_student[one.student] if one.student else [one]
+        answered = {index for other in others for index in other.answers}
+        rule = one.rule
+        if one.error is not None and len(answered) == len(problems.keys):
             rule = f"{PASSED_OVER}: other files answer every problem"
-            found.append(replace(one, rule=rule, error=None))
-        else:
-            found.append(replace(one, rule=f"{OPEN}: it cannot be read ({one.rule})"))
+        elif one.error is not None:
+            rule = f"{OPEN}: it cannot be read ({rule})" if one.student else rule
+        elif twice := [index for index in one.answers if _differ(index, others)]:
+            rule = f"{OPEN}: another file answers problem {twice[0] + 1}, too ({rule})"
+        found.append(replace(one, rule=rule))
     return found
+
+
+def _differ(index: int, entries: Sequence[Entry]) -> bool:
+    """Return True if files of one student answer a problem with other numbers."""
+    own = [one.answers[index] for one in entries if index in one.answers]
+    if sum(isinstance(read, Submission) for _, read in own) < 2:
+        return False
+    found = submission_to(index, entries)
+    return found is not None and isinstance(found[1], InputError)
 
 
 def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: Course) -> None:
