@@ -233,6 +233,16 @@ def test_odd_names_are_found_inside_the_zip_file(name: bytes, path: str, tmp_pat
     assert not archives.is_folder(f"{file}/{path}")
 
 
+def test_a_zip_file_that_is_read_is_not_overwritten(attn: Attn, tmp_path: Path) -> None:
+    write(tmp_path, {"hw.yaml": SMALL})
+    data = zipped({"Ada/hw.yaml": RIGHT["Small"]})
+    (tmp_path / "class.zip").write_bytes(data)
+    for answers in ("class.zip", "class.zip/Ada/hw.yaml"):
+        arguments = ("check", "hw.yaml", answers, "-f", "csv", "-o", "class.zip")
+        assert attn(*arguments, cwd=tmp_path).status == 2
+        assert (tmp_path / "class.zip").read_bytes() == data
+
+
 def test_a_link_to_a_zip_file_is_not_followed_in_a_folder(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.zip"
     elsewhere.write_bytes(zipped({"hw.yaml": "Q: [[1]]"}))

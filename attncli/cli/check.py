@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from attncli.rendering.selection import ReportSelection
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
-ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders; by default
-INPUT's key answers."""
+ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
+by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."

@@ -143,10 +143,12 @@ def begin_run(names: Iterable[str]) -> None:
 
 
 def is_input(path: Path) -> bool:
-    """Return whether this run reads a file, by whatever name or link."""
+    """Return whether this run reads a file, or from a zip file, by whatever name or link."""
     with suppress(OSError, RuntimeError):
-        found = path.stat()
+        found, real = path.stat(), Path(os.path.realpath(path))
         for name in _inputs:
+            if stat.S_ISREG(found.st_mode) and real in Path(name).parents:
+                return True
             with suppress(OSError):
                 if os.path.samestat(found, os.stat(name)):  # noqa: PTH116 - a name is kept, not a path
                     return True
