@@ -178,7 +178,10 @@ def render(
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
+        shown_steps = keys_of(only)
+        selection = ReportSelection(
+            decimals, full, quiet, solution, points=tuple(points), only=shown_steps
+        )
     else:
         names = keys_of(only)
         selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)

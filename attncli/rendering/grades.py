@@ -20,7 +20,8 @@ from attncli.checking.judged import (
 )
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.csv import TAB, csv_text
+from attncli.problem.marking import as_points
+from attncli.rendering.csv import PLAIN_NUMBER, TAB, csv_text
 from attncli.rendering.record import json_lines
 from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
@@ -28,6 +29,7 @@ from attncli.rendering.verdicts import (
     cell_count,
     places,
     points_text,
+    reason,
     skipped,
     unreadable_cells,
     verdict,
@@ -60,14 +62,23 @@ def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
-    heads = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
-    yield csv_text([heads], delimiter).encode()
+    own = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    roster = selection.roster
+    heads = roster.heads if roster and len(roster.heads) > 1 else ()  # else it has but the names
+    yield csv_text([[*map(roster_cell, heads), *own]], delimiter).encode()
     for one in graded:
+        person = roster.find(one.name) if roster and heads else None
+        cells = map(roster_cell, person.cells) if person else [""] * len(heads)
         said = ["", ""]
         if not isinstance(one, Unread):
             said = [" ".join(one.said), " ".join(lines_of(one.comment))]
         row = [*grade(one), *_points(one, selection.points), *said]
-        yield csv_text([map(as_cell, row)], delimiter).encode()
+        yield csv_text([[*cells, *map(as_cell, row)]], delimiter).encode()
+
+
+def roster_cell(text: str) -> str:
+    """Return a cell of the roster as it was, unless a spreadsheet would take it for a formula."""
+    return text if PLAIN_NUMBER.fullmatch(text) else as_cell(text)
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
@@ -83,8 +94,8 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
 def grade(graded: Graded) -> list[str]:
     """Return the texts of `COLUMNS`."""
     if isinstance(graded, Unread):
-        message = str(graded.error).partition("\n")[0]
-        return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
+        blank = [""] * len(STATUSES)
+        return [graded.name, graded.title, UNREADABLE, "", "", reason(graded), *blank]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
     words = (finding.id, finding.message) if finding else ("", why(graded))
@@ -190,7 +201,8 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
     own: list[Graded] = []
     for one in graded:
         if own and one.name != own[0].name:
-            message = "results.json of Gradescope is of one student, but there are several"
+            names = f"{visible(own[0].name)} and {visible(one.name)}"
+            message = f"results.json of Gradescope is of one student, but here are {names}"
             raise fail(message, hint="write one for each: -o 'results/{student}.json'")
         own.append(one)
     yield f"{json.dumps(_results(own, selection), ensure_ascii=False, indent=1)}\n".encode()
@@ -199,7 +211,7 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
 def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
     tests = [test for n, one in enumerate(graded, 1) for test in _tests(one, str(n), selection)]
     return {
-        "score": round(sum(test["score"] for test in tests), 2),
+        "score": as_points(sum(test["score"] for test in tests)),
         "output": "\n".join(line for one in graded for line in _lines(one)),
         "output_format": "text",
         "test_output_format": "text",
@@ -220,8 +232,8 @@ def _lines(one: Graded) -> Iterator[str]:
 
 def _verdict(one: Graded) -> str:
     if isinstance(one, Report):
-        return verdict(one)
-    return f"could not be read: {str(one.error).partition(chr(10))[0]}"
+        return verdict(one, ids=False)
+    return f"could not be read: {reason(one)}"
 
 
 def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
@@ -229,7 +241,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
         return
-    page, marking = report_page(one, selection, selection.solution), one.marking
+    page, marking = report_page(one, selection, selection.solution, ids=False), one.marking
     names = tuple(marking.points) or marking.ask
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
@@ -237,7 +249,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         yield _test(score, 1.0, title, number, _whole(page), mistakes, verdict=one.verdict)
     for place, name in enumerate(names, 1):
         possible = float(marking.points.get(name, 1.0))
-        score = one.points[name] if marking.points else round(one.share(name) + 1e-9, 2)
+        score = one.points[name] if marking.points else as_points(one.share(name))
         step, status = one.answers[name], one.status(name)
         lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
         missing = int((one.codes(name) == MISSING).sum())
