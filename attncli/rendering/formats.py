@@ -178,10 +178,8 @@ def render(
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        shown_steps = keys_of(only)
-        selection = ReportSelection(
-            decimals, full, quiet, solution, points=tuple(points), only=shown_steps
-        )
+        given = {"points": tuple(points), "only": keys_of(only)}
+        selection = ReportSelection(decimals, full, quiet, solution, **given)
     else:
         names = keys_of(only)
         selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)

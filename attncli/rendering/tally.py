@@ -51,7 +51,7 @@ class WrongNumber(Record):
 
 
 class Tally:
-    """Counts how many of a class were right, their points, mistakes and wrong numbers.
+    """Counts of a class: how many were right, their points, their mistakes and wrong numbers.
 
     It keeps no report, so its memory does not grow with the class.
     """
@@ -123,10 +123,9 @@ class Tally:
                     mistakes |= {one.mistake for one in same}
                     yours, right = map(number.text, (number.value, number.right))
                     others = f" and {agree} others have" if agree else " has"
-                    where = f"{yours} in {number.cell}, where the key{others} {right}"
-                    again = f"{yours}, not {right}, in {number.cell}"
-                    what = again if clauses else where
-                    clauses.append(f"{count} of {wrong}{'' if clauses else ' wrong answers'} have {what}")
+                    first = f"wrong answers have {yours} in {number.cell}, where the key{others}"
+                    again = f"have {yours} in {number.cell}, not"
+                    clauses.append(f"{count} of {wrong} {again if clauses else first} {right}")
             if clauses:
                 one = mistakes.pop() if len(mistakes) == 1 else ""
                 more = f"They make one mistake: {small(one)}" if one else COMPARE
