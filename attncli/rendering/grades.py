@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import isinf, isnan
 from typing import Any
@@ -20,6 +21,7 @@ from attncli.checking.judged import (
 )
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
+from attncli.files.roster import Roster
 from attncli.problem.marking import as_points
 from attncli.rendering.csv import PLAIN_NUMBER, TAB, csv_text
 from attncli.rendering.record import json_lines
@@ -63,17 +65,25 @@ def as_csv(
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
     own = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
-    roster = selection.roster
-    heads = roster.heads if roster and len(roster.heads) > 1 else ()  # else it has but the names
-    yield csv_text([[*map(roster_cell, heads), *own]], delimiter).encode()
+    heads, by_name = _of_roster(selection.roster)
+    yield csv_text([[*heads, *own]], delimiter).encode()
     for one in graded:
-        person = roster.find(one.name) if roster and heads else None
-        cells = map(roster_cell, person.cells) if person else [""] * len(heads)
+        cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]
         if not isinstance(one, Unread):
             said = [" ".join(one.said), " ".join(lines_of(one.comment))]
         row = [*grade(one), *_points(one, selection.points), *said]
         yield csv_text([[*cells, *map(as_cell, row)]], delimiter).encode()
+
+
+def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the roster's headings, and the cells of each student whose name is the only one."""
+    if roster is None or len(roster.heads) == 1:  # which has only the names
+        return [], {}
+    counts = Counter(person.name for person in roster.people)
+    alone = [person for person in roster.people if counts[person.name] == 1]
+    by_name = {person.name: [*map(roster_cell, person.cells)] for person in alone}
+    return [*map(roster_cell, roster.heads)], by_name
 
 
 def roster_cell(text: str) -> str:

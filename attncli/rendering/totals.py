@@ -13,7 +13,6 @@ from attncli.rendering.csv import csv_text
 from attncli.rendering.grades import roster_cell
 from attncli.rendering.verdicts import points_text
 from attncli.text.escapes import as_cell, visible
-from attncli.text.sentences import all_of
 
 NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
@@ -48,10 +47,10 @@ def totals(
         grades = (NO_GRADE if one is None else points_text(one) for one in (*every, total))
         rows.append([*map(roster_cell, cells), *grades])
         without += [visible(name)] * (total is None)
-    unclear = "answers are missing, cannot be read, or are those of several students of one name"
-    notes = [f"no grade ({NO_GRADE}) for {all_of(without)}: {unclear}"] if without else []
+    unclear = "their answers are missing, cannot be read, or are not those of one student"
+    notes = [f"no grade ({NO_GRADE}) for {'; '.join(without)}: {unclear}"] if without else []
     if roster and (others := found.keys() - {person.name for person in roster.people}):
-        notes.append(f"no row for {all_of([*map(visible, sorted(others))])}: not in the roster")
+        notes.append(f"no row for {'; '.join(map(visible, sorted(others)))}: not in the roster")
     return csv_text(rows, delimiter), notes
 
 

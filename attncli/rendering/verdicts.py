@@ -169,7 +169,8 @@ def points_of_step(report: Report, step: str) -> str:
     """Return the points of a step and its cells, such as `3.5 of 4 points`; "" for none."""
     earned = {name: x for name, x in report.points.items() if report.answers[name] == step}
     possible = points_text(sum(report.marking.points[name] for name in earned))
-    return f"{points_text(sum(earned.values()))} of {possible} points" if earned else ""
+    points = f"{points_text(sum(earned.values()))} of {possible} point{'s'[: possible != '1']}"
+    return points if earned else ""
 
 
 def points_text(number: float) -> str:
