@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -349,7 +350,11 @@ def test_the_key_may_be_wrong_where_most_wrong_numbers_agree(
     assert [re.sub(r"They make one mistake: .*", COMPARE, one) for one in found] == said
 
 
-SELF = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "scaled_dot", "title": "Self"}
+SELF: dict[str, Any] = {
+    "X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]],
+    "score": "scaled_dot",
+    "title": "Self",
+}
 """Its scores are [[5, 5, 2], [5, 11, 8], [2, 8, 8]], and d_k is 3."""
 
 BY_D_K = {

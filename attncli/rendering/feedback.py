@@ -22,7 +22,7 @@ from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.tally import Tally
 from attncli.rendering.totals import column_title
-from attncli.rendering.verdicts import numbers_right, points_of_step, points_text, reason
+from attncli.rendering.verdicts import numbers_right, points_of, points_of_step, reason
 
 MEANINGS = {
     "✓": ("right", "right"),
@@ -115,12 +115,9 @@ class StudentRow(Record):
 
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
-    reports = [one for one in graded if isinstance(one, Report)]
-    points = ""
-    if any(one.marking.points for one in reports):
-        sums = (sum(one.total for one in reports), sum(one.marking.possible for one in reports))
-        points = " of ".join(map(points_text, sums))
-        points += " + ?" if len(reports) < len(graded) else ""  # could not be read
+    points = points_of(*graded)
+    if points and any(isinstance(one, Unread) for one in graded):
+        points += " + ?"
     return StudentRow(graded[0].name, page, tuple(map(_marks, graded)), points)
 
 

@@ -302,11 +302,8 @@ def _test(
         "max_score": possible,
         "status": "passed" if score >= possible else "failed",
         "name": name,
-        "name_format": "text",
         "number": number,
         "output": "\n".join(visible(part) for line in lines for part in line.splitlines()),
-        "output_format": "text",
         "tags": mistakes,
-        "visibility": "visible",
         "extra_data": more,
     }

@@ -147,11 +147,12 @@ def why(report: Report) -> str:
     return "; ".join(filter(None, [*parts, _skipped_with_hint(report)])) if parts else ""
 
 
-def points_of(graded: Graded) -> str:
+def points_of(*graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
-    if isinstance(graded, Unread) or not graded.marking.points:
-        return ""
-    return f"{points_text(graded.total)} of {points_text(graded.marking.possible)}"
+    reports = [one for one in graded if isinstance(one, Report) and one.marking.points]
+    earned = points_text(sum(one.total for one in reports))
+    possible = points_text(sum(one.marking.possible for one in reports))
+    return f"{earned} of {possible}" if reports else ""
 
 
 def points_by_step(report: Report) -> str:
