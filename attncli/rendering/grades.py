@@ -8,42 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isinf, isnan
 from typing import Any
 
+from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.judged import (
-    CORRECT,
-    MISSING,
-    STATUSES,
-    Compared,
-    Finding,
-    Given,
-    Judged,
-    Misshapen,
-)
+from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.files.roster import Roster
 from attncli.problem.marking import as_points
+from attncli.rendering import verdicts
 from attncli.rendering.csv import PLAIN_NUMBER, TAB, csv_text
 from attncli.rendering.record import json_lines
 from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import (
-    cell_count,
-    places,
-    points_text,
-    reason,
-    skipped,
-    unreadable_cells,
-    verdict,
-    why,
-    written_texts,
-)
 from attncli.text.escapes import as_cell, lines_of, visible
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
-COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
+COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
@@ -97,18 +79,24 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
         return [""] * (len(steps) + len(POINT_COLUMNS))
-    by_step = [points_text(graded.points[name]) if name in graded.points else "" for name in steps]
-    return [*by_step, points_text(graded.total), points_text(graded.marking.possible)]
+    by_step = [
+        verdicts.points_text(graded.points[name]) if name in graded.points else "" for name in steps
+    ]
+    return [
+        *by_step,
+        verdicts.points_text(graded.total),
+        verdicts.points_text(graded.marking.possible),
+    ]
 
 
 def grade(graded: Graded) -> list[str]:
     """Return the texts of `COLUMNS`."""
     if isinstance(graded, Unread):
-        blank = [""] * len(STATUSES)
-        return [graded.name, graded.title, UNREADABLE, "", "", reason(graded), *blank]
+        blank = [""] * len(status.STATUSES)
+        return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", why(graded))
+    words = (finding.id, finding.message) if finding else ("", verdicts.why(graded))
     counts = map(str, graded.counts.values())
     return [graded.name, graded.title, graded.verdict, first, *words, *counts]
 
@@ -153,7 +141,7 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
-        given = written_texts(judged).tolist()
+        given = verdicts.written_texts(judged).tolist()
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
@@ -175,12 +163,12 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
+    codes, texts, right = step.on_paper(judged.codes), verdicts.written_texts(judged), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = unreadable_cells(judged)
+    no_numbers = verdicts.unreadable_cells(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
-    for at in places(codes != CORRECT):
+    for at in verdicts.places(codes != status.CORRECT):
         last = zip(step.axes[-2:], at[-2:], strict=True)
         yield {
             **dict(zip(names, at, strict=True)),
@@ -188,7 +176,7 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
             "given": str(texts[at]),
             "expected": _json_number(float(right[at])),
             "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
-            "status": STATUSES[codes[at]],
+            "status": status.STATUSES[codes[at]],
             **({"message": no_numbers[at]} if at in no_numbers else {}),
         }
 
@@ -237,13 +225,13 @@ def _lines(one: Graded) -> Iterator[str]:
     title = f"{visible(one.title)}: " if one.title else ""
     yield f"{title}{_verdict(one)}"
     if isinstance(one, Report) and one.skipped:
-        yield skipped(one.skipped)
+        yield verdicts.skipped(one.skipped)
 
 
 def _verdict(one: Graded) -> str:
     if isinstance(one, Report):
-        return verdict(one, ids=False)
-    return f"could not be read: {reason(one)}"
+        return verdicts.verdict(one, ids=False)
+    return f"could not be read: {verdicts.reason(one)}"
 
 
 def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
@@ -260,15 +248,15 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     for place, name in enumerate(names, 1):
         possible = float(marking.points.get(name, 1.0))
         score = one.points[name] if marking.points else as_points(one.share(name))
-        step, status = one.answers[name], one.status(name)
-        lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
-        missing = int((one.codes(name) == MISSING).sum())
-        if missing and status != "missing":
-            lines.append(f"left out: {cell_count(name, missing, one.codes(name).size)}")
-        found = one.findings.get(step) if status not in OUTCOMES else None
+        step, worst = one.answers[name], one.status(name)
+        lines = [OUTCOMES[worst]] if worst in OUTCOMES else list(_of_step(page, step))
+        missing = int((one.codes(name) == status.MISSING).sum())
+        if missing and worst != "missing":
+            lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
+        found = one.findings.get(step) if worst not in OUTCOMES else None
         about, where = f"{title}: {name}", f"{number}.{place}"
         mistakes = [found.id] if found else []
-        yield _test(score, possible, about, where, lines, mistakes, step=name, status=status)
+        yield _test(score, possible, about, where, lines, mistakes, step=name, status=worst)
 
 
 def _whole(page: ReportPage) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import zip_longest
 
 from attncli.checking.check import Report
 from attncli.files.grading import Student
-from attncli.files.roster import Roster
+from attncli.files.roster import Person, Roster
 from attncli.rendering.csv import csv_text
 from attncli.rendering.grades import roster_cell
 from attncli.rendering.verdicts import points_text
@@ -18,18 +18,15 @@ NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
 new column would be 0 in Moodle."""
 
-Points = Sequence[float | None]
-"""The points of a student in each problem; None where they are not known."""
-
 
 def totals(
     students: Iterable[Student], roster: Roster | None, delimiter: str = ","
 ) -> tuple[str, list[str]]:
-    """Return the table, with the rows and columns of the roster, and sentences on who has no grade.
+    """Return the table, and sentences on who has no grade or no row.
 
-    Without a roster, there is a row for each student.
+    Its rows and first columns are those of the roster; without one, there is a row for each name.
     """
-    found: dict[str, list[Points]] = {}
+    found: dict[str, list[list[float | None]]] = {}
     titles: list[list[str]] = []
     for student in students:
         reports = [one if isinstance(one, Report) else None for one in student]
@@ -41,30 +38,21 @@ def totals(
         title = column_title(several, number)
         heads.append(f"problem {number}" if title in heads else title)
     rows, without = [[*map(as_cell, heads), "total"]], list[str]()
-    for name, cells, known in _rows(found, roster):
-        every = [*known, *[None] * (len(heads) - len(cells) - len(known))]
+    people = roster.people if roster else [Person(name, (name,)) for name in found]
+    names = Counter(person.name for person in people)
+    for person in people:
+        own = found.get(person.name, [])
+        known = own[0] if len(own) == names[person.name] == 1 else []
+        every = [*known, *[None] * (len(heads) - len(person.cells) - len(known))]
         total = None if None in every else sum(one or 0 for one in every)
         grades = (NO_GRADE if one is None else points_text(one) for one in (*every, total))
-        rows.append([*map(roster_cell, cells), *grades])
-        without += [visible(name)] * (total is None)
+        rows.append([*map(roster_cell, person.cells), *grades])
+        without += [visible(person.name)] * (total is None)
     unclear = "their answers are missing, cannot be read, or are not those of one student"
     notes = [f"no grade ({NO_GRADE}) for {'; '.join(without)}: {unclear}"] if without else []
-    if roster and (others := found.keys() - {person.name for person in roster.people}):
+    if others := found.keys() - names:
         notes.append(f"no row for {'; '.join(map(visible, sorted(others)))}: not in the roster")
     return csv_text(rows, delimiter), notes
-
-
-def _rows(
-    found: Mapping[str, list[Points]], roster: Roster | None
-) -> Iterator[tuple[str, Sequence[str], Points]]:
-    """Yield the name, the first cells and the points of each student."""
-    if roster is None:
-        yield from ((name, [name], points) for name, own in found.items() for points in own)
-        return
-    names = Counter(person.name for person in roster.people)
-    for person in roster.people:
-        own = found.get(person.name, [])
-        yield person.name, person.cells, own[0] if len(own) == names[person.name] == 1 else []
 
 
 def column_title(titles: Iterable[str], number: int) -> str:
