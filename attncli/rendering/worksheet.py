@@ -24,7 +24,7 @@ from attncli.rendering.selection import Selection, WorksheetSelection, steps_nam
 from attncli.tape.cells import matrix_name
 from attncli.tape.step import Operation, Step
 from attncli.text.escapes import as_cell, label_text, visible
-from attncli.text.numbers import DEFAULT_DECIMALS
+from attncli.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
@@ -82,7 +82,7 @@ def instruction(trace: Trace) -> str:
         said += f", with {count} decimal{'s'[: count != 1]} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
-    points = [f"{name} {number:g}" for name, number in marking.points.items()]
+    points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
     return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
 
 
