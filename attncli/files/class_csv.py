@@ -1,39 +1,29 @@
 """The answers of a class in one CSV table: one row per student, or one row per number.
 
-A wide table has the names of cells in its header, such as `name, "scores[1,1]", "2: scores[1,1]"`;
-a long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
+A wide table has cells in its headings, such as `Name, "What is scores[1,1]?", "2: scores[1,1]"`; a
+long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
-from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
-from attncli.errors import Fault, InputError, KeyPath, Place
+from attncli.checking.submission import PROBLEM
+from attncli.errors import Fault, InputError, KeyPath, Place, refuse
+from attncli.files.class_columns import NO_STUDENTS, ClassColumns, folded_heading, joined
 from attncli.files.csv_blocks import CsvRow, CsvText
-from attncli.files.document import Document, Headings, twice
-from attncli.records import EMPTY, Record, replace
+from attncli.files.document import Document, KnownClass, StudentNames, twice
+from attncli.records import Record, replace
 from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
+from attncli.text.sentences import all_of
 
-STUDENT = (*STUDENT_KEYS, TITLE)
-FIRST = ("first name", "firstname", "given name", "forename")
-LAST = ("last name", "lastname", "surname", "family name")
-WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
-"""Headings of the students' names, the first of them first, if no column is Name or Student."""
-LONG_HEADINGS = {
-    **dict.fromkeys(STUDENT, "student"),
-    **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
-    **dict.fromkeys(("column", "col"), "column"),
-    **dict.fromkeys(("number", "answer", "given"), "value"),
-}
-"""The meanings of the headings of a long table."""
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-NEEDED = {"step", "row", "value"}
-CELL_HEADING = re.compile(r"\w.*\[.*\]")
+FindStudent: TypeAlias = Callable[[str], tuple[str, Fault | None]]
 
 
 class CellEntry(Record):
@@ -51,63 +41,21 @@ class CellEntry(Record):
     fault: Fault | None = None
 
 
-def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    named, first, last, whole = (
-        [words.index(word) for word in group if word in words][:1]
-        for group in (STUDENT, FIRST, LAST, WHOLE)
-    )
-    return named or [*first, *last] or whole
-
-
-def folded_heading(heading: str) -> str:
-    """Return a heading in lower case and with single blanks, as headings are compared."""
-    return " ".join(heading.casefold().split())
-
-
-def submissions_in(
-    text: str, name: str, folder: Path, meanings: Headings = EMPTY
-) -> Iterator[Document]:
+def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
-    `meanings` give by the headings of a wide table what their columns hold: the name of a cell or a
-    step, `name` or `comment`. The error of a submission says what is wrong with its lines.
+    The error of a submission says what is wrong with its lines.
     """
     table = CsvText(text, name)
-    header, *rows = table.rows or [CsvRow(1, [])]
-    mapped = {folded_heading(heading): cell for heading, cell in meanings.items()}
-    cells = _whole(header.cells)
-    if unknown := [
-        word for word in meanings if folded_heading(word) not in map(folded_heading, cells)
-    ]:
-        hint = did_you_mean(unknown[0], map(visible, cells))
-        raise table.error(header.line, f"no column is headed {visible(unknown[0])}", hint)
-    cells = [mapped.get(folded_heading(cell), cell) for cell in cells]
-    words = list(map(folded_heading, cells))
-    meant = [LONG_HEADINGS.get(word, "") for word in words]
-    if set(meant) >= NEEDED:
-        yield from _documents(_long(meant, rows), table, folder)
+    if not table.rows:
         return
-    names = name_columns(words)
-    is_cell = [cell in meanings.values() or CELL_HEADING.fullmatch(cell) for cell in cells]
-    if not names or not any(is_cell):
-        return
-    columns = {
-        index: word if word in COMMENTS else cell
-        for index, (cell, word) in enumerate(zip(cells, words, strict=True))
-        if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
-    }
-    headings = {key: index for index, key in columns.items()}
-    if again := [index for index, key in columns.items() if headings[key] != index]:
-        message = f"the heading {visible(columns[again[0]])} is there twice"
-        raise table.error(header.line, message, "keep one of them", again[0])
-
-    def place(path: KeyPath) -> Place:
-        column = headings.get(str(path[0])) if path else None
-        return Place("") if column is None else table.place(header.line, column)
-
-    for row in rows:  # one by one, so that a large class needs little memory
-        yield from _documents(_wide(names, columns, len(cells), row), table, folder, place)
+    columns = ClassColumns(table, known)
+    named = lru_cache(None)(partial(_named, known.roster))
+    if columns.is_long:
+        yield from _documents(_long(columns.long, columns.rows, named), table, folder)
+    elif columns.is_of_class():
+        for entries in _wide(columns, named):  # one by one, so that a class needs little memory
+            yield from _documents(entries, table, folder, columns.heading)
 
 
 def _documents(
@@ -121,12 +69,10 @@ def _documents(
     for entry in entries:
         own = found.setdefault(entry.group, {})
         fault = entry.fault
-        if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
-            if entry.key in (*STUDENT, "problem"):
-                continue
+        if (known := own.setdefault(entry.key, entry)) is not entry and fault is None:
             fault = Fault(twice(entry.key, known.line), hint="keep one of them")
         if fault:
-            place = table.place(entry.line, entry.column)
+            place = fault.place or table.place(entry.line, entry.column)
             faults.setdefault(entry.group, []).append(replace(fault, place=place))
     for group, own in found.items():
         values = {key: entry.written for key, entry in own.items()}
@@ -142,32 +88,99 @@ def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Plac
     return table.place(first.line if first else 1)
 
 
-def _wide(
-    names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
+def _named(roster: StudentNames | None, text: str) -> tuple[str, Fault | None]:
+    """Return the name of the student whom a text names; with a fault if that is not one alone."""
+    if not roster or not text:
+        return text, None
+    if person := roster.find(text):
+        return person.name, None
+    hint = f"the nearest name is {visible(roster.nearest(text))}"
+    return text, Fault(f"{visible(text)} names no single student of the class", hint=hint)
+
+
+def _wide(columns: ClassColumns, named: FindStudent) -> Iterator[Iterator[CellEntry]]:
+    """Yield the entries of each student; of several rows to one problem, the latest counts."""
+    faults = [*columns.faults()]
+    if not columns.students or not columns.rows:
+        refuse(faults)
+    problem = [index for index, key in columns.keys.items() if key == PROBLEM]
+    found: dict[object, list[CsvRow]] = {}
+    for row in columns.rows:
+        name, _ = named(joined(row, columns.students))
+        if folded_heading(name) not in NO_STUDENTS and (name or joined(row, [*columns.keys])):
+            group = (name, joined(row, problem)) if name else row.line
+            found.setdefault(group, []).append(row)
+    for rows in found.values():
+        latest = _latest([joined(row, columns.time) for row in rows]) if len(rows) > 1 else 0
+        row = rows[-1 if latest is None else latest]
+        name, fault = named(joined(row, columns.students))
+        if not name and columns.students:
+            fault = Fault("this row has answers, but no name", hint="write the student's name")
+        elif latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
+            lines = all_of([str(one.line) for one in rows])
+            message = f"{visible(name)} has answers in lines {lines}, and no time tells the latest"
+            fault = Fault(message, hint="keep one of them")
+        yield _entries(columns, row, name, [*faults, *filter(None, [fault])])
+
+
+def _latest(times: Sequence[str]) -> int | None:
+    """Return the index of the latest of several times, as days of months or months of days."""
+    latest = set()
+    for order in ((2, 1, 0), (2, 0, 1)):
+        moments = [_moment(time, order) for time in times]
+        if all(moments):
+            latest.add(max(range(len(times)), key=lambda index: (moments[index], index)))
+    return latest.pop() if len(latest) == 1 else None
+
+
+def _moment(time: str, order: Sequence[int]) -> list[int]:
+    """Return year, month, day, hour, … of a time; [] if a date in this order has none of them.
+
+    >>> _moment("2/1/2024 1:05 PM", (2, 1, 0)), _moment("2024-01-02 13:05", (2, 1, 0))
+    ([2024, 1, 2, 13, 5], [2024, 1, 2, 13, 5])
+    """
+    for number, month in enumerate(MONTHS, 1):
+        time = re.sub(rf"\b{month}[a-z]*", str(number), time, flags=re.IGNORECASE)
+    numbers = [int(number) for number in re.findall(r"\d+", time)]
+    if len(numbers) < 5 or not re.search(r"\d{4}|/", time):  # 24-01-02 may be a day or a year
+        return []
+    date = numbers[:3] if numbers[0] > 31 else [numbers[index] for index in order]
+    if half := re.search(r"\d *([ap])\.?m\b", time, re.IGNORECASE):
+        numbers[3] = numbers[3] % 12 + 12 * (half[1] in "pP")
+    return [*date, *numbers[3:6]] if date[1] <= 12 else []
+
+
+def _entries(
+    columns: ClassColumns, row: CsvRow, name: str, faults: Sequence[Fault]
 ) -> Iterator[CellEntry]:
-    """Yield the cells of one student's row; columns without a key, such as a time, are skipped."""
-    padded = [*row.cells, *[""] * (headings - len(row.cells))]
-    student = " ".join(" ".join(padded[index] for index in names).split())
-    yield CellEntry(row.line, "student", student, row.line, names[0])
-    for index, key in columns.items():
-        yield CellEntry(row.line, key, padded[index], row.line, index)
-    if len(row.cells) > headings:
-        message = f"this row has {len(row.cells)} cells, the headings {headings}"
+    """Yield the cells of a student's row; columns without a key, such as a time, are skipped."""
+    first = columns.students[0] if columns.students else 0
+    yield CellEntry(row.line, "student", name, row.line, first)
+    for fault in faults:
+        yield CellEntry(row.line, "", "", row.line, first, fault)
+    for index, key in columns.keys.items():
+        written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
+        yield CellEntry(row.line, key, written, row.line, index)
+    if len(row.cells) > len(columns.heads):
+        message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
         fault = Fault(message, hint='quote numbers with a comma: "0,14"')
-        yield CellEntry(row.line, "", "", row.line, headings, fault)
+        yield CellEntry(row.line, "", "", row.line, len(columns.heads), fault)
 
 
-def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
-    lines = []
+def _long(meant: Sequence[str], rows: Sequence[CsvRow], named: FindStudent) -> Iterator[CellEntry]:
+    lines, groups = [], set()
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
         lines.append({word: cell for word, cell in zip(meant, padded, strict=False) if word})
     with_rows = {own["step"] for own in lines if own["row"]}
     for row, own in zip(rows, lines, strict=True):
-        group = (own.get("student", ""), own.get("problem", ""))
+        name, fault = named(own.get("student", ""))
+        group = name, own.get("problem", "")
         for word, said in zip(("student", "problem"), group, strict=True):
-            if said:
-                yield CellEntry(group, word, said, row.line, meant.index(word))
+            if said and group not in groups:
+                known = fault if word == "student" else None
+                yield CellEntry(group, word, said, row.line, meant.index(word), known)
+        groups.add(group)
         key, wrong = own["step"], None
         if not key:
             message = "this line does not tell of which step its number is"
@@ -190,14 +203,3 @@ def _cell_of(own: Mapping[str, str]) -> str:
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key
-
-
-def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header; names such as `scores[1,1]` that had no quotes are joined."""
-    found: list[str] = []
-    for cell in cells:
-        if found and found[-1].count("[") > found[-1].count("]"):
-            found[-1] += f",{cell}"
-        else:
-            found.append(cell)
-    return found
