@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 import time
 import tracemalloc
 from collections.abc import Mapping
@@ -255,12 +256,12 @@ def test_of_a_form_that_was_sent_twice_the_later_counts(
             "Last name,First name,Email address,Response 1,Response 2\nLovelace,Ada,a@x.org,1,2\n",
             "form.csv:1: no heading names a cell of a step: Last name, First name, Email address, "
             "Response 1, Response 2\n",
-            "add --map 'Response 1=weights[1,1]' for each, or --map FILE with such pairs",
+            "add --map 'Response 1=weights[1,1]' for each, or a file of pairs",
         ),
         (
             "Timestamp,Your name,Question 1\n2024/01/02,Ada,1\n",
             "form.csv:1: no heading names a cell of a step: Timestamp, Your name, Question 1\n",
-            "add --map 'Question 1=weights[1,1]' for each, or --map FILE with such pairs",
+            "add --map 'Question 1=weights[1,1]' for each, or a file of pairs",
         ),
         (
             "Name\nAda\nBo\n",
@@ -270,12 +271,12 @@ def test_of_a_form_that_was_sent_twice_the_later_counts(
         (
             "Name,Group\nAda,1\nBo\n",
             "form.csv:1: no heading names a cell of a step: Name, Group\n",
-            "add --map 'Group=weights[1,1]' for each, or --map FILE with such pairs",
+            "add --map 'Group=weights[1,1]' for each, or a file of pairs",
         ),
         (
-            'Wie heisst du?,"scores[1,1]"\nAda,1\nBo,2\n',
-            "form.csv:1: no column is that of the students' names: Wie heisst du?, scores[1,1]\n",
-            "head it by Name, or add --map 'Wie heisst du?=name'",
+            'Who\'s there?,"scores[1,1]"\nAda,1\nBo,2\n',
+            "form.csv:1: no column is that of the students' names: Who's there?, scores[1,1]\n",
+            """head it by Name, or add --map 'Who'"'"'s there?=name'""",
         ),
     ],
 )
@@ -287,9 +288,8 @@ def test_a_table_without_cells_or_names_says_how(
     assert result.status == 2
     assert result.err.startswith(message)
     assert result.err.endswith(f"{hint}\n")
-    flag = hint.partition("--map '")[2].partition("'")[0]
-    if flag:
-        mapped = attn("check", "hw.yaml", "form.csv", "--map", flag, cwd=tmp_path)
+    if flags := shlex.split(hint.partition("add --map ")[2].replace(" for each", " |"))[:1]:
+        mapped = attn("check", "hw.yaml", "form.csv", "--map", *flags, cwd=tmp_path)
         assert (mapped.status, mapped.err) == (1, "")
 
 

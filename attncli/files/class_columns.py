@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from shlex import quote
 
 from attncli.checking.submission import KEYS_BESIDE_STEPS, STUDENT_KEYS
 from attncli.errors import Fault, InputError, KeyPath, Place
@@ -102,9 +103,9 @@ class ClassColumns:
             hint = did_you_mean(unknown[0], map(visible, self.heads))
             raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
         self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
-        self.students = self._student_columns()
-        others = [n for n in range(len(folded)) if n not in (*keys[top], *self.students)]
+        others = [n for n in range(len(folded)) if n not in keys[top]]
         self._others = {n: visible(" ".join(self.heads[n].split())) for n in others}
+        self.students = self._student_columns()
         self.time = [n for n, word in enumerate(self.words) if TIME.fullmatch(word)][:1]
 
     @property
@@ -133,20 +134,20 @@ class ClassColumns:
             if index != last[key]:
                 message = f"the heading {visible(key)} is there twice"
                 yield self._fault(message, "keep one of them", last[key])
-        likely = {n: cell for n in self._others if (cell := likely_cell(self.heads[n]))}
+        others = {n: head for n, head in self._others.items() if n not in self.students}
+        likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
         for index, cell in likely.items():
-            head = self._others[index]
-            hint = f"if it means {cell}, write that, or add --map '{head}={cell}'"
+            head = others[index]
+            hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
         named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
-        heads = sorted(self._others.values(), key=lambda head: not QUESTION.match(head))
+        heads = sorted(others.values(), key=lambda head: not QUESTION.match(head))
         if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
-            hint = "add columns such as weights[1,1]"
-            for head in heads[:1]:
-                hint = f"add --map '{head}=weights[1,1]' for each, or --map FILE with such pairs"
-            yield self._fault(f"no heading names a cell of a step: {named}", hint)
+            ways = [f"{_flag(head, 'weights[1,1]')} for each, or a file of pairs" for head in heads]
+            way = next(iter(ways), "columns such as weights[1,1]")
+            yield self._fault(f"no heading names a cell of a step: {named}", f"add {way}")
         if not self.students and len(self.rows) > 1:
-            way = f", or add --map '{heads[-1]}=name'" if heads else ""
+            way = f", or add {_flag(heads[-1], 'name')}" if heads else ""
             message = f"no column is that of the students' names: {named}"
             yield self._fault(message, f"head it by Name{way}")
 
@@ -178,29 +179,26 @@ class ClassColumns:
         same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
         return any(head in own and head != own for head in same)
 
-    def _student_columns(self) -> Sequence[int]:
+    def _student_columns(self) -> tuple[int, ...]:
         """Return the columns that the headings tell, or in which most cells name a student."""
-        headed, roster = name_columns(self.words), self._known.roster
+        headed, roster = tuple(name_columns(self.words)), self._known.roster
         if roster is None or not self.rows:
             return headed
-        free = [n for n in range(len(self.heads)) if n not in self.keys]
-        free = [n for n in free if not PARTNER.fullmatch(self.words[n])]
+        free = [n for n in self._others if not PARTNER.fullmatch(self.words[n])]
         parts = [pair for pair in pairwise(free) if pair[1] == pair[0] + 1]
         sample = self.rows[:: len(self.rows) // MAX_SAMPLE + 1]
-        found = [
-            (columns, [roster.find(joined(row, columns)) for row in sample])
+        finds = {
+            columns: [roster.find(joined(row, columns)) for row in sample]
             for columns in (headed, *((n,) for n in free), *parts)
-        ]
-        most = [(columns, who) for columns, who in found if 2 * who.count(None) <= len(who)]
-        if not most:
-            return headed
-        best, people = min(most, key=lambda one: one[1].count(None))
-        for columns, others in most:
-            if any(a and b and a != b for a, b in zip(people, others, strict=True)):
-                if headed in (one for one, _ in most):
+        }
+        most = {columns: who for columns, who in finds.items() if 2 * who.count(None) <= len(who)}
+        best = min(most, key=lambda columns: most[columns].count(None), default=headed)
+        for other, who in most.items():
+            if any(a and b and a != b for a, b in zip(who, most[best], strict=True)):
+                if headed in most:
                     return headed
-                both = all_of([visible(self.heads[n]) for n in (best[0], columns[0])])
-                hint = f"add --map '{visible(self.heads[best[0]])}=name'"
+                both = all_of([self._others[n] for n in (best[0], other[0])])
+                hint = f"add {_flag(self._others[best[0]], 'name')}"
                 raise InputError(self._fault(f"{both} name different students", hint))
         return best
 
@@ -215,6 +213,10 @@ class ClassColumns:
 
     def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
         return Fault(message, hint=hint, place=self._place(column))
+
+
+def _flag(heading: str, meaning: str) -> str:
+    return f"--map {quote(f'{heading}={meaning}')}"
 
 
 def _whole(cells: Sequence[str]) -> list[list[str]]:

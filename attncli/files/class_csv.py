@@ -7,7 +7,7 @@ long one the columns `student, problem, step, batch, head, row, column, hidden, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
@@ -17,28 +17,13 @@ from attncli.errors import Fault, InputError, KeyPath, Place, refuse
 from attncli.files.class_columns import NO_STUDENTS, ClassColumns, folded_heading, joined
 from attncli.files.csv_blocks import CsvRow, CsvText
 from attncli.files.document import Document, KnownClass, StudentNames, twice
-from attncli.records import Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-FindStudent: TypeAlias = Callable[[str], tuple[str, Fault | None]]
-
-
-class CellEntry(Record):
-    """One cell of a table, with its line from 1, and its column from 0.
-
-    `group` is equal for all cells of one submission; `key` names the cell of a step, or what else
-    it holds, such as `student`; `fault` says why the cell, or its line, is no answer.
-    """
-
-    group: object
-    key: str
-    written: str
-    line: int
-    column: int
-    fault: Fault | None = None
+FindStudent: TypeAlias = Callable[[str], tuple[str, str]]
+"""Gives the name of the student whom a text names, or the text and the name most like it."""
 
 
 def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
@@ -52,58 +37,61 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
     columns = ClassColumns(table, known)
     named = lru_cache(None)(partial(_named, known.roster))
     if columns.is_long:
-        yield from _documents(_long(columns.long, columns.rows, named), table, folder)
+        for answers in _long(table, columns.long, columns.rows, named):
+            yield answers.document(folder)
     elif columns.is_of_class():
-        for entries in _wide(columns, named):  # one by one, so that a class needs little memory
-            yield from _documents(entries, table, folder, columns.heading)
+        for answers in _wide(table, columns, named):  # one by one, to need little memory
+            yield answers.document(folder, columns.heading)
 
 
-def _documents(
-    entries: Iterator[CellEntry],
-    table: CsvText,
-    folder: Path,
-    heading: Callable[[KeyPath], Place] | None = None,
-) -> Iterator[Document]:
-    found: dict[object, dict[str, CellEntry]] = {}
-    faults: dict[object, list[Fault]] = {}
-    for entry in entries:
-        own = found.setdefault(entry.group, {})
-        fault = entry.fault
-        if (known := own.setdefault(entry.key, entry)) is not entry and fault is None:
-            fault = Fault(twice(entry.key, known.line), hint="keep one of them")
-        if fault:
-            place = fault.place or table.place(entry.line, entry.column)
-            faults.setdefault(entry.group, []).append(replace(fault, place=place))
-    for group, own in found.items():
-        values = {key: entry.written for key, entry in own.items()}
-        error = InputError(*faults[group]) if group in faults else None
-        locate = partial(_locate, table, own)
-        yield Document(table.name, folder, values, locate, heading=heading, error=error)
-
-
-def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Place:
-    if path and (entry := own.get(str(path[0]))):
-        return table.place(entry.line, entry.column)
-    first = next(iter(own.values()), None)
-    return table.place(first.line if first else 1)
-
-
-def _named(roster: StudentNames | None, text: str) -> tuple[str, Fault | None]:
-    """Return the name of the student whom a text names; with a fault if that is not one alone."""
+def _named(roster: StudentNames | None, text: str) -> tuple[str, str]:
     if not roster or not text:
-        return text, None
-    if person := roster.find(text):
-        return person.name, None
-    hint = f"the nearest name is {visible(roster.nearest(text))}"
-    return text, Fault(f"{visible(text)} names no single student of the class", hint=hint)
+        return text, ""
+    person = roster.find(text)
+    return (person.name, "") if person else (text, roster.nearest(text))
 
 
-def _wide(columns: ClassColumns, named: FindStudent) -> Iterator[Iterator[CellEntry]]:
-    """Yield the entries of each student; of several rows to one problem, the latest counts."""
+class _Answers:
+    """The answers of one student to one problem, or to all, with their places and faults."""
+
+    def __init__(self, table: CsvText, line: int) -> None:
+        self._table, self._line = table, line
+        self._cells: dict[str, tuple[str, int, int]] = {}
+        self.faults: list[Fault] = []
+
+    def add(self, key: str, written: str, line: int, column: int) -> None:
+        if key in self._cells:
+            self.refuse(line, column, twice(key, self._cells[key][1]), "keep one of them")
+        else:
+            self._cells[key] = written, line, column
+
+    def add_student(self, text: str, named: FindStudent, line: int, column: int) -> None:
+        name, nearest = named(text)
+        self.add("student", name, line, column)
+        if nearest:
+            message = f"{visible(text)} names no single student of the class"
+            self.refuse(line, column, message, f"the nearest name is {visible(nearest)}")
+
+    def refuse(self, line: int, column: int, message: str, hint: str) -> None:
+        self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
+
+    def document(self, folder: Path, heading: Callable[[KeyPath], Place] | None = None) -> Document:
+        values = {key: written for key, (written, _, _) in self._cells.items()}
+        error = InputError(*self.faults) if self.faults else None
+        return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)
+
+    def _locate(self, path: KeyPath) -> Place:
+        _, line, column = self._cells.get(str(path[0]) if path else "", ("", self._line, None))
+        return self._table.place(line, column)
+
+
+def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator[_Answers]:
+    """Yield the answers of each student; of several rows for one problem, the latest counts."""
     faults = [*columns.faults()]
     if not columns.students or not columns.rows:
         refuse(faults)
     problem = [index for index, key in columns.keys.items() if key == PROBLEM]
+    first = columns.students[0] if columns.students else 0
     found: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
         name, _ = named(joined(row, columns.students))
@@ -113,18 +101,30 @@ def _wide(columns: ClassColumns, named: FindStudent) -> Iterator[Iterator[CellEn
     for rows in found.values():
         latest = _latest([joined(row, columns.time) for row in rows]) if len(rows) > 1 else 0
         row = rows[-1 if latest is None else latest]
-        name, fault = named(joined(row, columns.students))
+        answers = _Answers(table, row.line)
+        answers.faults += faults
+        said = joined(row, columns.students)
+        name, _ = named(said)
+        answers.add_student(said, named, row.line, first)
         if not name and columns.students:
-            fault = Fault("this row has answers, but no name", hint="write the student's name")
+            message = "this row has answers, but no name"
+            answers.refuse(row.line, first, message, "write the student's name")
         elif latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
             message = f"{visible(name)} has answers in lines {lines}, and no time tells the latest"
-            fault = Fault(message, hint="keep one of them")
-        yield _entries(columns, row, name, [*faults, *filter(None, [fault])])
+            answers.refuse(row.line, first, message, "keep one of them")
+        for index, key in columns.keys.items():
+            written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
+            answers.add(key, written, row.line, index)
+        if len(row.cells) > len(columns.heads):
+            message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
+            hint = 'quote numbers with a comma: "0,14"'
+            answers.refuse(row.line, len(columns.heads), message, hint)
+        yield answers
 
 
 def _latest(times: Sequence[str]) -> int | None:
-    """Return the index of the latest of several times, as days of months or months of days."""
+    """Return the index of the latest of some times; None if they do not tell it."""
     latest = set()
     for order in ((2, 1, 0), (2, 0, 1)):
         moments = [_moment(time, order) for time in times]
@@ -134,7 +134,7 @@ def _latest(times: Sequence[str]) -> int | None:
 
 
 def _moment(time: str, order: Sequence[int]) -> list[int]:
-    """Return year, month, day, hour, … of a time; [] if a date in this order has none of them.
+    """Return year, month, day, hour, …; [] if a time does not have them in this order.
 
     >>> _moment("2/1/2024 1:05 PM", (2, 1, 0)), _moment("2024-01-02 13:05", (2, 1, 0))
     ([2024, 1, 2, 13, 5], [2024, 1, 2, 13, 5])
@@ -150,48 +150,32 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     return [*date, *numbers[3:6]] if date[1] <= 12 else []
 
 
-def _entries(
-    columns: ClassColumns, row: CsvRow, name: str, faults: Sequence[Fault]
-) -> Iterator[CellEntry]:
-    """Yield the cells of a student's row; columns without a key, such as a time, are skipped."""
-    first = columns.students[0] if columns.students else 0
-    yield CellEntry(row.line, "student", name, row.line, first)
-    for fault in faults:
-        yield CellEntry(row.line, "", "", row.line, first, fault)
-    for index, key in columns.keys.items():
-        written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
-        yield CellEntry(row.line, key, written, row.line, index)
-    if len(row.cells) > len(columns.heads):
-        message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
-        fault = Fault(message, hint='quote numbers with a comma: "0,14"')
-        yield CellEntry(row.line, "", "", row.line, len(columns.heads), fault)
-
-
-def _long(meant: Sequence[str], rows: Sequence[CsvRow], named: FindStudent) -> Iterator[CellEntry]:
-    lines, groups = [], set()
-    for row in rows:
-        padded = [*row.cells, *[""] * len(meant)]
-        lines.append({word: cell for word, cell in zip(meant, padded, strict=False) if word})
+def _long(
+    table: CsvText, meant: Sequence[str], rows: Sequence[CsvRow], named: FindStudent
+) -> Iterable[_Answers]:
+    lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
+    found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
-        name, fault = named(own.get("student", ""))
-        group = name, own.get("problem", "")
-        for word, said in zip(("student", "problem"), group, strict=True):
-            if said and group not in groups:
-                known = fault if word == "student" else None
-                yield CellEntry(group, word, said, row.line, meant.index(word), known)
-        groups.add(group)
-        key, wrong = own["step"], None
+        student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
+        group = named(student)[0], problem
+        if group not in found:
+            found[group] = _Answers(table, row.line)
+            if student:
+                found[group].add_student(student, named, row.line, meant.index("student"))
+            if problem:
+                found[group].add(PROBLEM, problem, row.line, meant.index(PROBLEM))
+        refuse = partial(found[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
-            wrong = "step", Fault(message, hint="write the step's name")
+            refuse(meant.index("step"), message, "write the step's name")
         elif own.get("column", "") and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
-            wrong = "row", Fault(message, hint="write the row's number or label")
-        if wrong:
-            yield CellEntry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
+            refuse(meant.index("row"), message, "write the row's number or label")
         else:
-            yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+            value = own["value"].removeprefix("'")
+            found[group].add(_cell_of(own), value, row.line, meant.index("value"))
+    return found.values()
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
