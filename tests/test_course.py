@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.course import Attn, Audit, Points, earned
-from benchmarks.course_layouts import LAYOUTS, Layout, write_layout
-from benchmarks.course_students import Course, make_course, write_course
 from tests.conftest import in_process
+from tests.surveys.course import Attn, Audit, Points, earned
+from tests.surveys.course_layouts import LAYOUTS, Layout, write_layout
+from tests.surveys.course_students import Course, make_course, write_course
 
 SEED, STUDENTS = 1, 8
 Row = dict[str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -69,18 +69,31 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
     return found
 
 
-def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
-    """Yield the mistakes that may be made in a step, then those in hidden steps before it.
+def in_order(
+    step: Step, before: Sequence[Step], find: Callable[[Step], Mapping[str, list[MistakeInStep]]]
+) -> Iterator[MistakeInStep]:
+    """Yield the mistakes of a step, then those of hidden steps before it, each as in the catalogue.
 
-    The nearest step comes first. One wrong number is no evidence of mistakes in hidden steps.
+    The nearest step comes first; `find` returns the mistakes that may be made in a step.
     """
-    before = [] if is_alone else judge.operands.ranges.unknown_before(step)[::-1]
-    for places in ([step], before):
-        kept, make = judge.reference.kept, partial(mistakes_in, judge.trace)
-        by_place = [kept(("mistakes", place), partial(make, place)) for place in places]
+    for places in ([step], before[::-1]):
+        by_place = [find(place) for place in places]
         for id_ in MISTAKES:
             for found in by_place:
                 yield from found.get(id_, ())
+
+
+def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
+    """Yield the mistakes that may be made in a step, then those in hidden steps before it.
+
+    One wrong number is no evidence of mistakes in hidden steps.
+    """
+
+    def find(place: Step) -> dict[str, list[MistakeInStep]]:
+        return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
+
+    before = [] if is_alone else judge.operands.ranges.unknown_before(step)
+    return in_order(step, before, find)
 
 
 class Explained(Record, eq=False):

@@ -22,7 +22,7 @@ from attncli.errors import InputError, fail, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
-from attncli.problem.marking import Marking
+from attncli.problem.marking import Marking, as_points
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.tape.walk import sources
@@ -88,6 +88,14 @@ class Report(Record, Shown, eq=False):
         return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in asked.items()}
 
     @property
+    def wanted(self) -> dict[str, Array]:
+        """The status of the cells of each wanted name; of each given step if none is wanted."""
+        if names := self.marking.expected:
+            return {name: self.codes(name) for name in names}
+        every = self.counting.items()
+        return {name: codes for name, codes in every if (codes != status.MISSING).any()}
+
+    @property
     def left_out(self) -> dict[str, tuple[int, int]]:
         """The numbers of missing cells and of all cells, by wanted name with missing ones."""
         every = {name: self.codes(name) for name in self.marking.expected}
@@ -132,11 +140,11 @@ class Report(Record, Shown, eq=False):
         product.
         """
         points = self.marking.points.items()
-        return {name: round(worth * self.share(name) + 1e-9, 2) for name, worth in points}
+        return {name: as_points(worth * self.share(name)) for name, worth in points}
 
     @property
     def total(self) -> float:
-        return round(sum(self.points.values()), 2)
+        return as_points(sum(self.points.values()))
 
     def share(self, name: str) -> float:
         """Return the share of its points that a name earns."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attncli.files.roster import Roster
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import ReportSelection
+    from attncli.rendering.tally import Tally
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
 ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
@@ -43,6 +44,7 @@ UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
 REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
 REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
+TOTALS_HELP = "One row per student with the points of each problem: CSV or TSV."
 SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
@@ -73,6 +75,7 @@ def check(
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
     allow_outside: options.AllowOutside = False,
+    totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
@@ -98,7 +101,9 @@ def check(
         return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
     people = _roster(roster)
-    selection = replace(selection, points=assignment.points, roster=people)
+    selection = replace(selection, points=assignment.points, totals=totals, roster=people)
+    if totals:
+        _refuse_totals(assignment, format_, out)
     if "-" in sources:
         run.wait_for("answers")
     grading = Grading(
@@ -125,26 +130,58 @@ def _write(
     display: Display,
 ) -> int:
     """Write the reports of all students; return the exit status."""
-    statuses = {0}
-    graded = _watched(students, statuses)
+    from attncli.rendering.tally import Tally
+
+    statuses, tally = {0}, Tally()
+    graded = _watched(students, statuses, tally)
     if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), selection)
-    if format_ == "table" and out is None:
+        graded = _with_pages(graded, Path(feedback), selection, tally)
+    if selection.totals:
+        _write_totals(graded, format_, selection, out)
+    elif format_ == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
         targets.write_format("reports", format_, graded, selection, out)
+    if not selection.quiet:
+        output.warn(tally.doubts())
     return max(statuses)
 
 
-def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Student"]:
+def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> None:
+    if format_ not in ("csv", "tsv") or targets.is_many(out):
+        message = "--totals writes one table of the class, as CSV or TSV"
+        raise fail(message, hint="use it with -f csv, or -o grades.csv")
+    first = assignment.first
+    for number, key in enumerate(first.keys):
+        if not key.marking.points:
+            name = visible(first.title(number)) or "the problem"
+            hint = "write such as --points 'weights: 4, output: 3', or the key marking"
+            raise fail(f"--totals adds up points, but {name} has none", hint=hint)
+
+
+def _write_totals(
+    students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
+) -> None:
+    from attncli.rendering.csv import TAB
+    from attncli.rendering.totals import totals
+
+    table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
+    output.write_bytes([table.encode()], None if out is None else Path(out))
+    output.warn(notes)
+
+
+def _watched(
+    students: Iterable["Student"], statuses: set[int], tally: "Tally"
+) -> Iterator["Student"]:
     """Yield the students, add exit statuses, and print why a submission could not be read."""
     from attncli.files.grading import Unread
 
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
         for one in student:
+            tally.add(one)
             if isinstance(one, Unread):
                 statuses.add(output.BAD_INPUT)
                 faults = [fault for fault in one.error.faults if str(fault) not in printed]
@@ -157,13 +194,12 @@ def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Stu
 
 
 def _with_pages(
-    students: Iterable["Student"], folder: Path, selection: "ReportSelection"
+    students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
 ) -> Iterator["Student"]:
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.rendering import feedback
-    from attncli.rendering.verdicts import Tally
 
-    rows, tally, taken = [], Tally(), {alike(CLASS_PAGE)}
+    rows, taken = [], {alike(CLASS_PAGE)}
     for student in students:
         stem = safe(student[0].name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
@@ -171,8 +207,6 @@ def _with_pages(
         taken.add(alike(name))
         output.write_bytes(feedback.student(student, selection), folder / name)
         rows.append(feedback.row(student, name))
-        for one in student:
-            tally.add(one)
         yield student
     output.write_bytes(feedback.of_class(rows, tally), folder / CLASS_PAGE)
 

@@ -11,7 +11,7 @@ from attncli.cli.output import BAD_INPUT
 from attncli.errors import fail
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
-print; yaml or csv, the answer sheet."""
+print; yaml or csv, the answer sheet; moodle, a quiz to import."""
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -11,7 +12,7 @@ from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place, fail
 from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
-from attncli.files.document import Document, Headings, error_at
+from attncli.files.document import Document, Headings, KnownClass, error_at
 from attncli.files.handed_in import Course
 from attncli.files.manifest import OPEN, PASSED_OVER, Entry, manifest, submission_to
 from attncli.files.manifest_file import ABSENT, read_manifest
@@ -69,10 +70,12 @@ class Grading(Record):
     @property
     def course(self) -> Course:
         roster = self.assignment.roster if self.roster is None else self.roster
-        return Course(self.assignment, roster, self._load, self.tell)
-
-    def _load(self, file: str) -> Iterator[ReadSubmission]:
-        return load_each_submission(file, self.stdin, self.allow_outside, self.headings)
+        first = self.assignment.first
+        known = KnownClass(self.headings, roster, first.which if len(first.keys) > 1 else None)
+        load = partial(
+            load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
+        )
+        return Course(self.assignment, roster, load, self.tell)
 
     def entries(self, sources: Sequence[str]) -> list[Entry]:
         """Return the manifest of the files and folders that the user names."""

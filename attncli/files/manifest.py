@@ -189,7 +189,8 @@ def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
         line = line_of(part)
         file = f"{one.path}:{line}" if line else one.path
         student = part.student or next(name for name, _ in part.by_problem.values())
-        entry = _entry(file, "it names its student", part.by_problem, part.variant, course.problems)
+        rule = f"its line says {visible(student)}"
+        entry = _entry(file, rule, part.by_problem, part.variant, course.problems)
         if not course.roster:
             yield replace(entry, student=student)
         elif person := course.roster.find(student):

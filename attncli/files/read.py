@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
-from attncli.files.document import Document, FileName, Headings, Options, error_at
+from attncli.files.document import Document, FileName, KnownClass, Options, error_at
 from attncli.files.file_access import blocks, open_file, unsupported
 from attncli.records import EMPTY, Record, replace
 
@@ -37,7 +37,7 @@ class _Reading(Record):
     folder: Path
     suffix: str = ""
     options: Options = EMPTY
-    of_class: Headings | None = None
+    of_class: KnownClass | None = None
     as_arrays: bool = False
 
 
@@ -45,14 +45,14 @@ def read(
     source: FileName,
     stdin: BinaryIO | None = None,
     options: Options = EMPTY,
-    of_class: Headings | None = None,
+    of_class: KnownClass | None = None,
     as_arrays: bool = False,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
-    `options` are words that are options in CSV. For answers, `of_class` are the meanings of columns
-    with other headings: a table may hold the answers of a class, and a document may be empty. With
-    `as_arrays`, a large CSV table is an array, without its written digits.
+    `options` are words that are options in CSV. For answers, `of_class` is what is known of the
+    class: a table may hold the answers of all, and a document may be empty. With `as_arrays`, a
+    large CSV table is an array, without its written digits.
     """
     name = os.fspath(source)
     if name == "-":
@@ -183,11 +183,11 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of CSV, which only its whole text can tell."""
     if not text.strip():
         return
-    name, folder, headings = reading.name, reading.folder, reading.of_class
-    if headings is not None:
+    name, folder = reading.name, reading.folder
+    if reading.of_class is not None:
         from attncli.files import class_csv
 
-        found = class_csv.submissions_in(text, name, folder, headings)
+        found = class_csv.submissions_in(text, name, folder, reading.of_class)
         if (first := next(found, None)) is not None:
             yield first
             yield from found

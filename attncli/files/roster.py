@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import BinaryIO
 
+from attncli.checking.submission import STUDENT_KEYS
 from attncli.errors import Place
-from attncli.files.class_csv import STUDENT, folded_heading, name_columns
+from attncli.files.class_columns import NO_STUDENTS, folded_heading, name_columns
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import FileName, error_at
 from attncli.files.read import STDIN, read_text
@@ -21,9 +22,6 @@ IDENTIFIER = re.compile(
     r".*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*"
 )
 """Headings of the columns in which each student has another number, address or word."""
-
-NO_STUDENTS = ("points possible",)
-"""Cells in the column of names of a gradebook, in lower case, that are no students."""
 
 MIN_IDENTIFIER = 3
 """Minimum length of a number or word that means a student: shorter ones are in many names."""
@@ -157,7 +155,7 @@ def _lines(text: str) -> Iterator[str]:
     for number, line in enumerate(filter(None, map(str.strip, lines_of(text)))):
         match = QUOTED_CELL.fullmatch(line)
         plain = " ".join((match[1].replace('""', '"') if match else line).split())
-        if plain and not (number == 0 and plain.casefold() in STUDENT):
+        if plain and not (number == 0 and plain.casefold() in STUDENT_KEYS):
             yield plain
 
 

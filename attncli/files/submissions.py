@@ -12,18 +12,20 @@ from attncli.checking.check import contents_of
 from attncli.checking.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
-from attncli.files.document import Document, FileName, Headings, error_at
+from attncli.files.document import Document, FileName, KnownClass, error_at
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read, with_key
 from attncli.problem.faults import REPLACES
 from attncli.problem.keys import KEYS
-from attncli.records import EMPTY, Record, replace
+from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
 NO_PROBLEM = -1
 """Stands for the index of the problem, for answers that do not tell it."""
+
+UNKNOWN_CLASS = KnownClass()
 
 ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
 """The name of a submission, and the submission or why it could not be read."""
@@ -63,10 +65,10 @@ def load_each_submission(
     source: FileName,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
-    headings: Headings = EMPTY,
+    known: KnownClass = UNKNOWN_CLASS,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
-    found_in = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=headings)
+    found_in = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=known)
     documents = map(_with_step, found_in)
     first, second = next(documents, None), next(documents, None)
     several = second is not None

@@ -10,14 +10,11 @@ import csv
 import io
 import json
 import random
-import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
 

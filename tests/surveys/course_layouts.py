@@ -23,7 +23,6 @@ import io
 import json
 import random
 import re
-import sys
 import unicodedata
 import zipfile
 from collections.abc import Iterator
@@ -31,9 +30,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from benchmarks.course_students import Answer, Course, Person, table, worked
+from tests.surveys.course_students import Answer, Course, Person, table, worked
 
 TIDY = ("hw2_p{n}", "p{n}", "problem{n}", "{n}", "Problem {n}", "hw2_q{n}")
 MESSY = (
