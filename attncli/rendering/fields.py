@@ -29,12 +29,13 @@ PRACTICE_HINT = (
 """Instructions above the first step."""
 
 
-def tools(title: str) -> str:
-    """Return the line for the student's name; the script shows the button beside it."""
+def tools(title: str, student: str) -> str:
+    """Return the line with the student's name; the script shows the button beside it."""
     label = f"Your name, {title}" if title else "Your name"
     return (
         '<p class="tools"><label>Name '
-        f'<input type="text" class="student" autocomplete="off" aria-label="{text(label)}"/>'
+        f'<input type="text" class="student" value="{text(student)}" autocomplete="off" '
+        f'aria-label="{text(label)}"/>'
         '</label> <button type="button" class="save" hidden="hidden">Save answers</button> '
         '<span class="total" role="status"></span></p>\n'
     )

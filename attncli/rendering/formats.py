@@ -182,7 +182,9 @@ def render(
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
+        selection = ReportSelection(
+            decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
+        )
     else:
         names = keys_of(only)
         selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)

@@ -127,7 +127,7 @@ class _Writer:
         if page.title:
             yield f'<h1 dir="auto">{text(page.title)}</h1>\n'
         if page.asked:
-            yield fields.tools(page.title)
+            yield fields.tools(page.title, page.student)
         for line in page.notes.splitlines():
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
         if page.asked:

@@ -23,7 +23,8 @@ from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
 from attncli.tape.cells import matrix_name
 from attncli.tape.step import Operation, Step
-from attncli.text.escapes import label_text, visible
+from attncli.text.escapes import as_cell, label_text, visible
+from attncli.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
@@ -81,7 +82,7 @@ def instruction(trace: Trace) -> str:
         said += f", with {count} decimal{'s'[: count != 1]} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
-    points = [f"{name} {number:g}" for name, number in marking.points.items()]
+    points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
     return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
 
 
@@ -140,8 +141,10 @@ def worksheet(
     return b"".join(write(traces, selection)).decode()
 
 
-def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
-    """Return every step rounded half up; whole numbers have no decimals. `above` is a comment."""
+def answer_sheet(problem: Problem, trace: Trace, above: str) -> str:
+    """Return the right answers, rounded half up; whole numbers have no decimals."""
+    decimals = problem.marking.decimals
+    decimals = DEFAULT_DECIMALS if decimals is None else decimals
     rounding = Rounding(decimals=decimals)
 
     def written(numbers: Any) -> Any:
@@ -153,9 +156,16 @@ def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
         is_whole = number == int(number)
         return f"{rounding.number(number) + 0.0:.{0 if is_whole else decimals}f}"
 
-    lines = [f"# {above}"] if above else []
+    lines = [f"# {above}", *(entry(key, text) for key, text in _whose(problem).items() if text)]
     lines += [entry(step.name, written(step.value.tolist())) for step in trace]
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _whose(problem: Problem) -> dict[str, str]:
+    """Return the keys of a submission that tell whose it is, the first of them always."""
+    number = problem.problem or ("" if problem.variant else str(problem.number or ""))
+    texts = {"student": problem.student, "variant": problem.variant, "problem": number}
+    return {key: text for key, text in texts.items() if text or key == "student"}
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -170,7 +180,9 @@ def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def _yaml(trace: Trace, selection: Selection) -> str:
     title = trace.problem.title
     lines = [f"# {visible(title)}"] if title else []
-    lines += [f"# {instruction(trace)} Each ? is one.", "student:"]
+    lines += [f"# {instruction(trace)} Each ? is one."]
+    whose = _whose(trace.problem).items()
+    lines += [entry(key, text) if text else f"{key}:" for key, text in whose]
     for step in open_steps(trace, selection).values():
         lines.append(f"# {_about(step)}")
         for name, rows in _open_matrices(step):
@@ -180,7 +192,7 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 
 
 def _csv(trace: Trace, selection: Selection) -> str:
-    rows = [["student", ""]]
+    rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
     for step in open_steps(trace, selection).values():
         for name, cells in _open_matrices(step):
             rows += [[name], *cells]
