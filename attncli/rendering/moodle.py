@@ -21,8 +21,7 @@ from attncli.checking.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.check import AnswerKey
 from attncli.checking.judged import CORRECT, LAST_DIGIT
 from attncli.checking.names import mask_of, with_step_names
-from attncli.checking.reference import Reference
-from attncli.checking.ways import shifted
+from attncli.checking.ways import shifts, with_change
 from attncli.errors import fail, located
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
@@ -160,8 +159,8 @@ class _Fields:
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
         others = () if trace.unrounded is None else (trace.unrounded,)
-        ways = shifted(Reference(trace, others))
-        self.right = [trace, *others, *(way.trace for way in ways)]
+        ways = (with_change(trace, change) for _, change in shifts(trace))
+        self.right = [trace, *others, *ways]
         seen = [name for name in trace.steps if name not in opened or name in self.weights]
         self.wrong = wrong_numbers(trace, seen, self.digits)
 
