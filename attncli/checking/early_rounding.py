@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
@@ -14,10 +14,11 @@ from attncli.checking import agreement, schedules
 from attncli.checking.agreement import CUT, RoundingRule, largest
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.reference import axis_of_shares
+from attncli.checking.reference import Reference, axis_of_shares, together
 from attncli.checking.trial import Trial, common_readings, readings
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
-from attncli.tape.replay import Values
+from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
@@ -159,6 +160,33 @@ def _is_within_reach(
         found = Interval(found.low - spare, found.high + spare)
     within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
+
+
+class AnyDigits(Operands):
+    """The numbers of students who show one step alone, in any number of digits."""
+
+    @cached_property
+    def roundings(self) -> tuple[RoundingRule, ...]:
+        return schedules.COMMON_ROUNDINGS
+
+
+def reach_of_schedules(reference: Reference, step: Step) -> Interval:
+    """Return intervals that hold what any schedule gives for a step that is shown alone."""
+    operands = AnyDigits(reference, {}, {})
+    ends = [step.array]
+    for reading in common_readings(operands, step):
+        size = sum(one.array.size for one in (step, *reading.worked))
+        for tried in schedules.schedules_for(operands, step, reading.worked):
+            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+                trial = Trial(operands, part, step, reading)
+                found = trial.numbers[trial.is_valid]
+                ends += [found.min(axis=0), found.max(axis=0)] if len(found) else []
+    return Interval(np.fmin.reduce(ends), np.fmax.reduce(ends))
+
+
+def reach_of_finer_steps(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
+    """Return the calculation on intervals that hold every step rounded or not."""
+    return Replay(trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ()))
 
 
 def _any_of(factors: Array) -> Interval:

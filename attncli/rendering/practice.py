@@ -1,7 +1,8 @@
-"""The data of the practice page: the right numbers, and hints.
+"""The data of the practice page: for each number what is right and what mistakes give, and hints.
 
-The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
-does for a submission of one step. It ignores earlier numbers and hidden roundings.
+The script (`web/judging.js`) compares typed numbers with these, and judges the numbers of a step as
+`check` does for a submission of them alone. Whether rounding on the way explains a wrong number is
+worked out by `check` only; the page knows how far it may lead, and says that it cannot tell.
 """
 
 from __future__ import annotations
@@ -9,33 +10,44 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import interval
 from attncli.checking import agreement, answers
-from attncli.checking.reference import Reference, axis_of_shares, shares_of
+from attncli.checking.early_rounding import reach_of_finer_steps, reach_of_schedules
+from attncli.checking.reference import Reference, axis_of_shares
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.cell_formulas import CellFormulas, CellPlace
+from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
+from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
 
 MASK_BYTE = 0x5A
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
+MISTAKE_DECIMALS = 6
+"""Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
+
+FINER = agreement.RoundingRule(2)
+"""The rounding of hidden steps whose effect on a number is kept: others are in proportion to it."""
+
 CONSTANTS = {
     "rounded": agreement.ROUNDED,
     "cutOff": agreement.CUT_OFF,
+    "finer": agreement.MAX_FINER,
     "share": agreement.FLOAT_ERROR,
     "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
-    "nearZero": agreement.NEAR_ZERO,
-    "smallestTerm": agreement.SMALLEST_TERM,
     "coarsestShare": agreement.MAX_TOLERATED_UNIT,
-    "coarsestUnit": agreement.TOLERATED_UNIT,
     "fine": agreement.FINE_UNIT,
+    "fewest": agreement.MIN_GIVEN,
+    "fewestShare": agreement.MIN_SHARE_GIVEN,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }
@@ -57,7 +69,8 @@ def page_data(
         judged.append(judged_by(trace, steps))
     data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
+    sealed = base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()
+    return {"key": sha256(plain).hexdigest()[:16], "sealed": sealed}
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
@@ -65,19 +78,33 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     right = Reference(trace, others)
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
     marking = trace.problem.marking
+    with np.errstate(all="ignore"):  # a mistake may divide by 0
+        finer = reach_of_finer_steps(trace, FINER)
+        made = {name: _of_step(step, right, shifts, finer) for name, step in steps.items()}
+        mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
+    for one in mistakes:
+        # One that is made in another open step, too, gives other numbers if that was left out.
+        if not one.changed & steps.keys() - {one.step}:
+            says = f"{one.sentence} {one.advice}".strip()
+            found = {"numbers": _numbers(one.numbers, 6), "says": says}
+            made[one.step]["mistakes"].append(found)
     return {
         "title": visible(trace.problem.title),
         "decimals": marking.decimals or 0,
         "tolerance": marking.tolerance,
-        "steps": {name: _of_step(step, right, shifts) for name, step in steps.items()},
+        "steps": made,
     }
 
 
-def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[str, Any]:
-    """Return the right numbers of a step as written on paper, and how they are judged.
+def _of_step(
+    step: Step, right: Reference, shifts: Sequence[Reference], finer: Replay[Values]
+) -> dict[str, Any]:
+    """Return the numbers of a step on paper, and how they are judged.
 
     `readings` are right calculations: the numbers of each, and of others beside it; one with
-    `unless` counts only where that step was not written.
+    `unless` counts only where that step was not written. `below` and `above` say how far rounding
+    on the way may lead from the right numbers, `finer` how far rounding to `FINER` may, `adjusted`
+    which weights may be adjusted so that those of a line sum to 1.
     """
     readings = [_reading(step, right)]
     if step.name.startswith(SHIFTED):
@@ -85,30 +112,46 @@ def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[
     scaled = step.name.replace("scores", "scaled")
     if step.name.startswith("scores") and scaled in right.trace:
         readings.append(_reading(right.trace[scaled], right) | {"unless": scaled})
-    found: dict[str, Any] = {"shape": step.value.shape, "readings": readings}
-    along = axis_of_shares(step)
+    ends, around = reach_of_schedules(right, step), interval(finer.result(step))
+    along, unrounded = axis_of_shares(step), around.high - around.low
+    is_largest = np.zeros(step.array.shape, bool)
     if along is not None:
-        found["lines"] = _lines(step, along)
-        total = shares_of(step.operation)
-        if total is not None:
-            names = [s.name for s in right.trace if s.operation is total]
-            found["parts"] = names[0] if names else ""
-    return found
+        is_largest = ends.high >= ends.low.max(axis=along, keepdims=True)
+    return {
+        "shape": step.value.shape,
+        "readings": readings,
+        "isShare": along is not None,
+        "below": _distances(step.on_paper(step.array - ends.low)),
+        "above": _distances(step.on_paper(ends.high - step.array)),
+        "finer": _distances(step.on_paper(unrounded)),
+        "adjusted": np.flatnonzero(step.on_paper(is_largest)).tolist(),
+        "mistakes": [],
+    }
 
 
 def _reading(step: Step, right: Reference) -> dict[str, Any]:
+    """Return right numbers, the error of floats near 0, and the coarsest unit that may be off."""
     traces = (right.trace, *right.others)
     numbers = [_numbers(step.on_paper(trace[step.name].array)) for trace in traces]
-    return {"right": numbers[0], "others": numbers[1:]}
+    most = agreement.largest(right.trace[step.name].array)
+    near = agreement.NEAR_ZERO * min(max(most, agreement.SMALLEST_TERM), agreement.LARGEST_TERM)
+    coarsest = max(agreement.TOLERATED_UNIT, min(most, 0.1), agreement.MAX_TOLERATED_UNIT * most)
+    return {"right": numbers[0], "others": numbers[1:], "near": near, "coarsest": coarsest}
 
 
-def _numbers(value: Array) -> list[float | None]:
-    """Return numbers; None for −∞, which JSON lacks."""
-    return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
+def _numbers(value: Array, digits: int = 13) -> list[float | None]:
+    """Return numbers with some significant digits; None for −∞, which JSON lacks."""
+    found = value.ravel().tolist()
+    return [_short(float(f"{x:.{digits}g}")) if np.isfinite(x) else None for x in found]
 
 
-def _lines(step: Step, along: int) -> Any:
-    """Return lists of places on paper, each of the numbers that are shares of one whole."""
-    places = np.arange(step.array.size).reshape(step.value.shape)
-    own = np.moveaxis(step.from_paper(places), along, -1)
-    return own.reshape(-1, own.shape[-1]).tolist()
+def _distances(value: Array) -> list[float]:
+    """Return distances with two significant digits, a little larger; those of ∞ are a large one."""
+    found = np.nan_to_num(value, nan=0.0, posinf=1e300)
+    kept = np.where(found > agreement.FLOAT_ERROR, found * 1.06, 0.0)
+    return [_short(float(f"{x:.1e}")) for x in kept.ravel().tolist()]
+
+
+def _short(number: float) -> float:
+    """Return a whole number as an integer, which JSON writes without a point."""
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number

@@ -255,6 +255,7 @@ class WrongNumbers(Record, eq=False):
     numbers: Array  # as on paper, with every digit
     sentence: str
     advice: str
+    changed: frozenset[str]  # the names of the steps in which the mistake is made
 
 
 def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[WrongNumbers]:
@@ -278,7 +279,8 @@ def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[W
                 seen.add(key)
                 said = made.finding(step)
                 sentence, on_paper = said.sentence(solution=False), step.on_paper(numbers)
-                found.append(WrongNumbers(said.id, step.name, on_paper, sentence, said.advice))
+                about = on_paper, sentence, said.advice, frozenset(made.change)
+                found.append(WrongNumbers(said.id, step.name, *about))
     return found
 
 
