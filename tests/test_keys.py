@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from attncli.forms.form import ArrayForm, choice
 from attncli.problem.key_names import hint_for, key_of
 from attncli.problem.keys import KEYS, Key
 from attncli.problem.kinds import KINDS
+from attncli.rendering.problem_file import problem_file
 from tests.conftest import Attn
 
 SHADE = Key(
@@ -68,8 +70,27 @@ def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
 def test_every_key_that_is_no_array_has_a_flag_or_says_that_it_has_none() -> None:
     without = [key for key, row in KEYS.items() if not row.flags_of(key)]
     arrays = [key for key, row in KEYS.items() if isinstance(row.form, ArrayForm)]
-    assert without == [*arrays, "answers", "marking"]
+    assert without == ["student", "variant", "problem", *arrays, "answers", "marking"]
 
 
 def test_every_key_is_of_use_in_some_kind() -> None:
     assert {key for kind in KINDS.values() for key in kind.keys} == {*KEYS}
+
+
+@pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
+def test_texts_about_a_problem_come_back_from_every_form(
+    form: str, attn: Attn, tmp_path: Path
+) -> None:
+    texts = {"title": "Two words", "student": "Ada: =1", "variant": "07"}
+    file = tmp_path / f"results.{form}"
+    given = attncli.Problem(X=[[1, 0], [0, 2]], **texts)  # type: ignore[arg-type]
+    written = tmp_path / "problem.yaml"
+    written.write_bytes(problem_file(given))
+    attn("compute", written, "-o", file)
+    assert attncli.load(file).texts == texts
+
+
+def test_own_answers_are_those_of_the_student(attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("student: Ada\nX: [[1, 2]]\nscore: dot\nanswers: {scores: [[5]]}\n")
+    assert attn("check", file).out.splitlines()[0] == "Ada"

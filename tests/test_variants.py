@@ -13,7 +13,7 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.files.class_lists import read_roster
+from attncli.files.roster import read_roster
 from attncli.mechanisms.start import alike, saturated, small_flaws
 from attncli.teaching.distractors import Distractors, Question
 from attncli.teaching.drawing import Drawing, calculated, own_values, read_values
@@ -373,7 +373,7 @@ ROSTERS = {
 def test_rosters_as_they_come(sort: str, tmp_path: Path) -> None:
     text, names = ROSTERS[sort]
     (tmp_path / "roster.csv").write_text(text)
-    assert read_roster(tmp_path / "roster.csv") == names
+    assert [one.name for one in read_roster(tmp_path / "roster.csv").people] == names
 
 
 def test_one_variant_for_each_student(folder: Path, attn: Attn) -> None:

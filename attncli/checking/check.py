@@ -317,4 +317,5 @@ def own_submission(problem: Problem) -> Submission:
         hint = "name a file of answers, or put the matrices under the key answers"
         with located(problem.source):
             raise fail("the problem has no answers to check", hint=hint)
-    return submission_of({"answers": problem.answers}, problem.title or "answers", problem.source)
+    values = {"student": problem.student, "answers": problem.answers}
+    return submission_of(values, problem.title or "answers", problem.source)

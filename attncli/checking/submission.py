@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attncli.errors import KeyPath, Place, fail
 from attncli.forms.matrices import with_zeros
 from attncli.problem.keys import KEYS
+from attncli.problem.kinds import TEXT_KEYS
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
@@ -32,7 +33,7 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
-KEYS_BESIDE_STEPS = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
+KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS)))
 """Keys of a submission that are not names of steps. A new key has a place here."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
@@ -91,7 +92,7 @@ def submission_of(
 
     start = f"{part}." if part else ""
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
-    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
+    copied = KEYS.keys() & values.keys() - {"answers", *TEXT_KEYS}
     is_copy = "steps" in values or ("answers" in values and copied)  # its notes are the problem's
     left_out = NOTES if is_copy else ""
     about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}

@@ -70,14 +70,15 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     run.prepare([name for name in (problem, roster) if name is not None], out)
-    from attncli.files.class_lists import read_roster
     from attncli.files.load import Overrides
+    from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
     from attncli.rendering.layout import plain_text
     from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of
 
-    students = [] if roster is None else read_roster(roster, run.standard_input())
+    people = [] if roster is None else read_roster(roster, run.standard_input()).people
+    students = [person.name for person in people]
     given = _problem(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(students) or to_count(1 if count is None else count, ("count",))

@@ -13,6 +13,7 @@ from attncli.arithmetic.memory import of_bytes
 from attncli.errors import InputError, fail
 from attncli.files.document import Raw, assign
 from attncli.notation.written import vanishes
+from attncli.problem.kinds import TEXT_KEYS
 from attncli.problem.problem import MAX_KEPT_AS_WRITTEN
 from attncli.text.escapes import visible
 
@@ -79,7 +80,7 @@ def read(file: BinaryIO) -> dict[str, Raw]:
     try:
         known = json.loads(str(about), parse_float=str, parse_int=str)
         inputs = {str(key) for key in known["inputs"]}
-        values = {key: known[key] for key in ("title", "notes", "options")}
+        values = {key: known[key] for key in (*TEXT_KEYS, "options") if key in known}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise fail(f"the array {OPTIONS_ARRAY} was not written by attn") from None
     values["inputs"] = {key: _plain(array) for key, array in arrays.items() if key in inputs}

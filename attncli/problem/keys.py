@@ -45,6 +45,9 @@ ACTIVATION = forms.choice(("tanh", "none"))
 KEYS: dict[str, Key] = {
     "title": Key(forms.TEXT, "shown at the top", ""),
     "notes": Key(forms.TEXT, "shown under the title", ""),
+    "student": Key(forms.TEXT, "whose problem it is, or whose answers", "", flags=()),
+    "variant": Key(forms.TEXT, "which of the variants that `attn vary` writes it is", "", flags=()),
+    "problem": Key(forms.TEXT, "its number among the problems of a student", "", flags=()),
     "kind": Key(
         forms.choice(KINDS),
         "which mechanism",

@@ -28,6 +28,9 @@ class ProblemKeys(TypedDict, total=False):
 
     title: str | None
     notes: str | None
+    student: str | None
+    variant: Number
+    problem: Number
     kind: str | None
     tokens: Words
     memory_tokens: Words

@@ -14,7 +14,10 @@ from attncli.records import Record
 Shapes = dict[str, tuple[str, ...]]
 
 
-COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marking")
+TEXT_KEYS = ("title", "notes", "student", "variant", "problem")
+"""Keys of text about a problem and its student, with which nothing is calculated."""
+
+COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "answers", "marking")
 """Keys of every kind."""
 
 

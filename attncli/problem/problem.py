@@ -21,7 +21,7 @@ from attncli.forms.matrices import as_block, as_raw
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
-from attncli.problem.kinds import COMMON_OPTIONS, KINDS
+from attncli.problem.kinds import COMMON_OPTIONS, KINDS, TEXT_KEYS
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
@@ -65,6 +65,9 @@ class Problem:
 
     title: str
     notes: str
+    student: str
+    variant: str
+    problem: str
     kind: str
     tokens: tuple[str, ...]
     memory_tokens: tuple[str, ...]
@@ -164,6 +167,12 @@ class Problem:
         """Return the same problem with a number."""
         return self._with(number=number)
 
+    def with_texts(self, **texts: str) -> Problem:
+        """Return the same problem with other texts, such as `student`, each that is not empty."""
+        named = {key: text for key, text in texts.items() if text}
+        given = tuple(dict.fromkeys((*self.given, *named)))
+        return self._with(**named, given=given, written={**self.written, **named})
+
     def with_arrays(self, arrays: Mapping[str, Array]) -> Problem:
         """Return the same problem with other arrays of the same shapes, by key; see `matrices`.
 
@@ -256,10 +265,15 @@ class Problem:
         raw = raw.get(part) if part and isinstance(raw, Mapping) else raw
         return as_block(raw) or raw
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts about the problem that are not empty, by key."""
+        return {key: text for key in TEXT_KEYS if (text := self.__dict__[key])}
+
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
         found = {}
-        hidden = ("title", "notes", "answers", "marking", *["score"] * ("scores" in self.given))
+        hidden = (*TEXT_KEYS, "answers", "marking", *["score"] * ("scores" in self.given))
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
             if isinstance(value, dict):

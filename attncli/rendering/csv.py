@@ -55,8 +55,7 @@ def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) 
     yield "---\n" if follows else ""
     if not selection.only:
         problem = trace.problem
-        about = {"title": problem.title, "notes": problem.notes}
-        options = [[key, as_cell(text)] for key, text in about.items() if text]
+        options = [[key, as_cell(text)] for key, text in problem.texts.items()]
         yield csv_text([*options, *_flat(problem.options())], delimiter)
         for key, array in problem.matrices().items():
             for index, matrix in _slices(array):

@@ -14,14 +14,12 @@ from attncli.attention.scores import SCORES
 from attncli.errors import InputError
 from attncli.forms.form import ArrayForm
 from attncli.problem.keys import KEYS
-from attncli.problem.kinds import KINDS
+from attncli.problem.kinds import KINDS, TEXT_KEYS
 from attncli.problem.problem import Problem
 from attncli.text.numbers import every_digit
 
 UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
-
-TITLE_KEYS = ("title", "notes")
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
     ("heads", 2),
@@ -41,9 +39,9 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> byte
     first line; without it options are suggested.
     """
     keys = [key for key in KEYS if key in problem.given]
-    first = [entry(key, problem.written[key]) for key in keys if key in TITLE_KEYS]
+    first = [entry(key, problem.written[key]) for key in keys if key in TEXT_KEYS]
     first[:0] = [f"# {above}"] if above else []
-    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in TITLE_KEYS)]
+    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in TEXT_KEYS)]
     if not above and (options := [*_options(problem)]):
         title = "# Without the # before it, each of these is an option that may be used:"
         blocks.append([title, *options])

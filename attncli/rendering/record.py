@@ -177,7 +177,7 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     if problem.is_half:
         arrays = {name: _halved(array) for name, array in arrays.items()}
     if not selection.only:
-        about: dict[str, Any] = {"title": problem.title, "notes": problem.notes}
+        about: dict[str, Any] = dict(problem.texts)
         about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
         arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
@@ -235,8 +235,7 @@ def record(
     problem = trace.problem
     found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
     found["title"] = problem.title
-    if problem.notes:
-        found["notes"] = problem.notes
+    found |= {key: text for key, text in problem.texts.items() if key not in found}
     found["options"] = problem.options()
     if not selection.only:
         found["inputs"] = {key: matrix(a, None) for key, a in problem.matrices().items()}

@@ -9,6 +9,7 @@ from attncli.records import Record
 from attncli.text.numbers import DEFAULT_DECIMALS
 
 if TYPE_CHECKING:
+    from attncli.files.roster import Roster
     from attncli.mechanisms.trace import Trace
     from attncli.tape.step import Step
 
@@ -66,6 +67,8 @@ class ReportSelection(PageSelection):
     solution: bool = False  # whether what students read may hold the right numbers
     points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
     only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
+    totals: bool = False  # whether a grade book has one row per student
+    roster: Roster | None = None  # the class, whose columns the grade book keeps
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:

@@ -1,0 +1,175 @@
+"""The students of a class, and which of them a text names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import BinaryIO
+
+from attncli.errors import Place
+from attncli.files.class_csv import STUDENT, folded_heading, name_columns
+from attncli.files.csv_blocks import CsvText
+from attncli.files.document import FileName, error_at
+from attncli.files.read import STDIN, read_text
+from attncli.records import Record
+from attncli.text.escapes import lines_of, visible
+
+ROSTER_HINT = "head the column of the names by Name, or write one name per line"
+
+IDENTIFIER = re.compile(
+    r".*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*"
+)
+"""Headings of the columns in which each student has another number, address or word."""
+
+NO_STUDENTS = ("points possible",)
+"""Cells in the column of names of a gradebook, in lower case, that are no students."""
+
+MIN_IDENTIFIER = 3
+"""Minimum length of a number or word that means a student: shorter ones are in many names."""
+
+QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
+"""A line that is one cell of CSV in quotes; a quote in it is written twice."""
+
+PLAIN_LETTERS = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe"})
+"""Letters without their strokes, which Unicode does not take apart as it does é."""
+
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+"""How umlauts are written where a keyboard has none."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a name in the form in which names are compared.
+
+    >>> words_of("Zoë O'Brien-Groß"), words_of("LOVELACE, Ada_hw2")
+    (('zoe', 'o', 'brien', 'gross'), ('lovelace', 'ada', 'hw2'))
+    """
+    from unicodedata import combining, normalize  # which few commands need
+
+    folded = normalize("NFKD", text.casefold().translate(PLAIN_LETTERS))
+    return tuple(re.findall(r"[^\W_]+", "".join(c for c in folded if not combining(c))))
+
+
+class Person(Record):
+    """A student: the name, the row of the roster, and other words that mean this student alone."""
+
+    name: str
+    cells: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+
+
+class Roster:
+    """The students of a class; `heads` are the headings of the roster's columns."""
+
+    def __init__(self, people: Sequence[Person], heads: Sequence[str] = ()) -> None:
+        self.people, self.heads = tuple(people), tuple(heads)
+        self._named = {person.name: person for person in self.people}
+        self._by_key: dict[str, list[Person]] = {}
+        for keys_of in (_parts_of_name, _whole_keys):  # a whole name replaces a part of others
+            found: dict[str, list[Person]] = {}
+            for person in self.people:
+                for key in keys_of(person):
+                    found.setdefault(key, []).append(person)
+            self._by_key |= found
+
+    def __bool__(self) -> bool:
+        return bool(self.people)
+
+    def find(self, text: str) -> Person | None:
+        """Return the student whom a text names; None for nobody, or if it may be several.
+
+        Other words, as in the name of a file, do not matter. Of two names of which one is a part of
+        the other, the longer one counts.
+
+        >>> roster = Roster([Person("Ada Lovelace"), Person("Zoe Blum", (), ("4711",))])
+        >>> [roster.find(text).name for text in ("lovelace_ada_hw2", "blumzoe_3_hw2", "4711-hw")]
+        ['Ada Lovelace', 'Zoe Blum', 'Zoe Blum']
+        """
+        if text in self._named:
+            return self._named[text]
+        words = words_of(text)
+        runs = {"".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)}
+        keys = sorted(runs & self._by_key.keys(), key=len, reverse=True)
+        if not keys or len(self._by_key[keys[0]]) > 1:
+            return None
+        found = self._by_key[keys[0]][0]
+        rest = (key for key in keys if key not in keys[0])
+        return found if all(found in self._by_key[key] for key in rest) else None
+
+    def nearest(self, text: str) -> str:
+        """Return the name of the student that is most like a text; "" for an empty class."""
+        from difflib import SequenceMatcher
+
+        said = "".join(sorted(words_of(text)))
+        names = [person.name for person in self.people]
+
+        def likeness(name: str) -> float:
+            return SequenceMatcher(None, said, "".join(sorted(words_of(name)))).ratio()
+
+        return max(names, key=likeness, default="")
+
+
+def _spellings(person: Person) -> list[tuple[str, ...]]:
+    """Return the words of a name, also with umlauts as two letters."""
+    return [words_of(text) for text in (person.name, person.name.casefold().translate(UMLAUTS))]
+
+
+def _whole_keys(person: Person) -> set[str]:
+    """Return the texts that mean a student, without blanks: the name in any order, and numbers."""
+    spellings = _spellings(person)
+    found = {"".join(words[i:] + words[:i]) for words in spellings for i in range(len(words))}
+    for identifier in person.identifiers:
+        local, at, _ = identifier.partition("@")
+        keys = {"".join(words_of(identifier)), "".join(words_of(local)) if at else ""}
+        found |= {key for key in keys if len(key) >= MIN_IDENTIFIER}
+    return found
+
+
+def _parts_of_name(person: Person) -> set[str]:
+    """Return the first word of a longer name with one other, in both orders."""
+    pairs = ((words[0], word) for words in _spellings(person) for word in words[1:])
+    return {text for one, other in pairs for text in (one + other, other + one)}
+
+
+def read_roster(source: FileName, stdin: BinaryIO | None = None) -> Roster:
+    """Return the students of a class, in their order.
+
+    The first line of a CSV file heads a column Name or Student, or First name and Last name; any
+    other file has one name per line. "-" is standard input.
+    """
+    text = read_text(source, stdin)
+    name = STDIN if source == "-" else str(source)
+    table = CsvText(text, name)
+    if table.delimiter == " ":  # no cells, so each line is a name
+        people, heads = [Person(line, (line,)) for line in _lines(text)], ["name"]
+    else:
+        heads = table.rows[0].cells
+        people = list(_people(table, name))
+    if not people:
+        raise error_at(Place(name), "the roster has no names", ROSTER_HINT)
+    return Roster(people, heads)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for number, line in enumerate(filter(None, map(str.strip, lines_of(text)))):
+        match = QUOTED_CELL.fullmatch(line)
+        plain = " ".join((match[1].replace('""', '"') if match else line).split())
+        if plain and not (number == 0 and plain.casefold() in STUDENT):
+            yield plain
+
+
+def _people(table: CsvText, name: str) -> Iterator[Person]:
+    header, *rows = table.rows
+    words = list(map(folded_heading, header.cells))
+    columns = name_columns(words)
+    if not columns:
+        heads = ", ".join(map(visible, header.cells))
+        message = f"no column of the roster is that of the names: {heads}"
+        raise error_at(Place(name, header.line), message, ROSTER_HINT)
+    own = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
+    for row in rows:
+        cells = [*row.cells, *[""] * (len(words) - len(row.cells))]
+        called = " ".join(" ".join(cells[index] for index in columns).split())
+        if called and folded_heading(called) not in NO_STUDENTS:
+            identifiers = tuple(cells[index] for index in own if cells[index])
+            yield Person(called, tuple(cells[: len(words)]), identifiers)
