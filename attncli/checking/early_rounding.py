@@ -163,16 +163,21 @@ def _is_within_reach(
 
 
 class AnyDigits(Operands):
-    """The numbers of students who show one step alone, in any number of digits."""
+    """The numbers of students who show one step alone; those of few digits lead farthest."""
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        return schedules.COMMON_ROUNDINGS
+        return COARSEST_ROUNDINGS
 
 
 def reach_of_schedules(reference: Reference, step: Step) -> Interval:
     """Return intervals that hold what any schedule gives for a step that is shown alone."""
     operands = AnyDigits(reference, {}, {})
+    every = (*operands.ancestors(step), step)
+    numbers = [one.array for one in every[:-1]]
+    is_kept = all((rule(one) == one).all() for rule in COARSEST_ROUNDINGS for one in numbers)
+    if is_kept and not schedules.constants_of(every) and not schedules.long_inputs(every):
+        return Interval(step.array, step.array)
     ends = [step.array]
     for reading in common_readings(operands, step):
         size = sum(one.array.size for one in (step, *reading.worked))
@@ -186,7 +191,9 @@ def reach_of_schedules(reference: Reference, step: Step) -> Interval:
 
 def reach_of_finer_steps(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
     """Return the calculation on intervals that hold every step rounded or not."""
-    return Replay(trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ()))
+    return Replay(
+        trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ())
+    )
 
 
 def _any_of(factors: Array) -> Interval:

@@ -200,10 +200,6 @@ def operation_or_input(step: Step) -> Expression:
     return step if step.operation is None else step.operation
 
 
-SHIFTED = ("exp", "sum")
-"""First parts of the names of steps with other numbers where a largest score is subtracted."""
-
-
 class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then."""
 
@@ -298,11 +294,6 @@ def _in_form(
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
                 yield replace(way, reference=right, said=(*way.said, said))
-
-
-def shifted(right: Reference) -> Iterator[Reference]:
-    for _, change in shifts(right.trace):
-        yield right.changed(partial(with_change, change=change))
 
 
 def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:

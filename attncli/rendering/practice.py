@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -20,11 +21,11 @@ from attncli.arithmetic.intervals import interval
 from attncli.checking import agreement, answers
 from attncli.checking.early_rounding import reach_of_finer_steps, reach_of_schedules
 from attncli.checking.reference import Reference, axis_of_shares
-from attncli.checking.ways import SHIFTED, shifted
+from attncli.checking.ways import BEFORE_MASK, masked_early, shifts, with_change
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.cell_formulas import CellFormulas, CellPlace
-from attncli.tape.replay import Replay, Values
+from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
@@ -38,6 +39,13 @@ MISTAKE_DECIMALS = 6
 FINER = agreement.RoundingRule(2)
 """The rounding of hidden steps whose effect on a number is kept: others are in proportion to it."""
 
+Form = tuple[Change, Reference]
+"""Operations that are as right as those of the problem, and the calculation with them."""
+
+OTHERWISE = 0.05
+"""Maximum error, relative to a number of another right calculation, that rounding may explain: then
+the page does not judge. Chosen; benchmarks/practice.py counts what it judges otherwise."""
+
 CONSTANTS = {
     "rounded": agreement.ROUNDED,
     "cutOff": agreement.CUT_OFF,
@@ -48,6 +56,7 @@ CONSTANTS = {
     "fine": agreement.FINE_UNIT,
     "fewest": agreement.MIN_GIVEN,
     "fewestShare": agreement.MIN_SHARE_GIVEN,
+    "otherwise": OTHERWISE,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }
@@ -74,22 +83,26 @@ def page_data(
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    others = () if trace.unrounded is None else (trace.unrounded,)
-    right = Reference(trace, others)
-    shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
+    right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
+    forms = (*masked_early(trace, trace.steps), *shifts(trace))
+    others = [(change, right.changed(partial(with_change, change=change))) for _, change in forms]
     marking = trace.problem.marking
     with np.errstate(all="ignore"):  # a mistake may divide by 0
         finer = reach_of_finer_steps(trace, FINER)
-        made = {name: _of_step(step, right, shifts, finer) for name, step in steps.items()}
+        made = {name: _of_step(step, right, others, finer) for name, step in steps.items()}
         mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
+    order = list(trace.steps)
     for one in mistakes:
-        # One that is made in another open step, too, gives other numbers if that was left out.
-        if not one.changed & steps.keys() - {one.step}:
+        # Where an open step is between, the numbers depend on whether it was written.
+        first = min(order.index(name) for name in one.changed)
+        if steps.keys().isdisjoint(order[first : order.index(one.step)]):
             says = f"{one.sentence} {one.advice}".strip()
             found = {"numbers": _numbers(one.numbers, 6), "says": says}
             made[one.step]["mistakes"].append(found)
     return {
         "title": visible(trace.problem.title),
+        "variant": trace.problem.variant,
+        "problem": trace.problem.problem,
         "decimals": marking.decimals or 0,
         "tolerance": marking.tolerance,
         "steps": made,
@@ -97,21 +110,14 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
 
 
 def _of_step(
-    step: Step, right: Reference, shifts: Sequence[Reference], finer: Replay[Values]
+    step: Step, right: Reference, others: Sequence[Form], finer: Replay[Values]
 ) -> dict[str, Any]:
     """Return the numbers of a step on paper, and how they are judged.
 
-    `readings` are right calculations: the numbers of each, and of others beside it; one with
-    `unless` counts only where that step was not written. `below` and `above` say how far rounding
-    on the way may lead from the right numbers, `finer` how far rounding to `FINER` may, `adjusted`
-    which weights may be adjusted so that those of a line sum to 1.
+    `readings` are right calculations: the numbers of each, and of others beside it. `below` and
+    `above` say how far rounding on the way may lead from the right numbers, `finer` how far
+    rounding to `FINER` may, `adjusted` which weights may be adjusted so that a line sums to 1.
     """
-    readings = [_reading(step, right)]
-    if step.name.startswith(SHIFTED):
-        readings += [_reading(step, other) for other in shifts]
-    scaled = step.name.replace("scores", "scaled")
-    if step.name.startswith("scores") and scaled in right.trace:
-        readings.append(_reading(right.trace[scaled], right) | {"unless": scaled})
     ends, around = reach_of_schedules(right, step), interval(finer.result(step))
     along, unrounded = axis_of_shares(step), around.high - around.low
     is_largest = np.zeros(step.array.shape, bool)
@@ -119,7 +125,7 @@ def _of_step(
         is_largest = ends.high >= ends.low.max(axis=along, keepdims=True)
     return {
         "shape": step.value.shape,
-        "readings": readings,
+        "readings": list(_readings(step, right, others)),
         "isShare": along is not None,
         "below": _distances(step.on_paper(step.array - ends.low)),
         "above": _distances(step.on_paper(ends.high - step.array)),
@@ -127,6 +133,21 @@ def _of_step(
         "adjusted": np.flatnonzero(step.on_paper(is_largest)).tolist(),
         "mistakes": [],
     }
+
+
+def _readings(step: Step, right: Reference, others: Sequence[Form]) -> Iterator[dict[str, Any]]:
+    """Yield right calculations; one with `unless` counts only where that step was not written."""
+    yield _reading(step, right)
+    for change, other in others:
+        if not np.array_equal(other.trace[step.name].array, step.array):
+            before = [n for n in change if n.startswith(BEFORE_MASK)] if step.name in change else []
+            yield _reading(step, other) | {
+                "unless": next((n for n in before if n != step.name), "")
+            }
+    for kind in ("scaled", "masked") if step.name.startswith("scores") else ():
+        name = step.name.replace("scores", kind)
+        if name in right.trace:
+            yield _reading(right.trace[name], right) | {"unless": name}
 
 
 def _reading(step: Step, right: Reference) -> dict[str, Any]:

@@ -243,7 +243,9 @@ def survey(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             codes, mistake = page.says(name, texts)
             expected = said_by_check(problem, name, texts)
             if mistake and not is_named(problem, name, texts, mistake):
-                wrong.append(f"only the page names {mistake!r}: {texts} in {name}; {problem.written}")
+                wrong.append(
+                    f"only the page names {mistake!r}: {texts} in {name}; {problem.written}"
+                )
             rows = zip(texts, sorts, codes, expected, strict=True)
             for place, (text, sort, one, other) in enumerate(rows):
                 tally[f"{sort}: {other}" + (" (page: unsure)" if one == "unsure" else "")] += 1
@@ -280,7 +282,11 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
         names = page.data["steps"].keys()
         every = attncli.teaching.distractors.wrong_numbers(trace.unrounded or trace, names, 6)
         for name in names:
-            found = [one for one in every if one.step == name and one.numbers.size <= 40]
+            found = [
+                one
+                for one in every
+                if one.step == name and one.numbers.size <= 40 and is_writable(one.numbers)
+            ]
             for mistake in random.sample(found, min(2, len(found))):
                 right = trace[name].value.ravel().tolist()
                 texts = _some_typed(random, mistake.numbers.ravel().tolist(), right)
@@ -293,8 +299,15 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 tally[f"{by_check} by check, {by_page} by the page"] += 1
                 if says and not is_named(problem, name, texts, says):
                     told = finding.sentence(solution=False) if finding else "nothing"
-                    wrong.append(f"page {says!r}, check {told!r}: {texts} in {name}; {problem.written}")
+                    wrong.append(
+                        f"page {says!r}, check {told!r}: {texts} in {name}; {problem.written}"
+                    )
     return tally, wrong
+
+
+def is_writable(numbers: Any) -> bool:
+    """Return True if somebody may write the digits of numbers."""
+    return bool((np.abs(numbers[np.isfinite(numbers)]) < 1e12).all())
 
 
 LOCAL = ("single_cell_slip", "few_cells_slip", "row_slip", "column_slip")
@@ -321,7 +334,7 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
         if len(right) > 40:
             continue
         pairs = [typed(random, number, right) for number in right]
-        other = _otherwise(trace, step)
+        other = _otherwise(random, trace, step)
         if other is not None and random.random() < 0.5:
             numbers = other.ravel().tolist()
             texts = [written(x, 3, False) if isfinite(x) else "-inf" for x in numbers]
@@ -339,11 +352,16 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
         yield step.name, [text for _, text in pairs], [sort for sort, _ in pairs]
 
 
-def _otherwise(trace: attncli.Trace, step: attncli.Step) -> Any:
+def _otherwise(random: Random, trace: attncli.Trace, step: attncli.Step) -> Any:
     """Return the numbers of a step by another right way, such as a shifted exponent, or None."""
-    scaled = step.name.replace("scores", "scaled")
-    if scaled != step.name and scaled in trace:
-        return trace[scaled].value
+    kinds = [kind for kind in ("scaled", "masked") if step.name.replace("scores", kind) in trace]
+    masked = next((one.value for one in trace if one.name == "masked"), None)
+    if masked is not None and step.name in ("scores", "scaled") and random.random() < 0.5:
+        return np.where(masked == -np.inf, masked, step.value)
+    if masked is not None and step.name == "masked" and "scores" in trace:
+        return np.where(masked == -np.inf, masked, trace["scores"].value)
+    if step.name.startswith("scores") and kinds:
+        return trace[step.name.replace("scores", random.choice(kinds))].value
     powers = step.name.replace("sum", "exp")
     if powers.startswith("exp") and powers in trace and trace[powers].value.ndim > 1:
         exp = trace[powers].value

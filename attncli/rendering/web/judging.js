@@ -62,9 +62,9 @@ var attnJudging = (function () {
   }
 
   // Tells wrong numbers from those that only the program can judge, as it knows ways of rounding.
-  function unsure(codes, given, step, rules, marking) {
+  function unsure(codes, given, step, rules, marking, isOtherwise) {
     var reading = step.readings[0], units = unitsOf(given, reading, step, marking.decimals);
-    var isOdd = given.some(function (one) { return one && (isNaN(one.unit) || ODD.test(one.text)); });
+    var isOdd = isOtherwise || given.some(function (one) { return one && (isNaN(one.unit) || ODD.test(one.text)); });
     var wrong = Object.keys(given).filter(function (i) { return codes[i] === "wrong"; });
     function isInReach(i) {
       var value = reading.right[i], x = given[i].value;
@@ -86,24 +86,30 @@ var attnJudging = (function () {
     });
   }
 
-  // Returns the status of each cell of a step: correct, last_digit, wrong, unsure, short or missing.
-  // `given` holds what was read of each cell, or null; `isTyped` tells of which steps any was.
+  // Returns a status for each cell of a step (correct, last_digit, wrong, unsure, short or missing)
+  // and the mistake that gives its numbers, or null. `given` holds what was read of each cell, or
+  // null; `isTyped` tells of which steps any was. Another right calculation counts if it gives half.
   function judge(step, given, rules, marking, isTyped) {
-    var right = step.readings[0].right, isSeen = false;
+    var reading = step.readings[0];
     given = given.map(function (one, i) {
-      var isBlocked = one && right[i] === -Infinity && one.value <= rules.likeBlocked;
+      var isBlocked = one && reading.right[i] === -Infinity && one.value <= rules.likeBlocked;
       return isBlocked ? { value: -Infinity, unit: one.unit, text: "-inf" } : one;
     });
-    var found = step.readings.filter(function (one) { return !isTyped(one.unless); }).map(function (reading, place) {
-      var codes = byReading(reading, given, step, rules, marking);
-      var isGiven = codes.filter(function (code) { return code === "correct" || code === "last_digit"; });
-      isSeen = isSeen || (place && 2 * isGiven.length >= given.filter(Boolean).length);
-      return codes;
+    var seen = step.readings.filter(function (other) {
+      var near = given.filter(function (one, i) {
+        return one && isNear(one, other.right[i], rules.cutOff * (one.unit || 0), other, rules);
+      });
+      return other === reading || (!(other.unless && isTyped(other.unless)) && 2 * near.length >= given.filter(Boolean).length);
     });
+    var found = seen.map(function (other) { return byReading(other, given, step, rules, marking); });
     var codes = found.filter(function (one) { return one.indexOf("wrong") < 0; })[0];
     if (codes) return { codes: codes, mistake: null };
-    if (isSeen) return { codes: found[0].map(function (code) { return code === "wrong" ? "unsure" : code; }), mistake: null };
-    codes = unsure(found[0], given, step, rules, marking);
+    var isOtherwise = seen.some(function (other, which) { // but for rounding
+      return which && given.every(function (one, i) {
+        return found[which][i] !== "wrong" || isNear(one, other.right[i], Math.max(rules.otherwise * size(other.right[i]), 2 * one.unit), other, rules);
+      });
+    });
+    codes = unsure(found[0], given, step, rules, marking, isOtherwise);
     return { codes: codes, mistake: mistakeIn(codes, given, step, rules, marking) };
   }
 
@@ -111,7 +117,7 @@ var attnJudging = (function () {
   function mistakeIn(codes, given, step, rules, marking) {
     var units = unitsOf(given, step.readings[0], step, marking.decimals);
     var typed = given.filter(Boolean);
-    var isHollow = [0, 1].indexOf(typed[0].value) >= 0 && typed.every(function (one) { return one.value === typed[0].value; });
+    var isHollow = typed.length > 2 && typed.every(function (one) { return one.value === typed[0].value; });
     if (isHollow || codes.indexOf("short") >= 0 || codes.filter(function (code) { return code === "wrong"; }).length < 2) return null;
     return step.mistakes.filter(function (mistake) {
       return given.every(function (one, i) {

@@ -15,7 +15,6 @@ var attnNumbers = (function () {
     "^((?:19|20)\\d\\d-\\d{1,2}-\\d{1,2}(?:[T ].*)?|\\d{1,2}[./]\\d{1,2}[./](?:19|20)\\d\\d" +
     "|\\d{1,2}[-. ]{0,2}" + MONTH + "|" + MONTH + "[-. ]{0,2}\\d{1,4})$", "i");
   var ROUGHLY = /^(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)/i;
-  var LONGEST = 500;
 
   function NotANumber(message) { this.message = message; }
 
@@ -71,7 +70,7 @@ var attnNumbers = (function () {
 
   // Returns the value of an expression.
   function evaluate(text) {
-    if (text.length > LONGEST) fail("a number of " + text.length + " characters is too long");
+    if (text.length > 500) fail("a number of " + text.length + " characters is too long");
     var source = /^[+-]*\.inf$/i.test(text) ? text.replace(".", "") : text;
     var tokens = [], at = 0;
     function strange() { return fail(text + " is not a number"); }
