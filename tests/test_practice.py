@@ -289,7 +289,8 @@ COVERED = """
     field.value = "";
   });
   d.querySelectorAll(".scroll").forEach(function (box) {
-    if (box.querySelector("input") && box.scrollWidth > box.clientWidth) found.brackets.push(box.textContent);
+    var isCut = box.querySelector("input") && box.scrollWidth > box.clientWidth;
+    if (isCut) found.brackets.push(box.textContent);
   });
   found.wide = d.documentElement.scrollWidth - d.documentElement.clientWidth;
   w.localStorage.clear();

@@ -170,7 +170,34 @@ class AnyDigits(Operands):
         return COARSEST_ROUNDINGS
 
 
-def reach_of_schedules(reference: Reference, step: Step) -> Interval:
+class Reach(Record, eq=False):
+    """How far rounding on the way may lead from the right numbers of a step that is shown alone.
+
+    Attributes:
+        below, above: the distances to the least and the largest number that a schedule gives.
+        finer: the width of the intervals by hidden steps that are rounded to two decimals or not;
+            those of other decimals are in proportion to it.
+        adjusted: which shares may be the largest of a line, and adjusted so that it sums to 1.
+    """
+
+    below: Array
+    above: Array
+    finer: Array
+    adjusted: Array
+
+
+def reach_of(reference: Reference, step: Step) -> Reach:
+    ends, along = _of_schedules(reference, step), axis_of_shares(step)
+    adjusted = np.zeros(step.array.shape, bool)
+    if along is not None:
+        adjusted = ends.high >= ends.low.max(axis=along, keepdims=True)
+    finer = reference.kept(("finer",), partial(_around, reference.trace, RoundingRule(2)))
+    around = interval(finer.result(step))
+    below, above = np.nan_to_num(step.array - ends.low), np.nan_to_num(ends.high - step.array)
+    return Reach(below, above, np.nan_to_num(around.high - around.low), adjusted)
+
+
+def _of_schedules(reference: Reference, step: Step) -> Interval:
     """Return intervals that hold what any schedule gives for a step that is shown alone."""
     operands = AnyDigits(reference, {}, {})
     every = (*operands.ancestors(step), step)
@@ -189,7 +216,7 @@ def reach_of_schedules(reference: Reference, step: Step) -> Interval:
     return Interval(np.fmin.reduce(ends), np.fmax.reduce(ends))
 
 
-def reach_of_finer_steps(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
+def _around(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
     """Return the calculation on intervals that hold every step rounded or not."""
     return Replay(
         trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ())

@@ -296,6 +296,25 @@ def _in_form(
                 yield replace(way, reference=right, said=(*way.said, said))
 
 
+def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
+    """Yield right calculations in which a step that is shown alone has other numbers.
+
+    Each comes with the step that has these numbers, and with the name of one, or "": if that is
+    shown, too, the numbers are no longer right.
+    """
+    for said, change in (*masked_early(right.trace, right.trace.steps), *shifts(right.trace)):
+        remake = partial(right.changed, partial(with_change, change=change))
+        other = right.kept((said, frozenset(change)), remake)
+        if not is_same(other.trace[step.name].array, step.array).all():
+            moved = (
+                name for name in change if name != step.name and step.name.startswith("masked")
+            )
+            yield step, other, next((name for name in moved if name.startswith(BEFORE_MASK)), "")
+    for kind in ("scaled", "masked") if step.name.startswith("scores") else ():
+        if (name := step.name.replace("scores", kind)) in right.trace:
+            yield right.trace[name], right, name
+
+
 def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:
     """Return a calculation with other operations in some steps, or in the other convention."""
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None

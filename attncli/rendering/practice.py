@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import interval
 from attncli.checking import agreement, answers
-from attncli.checking.early_rounding import reach_of_finer_steps, reach_of_schedules
+from attncli.checking.early_rounding import reach_of
 from attncli.checking.reference import Reference, axis_of_shares
-from attncli.checking.ways import BEFORE_MASK, masked_early, shifts, with_change
+from attncli.checking.ways import other_readings
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.cell_formulas import CellFormulas, CellPlace
-from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
@@ -35,16 +32,6 @@ MASK_BYTE = 0x5A
 
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
-
-FINER = agreement.RoundingRule(2)
-"""The rounding of hidden steps whose effect on a number is kept: others are in proportion to it."""
-
-Form = tuple[Change, Reference]
-"""Operations that are as right as those of the problem, and the calculation with them."""
-
-OTHERWISE = 0.05
-"""Maximum error, relative to a number of another right calculation, that rounding may explain: then
-the page does not judge. Chosen; benchmarks/practice.py counts what it judges otherwise."""
 
 CONSTANTS = {
     "rounded": agreement.ROUNDED,
@@ -56,7 +43,7 @@ CONSTANTS = {
     "fine": agreement.FINE_UNIT,
     "fewest": agreement.MIN_GIVEN,
     "fewestShare": agreement.MIN_SHARE_GIVEN,
-    "otherwise": OTHERWISE,
+    "otherwise": agreement.MAX_OTHERWISE,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }
@@ -84,12 +71,8 @@ def page_data(
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
-    forms = (*masked_early(trace, trace.steps), *shifts(trace))
-    others = [(change, right.changed(partial(with_change, change=change))) for _, change in forms]
-    marking = trace.problem.marking
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        finer = reach_of_finer_steps(trace, FINER)
-        made = {name: _of_step(step, right, others, finer) for name, step in steps.items()}
+        made = {name: _of_step(step, right) for name, step in steps.items()}
         mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
     order = list(trace.steps)
     for one in mistakes:
@@ -97,57 +80,37 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
         first = min(order.index(name) for name in one.changed)
         if steps.keys().isdisjoint(order[first : order.index(one.step)]):
             says = f"{one.sentence} {one.advice}".strip()
-            found = {"numbers": _numbers(one.numbers, 6), "says": says}
-            made[one.step]["mistakes"].append(found)
+            made[one.step]["mistakes"].append({"numbers": _numbers(one.numbers, 6), "says": says})
+    problem = trace.problem
     return {
-        "title": visible(trace.problem.title),
-        "variant": trace.problem.variant,
-        "problem": trace.problem.problem,
-        "decimals": marking.decimals or 0,
-        "tolerance": marking.tolerance,
+        "title": visible(problem.title),
+        "variant": problem.variant,
+        "problem": problem.problem,
+        "decimals": problem.marking.decimals or 0,
+        "tolerance": problem.marking.tolerance,
         "steps": made,
     }
 
 
-def _of_step(
-    step: Step, right: Reference, others: Sequence[Form], finer: Replay[Values]
-) -> dict[str, Any]:
-    """Return the numbers of a step on paper, and how they are judged.
+def _of_step(step: Step, right: Reference) -> dict[str, Any]:
+    """Return the numbers of a step on paper, and how they are judged: see `Reach`.
 
-    `readings` are right calculations: the numbers of each, and of others beside it. `below` and
-    `above` say how far rounding on the way may lead from the right numbers, `finer` how far
-    rounding to `FINER` may, `adjusted` which weights may be adjusted so that a line sums to 1.
+    `readings` are right calculations: the numbers of each, and of others beside it; one with
+    `unless` counts only where that step was not written.
     """
-    ends, around = reach_of_schedules(right, step), interval(finer.result(step))
-    along, unrounded = axis_of_shares(step), around.high - around.low
-    is_largest = np.zeros(step.array.shape, bool)
-    if along is not None:
-        is_largest = ends.high >= ends.low.max(axis=along, keepdims=True)
+    reach = reach_of(right, step)
+    others = other_readings(right, step)
+    more = [_reading(one, other) | {"unless": name} for one, other, name in others]
     return {
         "shape": step.value.shape,
-        "readings": list(_readings(step, right, others)),
-        "isShare": along is not None,
-        "below": _distances(step.on_paper(step.array - ends.low)),
-        "above": _distances(step.on_paper(ends.high - step.array)),
-        "finer": _distances(step.on_paper(unrounded)),
-        "adjusted": np.flatnonzero(step.on_paper(is_largest)).tolist(),
+        "readings": [_reading(step, right), *more],
+        "isShare": axis_of_shares(step) is not None,
+        "below": _distances(step.on_paper(reach.below)),
+        "above": _distances(step.on_paper(reach.above)),
+        "finer": _distances(step.on_paper(reach.finer)),
+        "adjusted": np.flatnonzero(step.on_paper(reach.adjusted)).tolist(),
         "mistakes": [],
     }
-
-
-def _readings(step: Step, right: Reference, others: Sequence[Form]) -> Iterator[dict[str, Any]]:
-    """Yield right calculations; one with `unless` counts only where that step was not written."""
-    yield _reading(step, right)
-    for change, other in others:
-        if not np.array_equal(other.trace[step.name].array, step.array):
-            before = [n for n in change if n.startswith(BEFORE_MASK)] if step.name in change else []
-            yield _reading(step, other) | {
-                "unless": next((n for n in before if n != step.name), "")
-            }
-    for kind in ("scaled", "masked") if step.name.startswith("scores") else ():
-        name = step.name.replace("scores", kind)
-        if name in right.trace:
-            yield _reading(right.trace[name], right) | {"unless": name}
 
 
 def _reading(step: Step, right: Reference) -> dict[str, Any]:
@@ -163,16 +126,9 @@ def _reading(step: Step, right: Reference) -> dict[str, Any]:
 def _numbers(value: Array, digits: int = 13) -> list[float | None]:
     """Return numbers with some significant digits; None for −∞, which JSON lacks."""
     found = value.ravel().tolist()
-    return [_short(float(f"{x:.{digits}g}")) if np.isfinite(x) else None for x in found]
+    return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in found]
 
 
-def _distances(value: Array) -> list[float]:
-    """Return distances with two significant digits, a little larger; those of ∞ are a large one."""
-    found = np.nan_to_num(value, nan=0.0, posinf=1e300)
-    kept = np.where(found > agreement.FLOAT_ERROR, found * 1.06, 0.0)
-    return [_short(float(f"{x:.1e}")) for x in kept.ravel().tolist()]
-
-
-def _short(number: float) -> float:
-    """Return a whole number as an integer, which JSON writes without a point."""
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+def _distances(value: Array) -> list[float | None]:
+    """Return distances with two significant digits, a little larger."""
+    return _numbers(np.where(value > agreement.FLOAT_ERROR, np.minimum(value, 1e300) * 1.06, 0), 2)

@@ -7,9 +7,7 @@ var attnJudging = (function () {
 
   function size(value) { return isFinite(value) ? Math.abs(value) : 0; }
 
-  function largest(values) {
-    return values.reduce(function (most, value) { return Math.max(most, size(value)); }, 0);
-  }
+  function largest(values) { return Math.max.apply(null, values.map(size)); }
 
   // Whether a number is within some distance, beside the error of floats, of one of a step.
   function isNear(one, value, distance, reading, rules) {
@@ -46,18 +44,17 @@ var attnJudging = (function () {
       var unit = units[i];
       function isOneOf(distance, isPossible) {
         return every.some(function (values) {
-          return isPossible(values[i]) && isNear(one, values[i], distance, reading, rules);
+          return (!isPossible || isPossible(values[i])) && isNear(one, values[i], distance, reading, rules);
         });
       }
-      function isAny() { return true; }
-      if (isOneOf(rules.rounded * unit, isAny) || isOneOf(marking.tolerance || 0, isAny)) return "correct";
+      if (isOneOf(rules.rounded * unit) || isOneOf(marking.tolerance || 0)) return "correct";
       var isFine = step.isShare ? one.unit <= rules.coarsestShare && one.value >= 0 && one.value <= 1 : unit <= reading.coarsest;
       var isDecimal = unit > 0 && Math.abs(Math.log10(unit) - Math.round(Math.log10(unit))) < 1e-6;
       var isForgiven = isFine && isDecimal && isOneOf(rules.cutOff * unit, function (value) {
         return !isExact(value, unit, reading, rules);
       });
       if (isForgiven) return "last_digit";
-      return one.unit > unit && marking.decimals && isOneOf(rules.rounded * one.unit, isAny) ? "short" : "wrong";
+      return one.unit > unit && marking.decimals && isOneOf(rules.rounded * one.unit) ? "short" : "wrong";
     });
   }
 
@@ -75,7 +72,7 @@ var attnJudging = (function () {
       var x = given[i].value, unit = Math.pow(10, Math.floor(Math.log10(Math.abs(x))) - 2);
       return size(x) >= 100 && x % 1 === 0 && given[i].unit > rules.fine && x % unit === 0 && isNear(given[i], reading.right[i], unit, reading, rules);
     }
-    var coarsest = units.reduce(function (most, unit) { return unit < 1 ? Math.max(most, unit) : most; }, 0);
+    var coarsest = largest(units.map(function (unit) { return unit < 1 ? unit : 0; }));
     var within = wrong.filter(isInReach);
     var isFew = within.length < Math.min(wrong.length, Math.max(rules.fewest, rules.fewestShare * wrong.length));
     return codes.map(function (code, i) {

@@ -8,7 +8,6 @@
   var all = Array.from(document.querySelectorAll("input.n"));
   var student = document.querySelector(".student");
   var why = document.getElementById("why");
-  var home = why.parentNode;
   var about = why.querySelector("b");
   var said = why.querySelector(".about span");
   var spoken = document.getElementById("spoken"); // what is said of a number that was left, to a reader
@@ -132,7 +131,7 @@
     why.hidden = !field;
     document.querySelectorAll("th.here").forEach(function (old) { old.classList.remove("here"); });
     if (!field) return;
-    var before = isWide.matches ? home.lastElementChild : field.closest(".figure");
+    var before = isWide.matches ? document.body.lastElementChild : field.closest(".figure");
     if (why !== before && why.previousElementSibling !== before) before.after(why);
     attnHeads(field.parentNode).forEach(function (head) { head.classList.add("here"); });
     about.textContent = field.getAttribute("aria-label");
@@ -246,7 +245,7 @@
         var cells = group.fields.map(function (field) { return textOf(field) ? quoted(textOf(field)) : "~"; });
         lines.push(group.name + ": " + nested(cells, group.step.shape));
       });
-      return answers.length || !several ? lines.join("\n") + "\n" : "";
+      return answers.length ? lines.join("\n") + "\n" : "";
     });
     return parts.filter(Boolean).join("---\n") || "student: " + quoted(student.value.trim()) + "\n";
   }
@@ -284,10 +283,6 @@
     tell();
   }
 
-  function recalled() {
-    try { return JSON.parse(localStorage.getItem(STORED)); } catch (error) { return null; }
-  }
-
   function button(kind, act) {
     var found = document.querySelector(kind);
     found.hidden = false;
@@ -314,6 +309,6 @@
   window.addEventListener("beforeunload", function (event) {
     if (!isSaved && !isKept) event.preventDefault();
   });
-  fill(recalled());
+  try { fill(JSON.parse(localStorage.getItem(STORED))); } catch (error) { fill(null); }
   keep();
 })();
