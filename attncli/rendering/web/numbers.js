@@ -5,7 +5,6 @@ var attnNumbers = (function () {
   var DECIMAL = /^[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
   var TOKEN = /(0[xX][0-9a-fA-F]+|0o[0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([^\W\d]\w*|[∞π])|(\*\*|[-+*\/^()√·×−])|(\s+)|([^])/g;
   var SAME = { "**": "^", "·": "*", "×": "*", "−": "-" };
-  var DASHES = ["-", "−", "–", "—"];
   var SIGN = "[≈≃≅∼~]?\\s*[-+−–]?\\s*";
   var COMMA = new RegExp("^" + SIGN + "\\d+,\\d+([eE][+-]?\\d+)?\\s*%?$");
   var GROUPS = new RegExp(
@@ -137,7 +136,7 @@ var attnNumbers = (function () {
     var text = typed.trim();
     if (missing.indexOf(text) >= 0) return null;
     if (["true", "false"].indexOf(text.toLowerCase()) >= 0) fail(text + " is not a number");
-    if (DASHES.indexOf(text) >= 0) fail("write -inf for a blocked cell, or nothing");
+    if (/^[-−–—]$/.test(text)) fail("write -inf for a blocked cell, or nothing");
     var isFormula = text[0] === "="; // as in a spreadsheet
     var plain = isFormula ? text.slice(1).trim().toLowerCase() : text.replace(ROUGHLY, "");
     plain = normalized(normalized(whole(plain)));

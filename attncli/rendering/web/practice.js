@@ -127,7 +127,7 @@
   // beside the page it is below the matrix, so that it covers nothing, and the field stays in place.
   function show(field) {
     shown = field;
-    var top = field && field.getBoundingClientRect().top;
+    var top = field && (field.attnTop || field.getBoundingClientRect().top);
     why.hidden = !field;
     document.querySelectorAll("th.here").forEach(function (old) { old.classList.remove("here"); });
     if (!field) return;
@@ -138,6 +138,7 @@
     said.textContent = field.attnSaid || "";
     hint(field);
     window.scrollBy(0, field.getBoundingClientRect().top - top);
+    field.attnTop = 0;
   }
 
   // First the mistake, where one gives all numbers of the step; then the formula of the cell, the
@@ -196,8 +197,11 @@
     if (event.target.matches("input.n")) show(event.target);
     else if (!why.contains(event.target)) show(null);
   });
+  document.addEventListener("mousedown", function (event) { // before what was typed is judged
+    event.target.attnTop = event.target.getBoundingClientRect().top;
+  });
   document.addEventListener("click", function (event) {
-    if (!event.target.closest("td.open, #why, label")) show(null);
+    if (!event.target.closest("td.open, #why, label") && document.activeElement !== shown) show(null);
   });
 
   function other(field, by) { return all[all.indexOf(field) + by] || null; }
@@ -215,8 +219,7 @@
     var field = event.target;
     if (!field.matches || !field.matches("input.n") || event.ctrlKey || event.altKey || event.metaKey) return;
     var atStart = field.selectionStart === 0, atEnd = field.selectionEnd === field.value.length;
-    var isWhole = atStart && atEnd;
-    var next = null;
+    var isWhole = atStart && atEnd, next = null;
     if (event.key === "Enter") next = other(field, event.shiftKey ? -1 : 1);
     if (event.key === "ArrowUp") next = beside(field, -1, 0) || other(field, -1);
     if (event.key === "ArrowDown") next = beside(field, 1, 0) || other(field, 1);
