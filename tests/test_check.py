@@ -317,7 +317,9 @@ def test_a_wrong_shape_is_told_and_later_steps_go_on(attn: Attn, tmp_path: Path)
     report = json.loads(attn("check", GOOD, answers, "-f", "json").out)
     assert report["steps"]["Q"]["mistake"]["id"] == "wrong_shape"
     assert report["steps"]["scores"]["status"] == "correct"
-    both = attn("check", GOOD, answers, answers)
+    copy = answers.with_name("copy.yaml")
+    copy.write_text(answers.read_text())
+    both = attn("check", GOOD, answers, copy)
     assert (both.status, both.err) == (1, "")
     assert "2 answers: 0 correct, 2 wrong\n" in both.out
 
@@ -428,6 +430,8 @@ def test_several_problems_and_their_answers(attn: Attn, tmp_path: Path) -> None:
     assert result.status == 1
     assert "answers.yaml, problem 1: correct: 4 numbers" in result.out
     answers.write_text("scores: [[1, 0], [0, 4]]\n")
+    assert "problem 2  empty" in attn("check", both, answers).out
+    answers.write_text("scores: [[1, 0, 4]]\n")  # the shape of neither
     result = attn("check", both, answers)
     assert result.status == 2
     assert "there is 1 set of answers, but 2 problems" in result.err

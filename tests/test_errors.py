@@ -35,7 +35,8 @@ def test_missing_file_names_the_near_one(attn: Attn) -> None:
 def test_folder_is_told_from_a_file(attn: Attn) -> None:
     result = attn("compute", "sample_inputs")
     assert result.status == 2
-    assert result.err == "sample_inputs: this is a folder\n  name a file in it\n"
+    message = "this is a folder\n  name a file in it, such as sample_inputs/"
+    assert result.err.startswith(f"sample_inputs: {message}")
 
 
 @pytest.mark.parametrize(

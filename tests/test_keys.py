@@ -85,7 +85,7 @@ def test_texts_about_a_problem_come_back_from_every_form(
     file = tmp_path / f"results.{form}"
     given = attncli.Problem(X=[[1, 0], [0, 2]], **texts)  # type: ignore[arg-type]
     written = tmp_path / "problem.yaml"
-    written.write_bytes(problem_file(given))
+    written.write_text(problem_file(given))
     attn("compute", written, "-o", file)
     assert attncli.load(file).texts == texts
 

@@ -360,8 +360,10 @@ def test_every_report_and_the_exit_status_know_the_incomplete(attn: Attn, tmp_pa
     assert json.loads(attn("check", SCALED, ada, *ask, "-f", "json").out)["verdict"] == "incomplete"
     (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, ada, *ask, "-f", "csv").out))
     assert (row["verdict"], row["message"]) == ("incomplete", "not given: scores")
-    result = attn("check", SCALED, ada, ada, *ask, "--feedback", tmp_path)
-    assert (result.status, result.out.count(f"… Ada  {said}")) == (1, 2)
+    copy = tmp_path / "copy.json"
+    copy.write_text(ada.read_text().replace("Ada", "Bea"))
+    result = attn("check", SCALED, ada, copy, *ask, "--feedback", tmp_path)
+    assert (result.status, result.out.count(f"  {said}")) == (1, 2)
     assert "2 answers: 0 correct, 0 wrong, 2 incomplete" in result.out
     assert f"… {said}" in (tmp_path / "Ada.html").read_text()
 

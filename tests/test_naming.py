@@ -17,7 +17,7 @@ from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
 from attncli.checking.submission import submission_of
-from attncli.rendering.verdicts import Tally
+from attncli.rendering.tally import Tally
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError

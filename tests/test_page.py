@@ -18,10 +18,12 @@ from attncli.checking.check import check
 from attncli.files.submissions import load_answers
 from attncli.notation.text import text
 from attncli.rendering.formats import FORMATS, formats_of
+from attncli.rendering.layout import plain_text
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
-from attncli.rendering.selection import ReportSelection, Selection
+from attncli.rendering.selection import ReportSelection, Selection, WorksheetSelection
+from attncli.rendering.table import lines
 from attncli.rendering.views import Panel
 from attncli.tape.step import Operation
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
@@ -130,6 +132,66 @@ def test_a_missing_number_would_be_noticed() -> None:
         rows_of_weights = [("0.9756", "0.0179", "0.0066"), ("0.2676", "0.7275", "0.0049")]
         assert set(rows_of_weights) <= set(reader(text)), form
         assert ("0.9756", "0.0179", "0.0066") not in set(reader(text.replace("0.0066", "0.0067")))
+
+
+QUERIES: list[list[float]] = [[1, 2], [0.5, -1], [3, 0], [1, 1], [2, 5]]
+KEYS: list[list[float]] = [[1, 0.25], [0, 3], [-1, 1]]
+W: list[list[float]] = [[1, 0.5], [0.25, 2], [1, 1]]
+U: list[list[float]] = [[2, 1], [-1, 0], [0.5, 3]]
+
+
+def additive(columns: bool, **more: object) -> tuple[attncli.Trace, list[set[Row]]]:
+    """Return a trace, and the rows of W q, U k and of their sums for each query, by hand."""
+
+    def times(matrix: list[list[float]], vector: list[float]) -> list[float]:
+        return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+    def turned(matrix: list[list[float]]) -> list[list[float]]:
+        return [[*line] for line in zip(*matrix, strict=True)] if columns else matrix
+
+    of_q, of_k = [times(W, q) for q in QUERIES], [times(U, k) for k in KEYS]
+    sums = [[[a + b for a, b in zip(q, k, strict=True)] for k in of_k] for q in of_q]
+    of_pairs = [line for one in sums for line in turned(one)]
+    lines = (turned(of_q), turned(of_k), of_pairs)
+    score = {"name": "additive", "W": W, "U": U, "v": [1, 2, 3], **more}
+    tokens_as = "columns" if columns else "rows"
+    q, k = turned(QUERIES), turned(KEYS)
+    problem = attncli.Problem(Q=q, K=k, V=k, score=score, tokens_as=tokens_as)
+    shown = [{row_of([f"{x:.4f}" for x in line]) for line in part} for part in lines]
+    return attncli.compute(problem), shown
+
+
+@pytest.mark.parametrize("more", [{}, {"b": [0.5, 0, -1]}], ids=["no bias", "a bias"])
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("form", READERS)
+def test_the_sums_behind_additive_scores_are_shown_where_asked_for(
+    form: str, columns: bool, more: dict[str, object]
+) -> None:
+    trace, parts = additive(columns, **more)
+    for selection in (Selection(why=True), Selection(full=True), Selection()):
+        text = b"".join(FORMATS[form].traces([trace], selection)).decode()
+        shown = {*READERS[form](text)}
+        is_asked = selection.why or selection.full or form == "html"  # which always says why
+        for part in parts:
+            assert part <= shown if is_asked else not part & shown
+        if is_asked:
+            assert shown <= known(page_of(trace, Selection(full=True))) | {()}
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_the_sums_behind_additive_scores_are_shown_in_any_width(width: int) -> None:
+    trace, parts = additive(columns=False)
+    selection = Selection(why=True, only=("hidden",))
+    shown = [plain_text(line) for line in lines(trace, selection, width)]
+    assert max(map(len, shown)) <= width
+    assert set.union(*parts) <= {*in_table("\n".join(shown))}
+
+
+def test_a_worksheet_does_not_show_the_sums_behind_additive_scores() -> None:
+    trace, parts = additive(columns=False)
+    for give in ((), ("hidden",)):
+        text = b"".join(FORMATS["table"].traces([trace], WorksheetSelection(full=True, give=give)))
+        assert not set.union(*parts) & {*in_table(text.decode())}
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "html"])

@@ -500,7 +500,8 @@ def test_a_row_a_student_with_heads_and_places(attn: Attn, tmp_path: Path) -> No
     (sheet,) = sheets('name,"scores[1,1]","scores[1,2]"\nAda,five,10\n', tmp_path)
     assert key().check(sheet).steps["scores"].counts["wrong"] == 1
     message = said('name,"scroes[1,1]"\nAda,5\n', tmp_path)
-    assert message.startswith("a.csv:1:6: there is no step scroes")
+    assert message.startswith("a.csv:1:6: scroes[1,1] is not the name of one cell")
+    assert "--map 'scroes[1,1]=scores[1,1]'" in message
     assert "scores[1,1] is there twice" in said(
         'name,"scores[1,1]","scores[1,1]"\nA,1,2\n', tmp_path
     )

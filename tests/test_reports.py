@@ -382,11 +382,12 @@ def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
 
 
 def test_a_class_page_keeps_the_order_and_begins_with_a_summary(attn: Attn, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    bad.write_text("nothing: [[1]]\n")
+    bad = [tmp_path / f"bad{n}.yaml" for n in range(3)]
+    for path in bad:
+        path.write_text("nothing: [[1]]\n")
     ada, bo = (SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml"))
     points = ("--points", "weights: 4")
-    page = attn("check", SCALED, bad, bo, bad, ada, bad, *points, "-f", "html").out
+    page = attn("check", SCALED, bad[0], bo, bad[1], ada, bad[2], *points, "-f", "html").out
     said = re.findall(r'<p class="verdict" dir="auto">(.) (\S+):', page)
     assert [sign for sign, _ in said] == list("?✗?✓?")
     assert [name for _, name in said if name in ("Bo", "Ada")] == ["Bo", "Ada"]
@@ -400,7 +401,7 @@ def test_a_class_page_keeps_the_order_and_begins_with_a_summary(attn: Attn, tmp_
         assert f"<p>{line}</p>" in top
     ElementTree.fromstring(page.partition("\n")[2])
     assert "answers:" not in attn("check", SCALED, bo, "-f", "html").out
-    assert attn("check", SCALED, bad, bad, "-f", "html").out.count("could not be read") == 1
+    assert attn("check", SCALED, *bad, "-f", "html").out.count("could not be read") == 1
 
 
 # What is left out

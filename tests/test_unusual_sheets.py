@@ -142,7 +142,7 @@ WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
         (
             'name,"scroes[1,1]"\nAnn,14\nBen,14\n',
             ["unreadable", "unreadable"],
-            ":1:6: there is no step scroes",
+            ":1:6: scroes[1,1] is not the name of one cell",
         ),
     ],
 )

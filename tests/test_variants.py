@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.files.load import load_all
 from attncli.files.roster import read_roster
+from attncli.files.submissions import load_answers
 from attncli.mechanisms.start import alike, saturated, small_flaws
-from attncli.teaching.distractors import Distractors, Question
+from attncli.teaching.distractors import ENOUGH_WRONG, Distractors, Question
 from attncli.teaching.drawing import Drawing, calculated, own_values, read_values
 from attncli.teaching.variants import work_of
 from tests.conftest import SAMPLES, Attn
-from tests.surveys.variants import MISNAMED, MISSED, Tally, survey
+from tests.surveys.variants import MISNAMED, MISSED, Tally, is_said, survey
 
 GIVEN: dict[str, Any] = {
     "title": "Three words",
@@ -68,7 +71,8 @@ def test_variants_have_the_form_of_the_given_problem(three: list[attncli.Variant
     given = attncli.Problem(**GIVEN)
     for variant in three:
         problem = variant.problem
-        assert problem.given == given.given
+        assert problem.given == (*given.given, "variant")
+        assert problem.variant == str(variant.number)
         assert problem.options() == given.options()
         assert (problem.title, problem.tokens) == (given.title, given.tokens)
         assert problem.marking.ask == ("weights", "output")
@@ -119,9 +123,9 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
         assert all(np.abs(s.array[np.isfinite(s.array)]).max() < 1000 for s in variant.trace)
         effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
-        for id_, step in itertools.product(form.shown, variant.trace):
+        for id_, step in itertools.product(MISTAKES, variant.trace):
             seen = [effect.seen for effect in effects.at(id_, step.name)]
-            assert not seen or any(seen) or step.name in form.partly.get(id_, ())
+            assert not seen or any(seen) or is_said(form, id_, step.name), id_
         assert {"not_scaled", "mask_missing", "swapped_q_k"} <= set(variant.shown)
 
 
@@ -170,7 +174,7 @@ def test_what_a_variant_hides_is_said() -> None:
     trace = variant.trace
     effects = Distractors(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
-        assert not all(effect.seen for effect in effects.at(id_, at))
+        assert min(effect.seen for effect in effects.at(id_, at)) < ENOUGH_WRONG
 
 
 def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
@@ -297,7 +301,7 @@ def test_a_file_for_each_variant_and_its_solutions(folder: Path, attn: Attn) -> 
     assert result.out.startswith("2 variants of seed 7; asked: weights and output, in 2 decimals\n")
     for name in ("01.yaml", "02.yaml"):
         text = (folder / "out" / name).read_text()
-        assert text.startswith(f"# variant {name[1]}, seed 7\ntitle: Three words\n")
+        assert text.startswith(f"# seed 7\ntitle: Three words\nvariant: {name[1]}\n")
         assert "marking: {decimals: 2, ask: [weights, output]}" in text
         checked = attn("check", f"out/{name}", f"out/keys/{name}", cwd=folder)
         assert checked.status == 0, checked.out
@@ -383,8 +387,10 @@ def test_one_variant_for_each_student(folder: Path, attn: Attn) -> None:
     assert result.status == 0
     files = sorted(str(p.relative_to(folder)) for p in folder.glob("out/*/*"))
     assert files == ["out/Ada/hw.yaml", "out/_b_o_/hw.yaml"]
-    assert (folder / files[0]).read_text().startswith("# Ada: variant 1, seed 0\n")
-    assert (folder / files[1]).read_text().startswith("# ../b\\o\\x1b: variant 2, seed 0\n")
+    ada, other = (attncli.load(folder / file) for file in files)
+    assert (ada.student, ada.variant) == ("Ada", "1")
+    assert (other.student, other.variant) == ("../b\\o\x1b", "2")
+    assert "\x1b" not in (folder / files[1]).read_text()
 
 
 def test_two_students_of_one_name_are_told_before_anything_is_written(
@@ -407,12 +413,74 @@ def test_the_table_as_json(folder: Path, attn: Attn) -> None:
     assert found["variants"][0]["hidden"] == []
 
 
+SECOND = """\
+title: Dictionary
+student: nobody
+problem: 7
+scores: [[1, 2, 0], [0, 1, 3]]
+V: [[1, 0], [2, 1], [0, 2]]
+marking: {decimals: 2}
+"""
+
+
+def test_a_variant_of_several_problems_has_all_of_them(folder: Path, attn: Attn) -> None:
+    """Each has the numbers that it has alone, and its own part of the summary."""
+    (folder / "set.yaml").write_text(f"{YAML}---\n{SECOND}")
+    (folder / "roster.csv").write_text('Name\n"Ko, Bo"\n"null"\n')
+    flags = ("--for", "roster.csv", "--seed", "7", "--ask", "weights,output", "--key")
+    result = attn("vary", "set.yaml", *flags, "-o", "out/", cwd=folder)
+    assert (result.status, result.err) == (0, "")
+    titles = [line for line in result.out.splitlines() if "seed 7" in line]
+    assert titles == [
+        f"2 variants of problem {number}, seed 7; asked: weights and output, in 2 decimals"
+        for number in (1, 2)
+    ]
+    alone = [
+        [*attncli.vary(given.marked({"ask": ["weights", "output"]}), 2, seed=7)]
+        for given in load_all(folder / "set.yaml")
+    ]
+    for number, student in enumerate(("Ko, Bo", "null")):
+        found = load_all(folder / "out" / f"{student}.yaml")
+        solved = load_answers(folder / "out" / "keys" / f"{student}.yaml")
+        for index, (problem, answers) in enumerate(zip(found, solved, strict=True)):
+            expected = alone[index][number].problem
+            assert problem.texts == {
+                **{"title": expected.title, "student": student},
+                **{"variant": str(number + 1), "problem": str(index + 1)},
+            }
+            for key, array in expected.matrices().items():
+                assert (problem.matrices()[key] == array).all()
+            assert (answers.name, answers.problem) == (student, str(index + 1))
+            assert attncli.check(problem, answers).verdict == "correct"
+
+
+def test_the_summary_of_several_problems_has_a_line_of_json_for_each(
+    folder: Path, attn: Attn
+) -> None:
+    lines = [json.dumps(yaml.safe_load(text)) for text in (YAML, SECOND)]
+    (folder / "set.jsonl").write_text("\n".join(lines))
+    flags = ("-n", "1", "--ask", "weights", "-f", "json", "-o", "all.yaml")
+    result = attn("vary", "set.jsonl", *flags, cwd=folder)
+    assert [json.loads(line)["problem"] for line in result.out.splitlines()] == [1, 2]
+    assert [one.problem for one in load_all(folder / "all.yaml")] == ["1", "2"]
+
+
+def test_a_problem_of_several_that_cannot_be_varied_is_told_with_its_place(
+    folder: Path, attn: Attn
+) -> None:
+    (folder / "set.yaml").write_text(f"{YAML}---\nX: [[1]]\n")
+    result = attn("vary", "set.yaml", "-n", "9", "--values", "1,2", "-o", "out/", cwd=folder)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("set.yaml:9:1: only 1 other problem can be drawn\n")
+    assert not (folder / "out").exists()
+
+
 def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn: Attn) -> None:
     (folder / "tiny.yaml").write_text("X: [[1, 0], [0, 1]]\nscore: dot\nW_v: [[1], [2]]\n")
     flags = ("-n", "1", "--seed", "7", "--ask", "output", "-o", "out/")
     result = attn("vary", "tiny.yaml", *flags, cwd=folder)
     assert result.status == 1
-    assert "another seed, or more values, may help:\n  1  hides " in result.out
+    assert "less fair than others:\n  1  hides " in result.out
     assert result.err.startswith("1 of 1 variants are not as fair as could be")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
+from attncli.cli.main import run
+from attncli.files.load import load_all
 from tests.conftest import SAMPLES, Attn
 
 FORMATS = {"yaml": ".yaml", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
@@ -403,3 +406,134 @@ def test_a_given_matrix_that_is_to_be_copied_is_shown(
     (tmp_path / "p.yaml").write_text("{Q: [[987]], K: [[1]], V: [[1]], score: dot}")
     out = attn("worksheet", tmp_path / "p.yaml", "--blank", "Q", "-f", form).out
     assert out.partition("<script")[0].count("987") == 2  # itself, and where scores use it
+
+
+# ---- a class with variants of several problems
+
+
+SEVERAL = """\
+title: Scores
+tokens: [we, walk]
+X: [[1, 0, 2], [0, 1, 1]]
+W_q: [[1, 0], [0, 1], [1, 1]]
+W_k: [[1, 1], [0, 1], [1, 0]]
+marking: {decimals: 2, ask: [scores, scaled]}
+---
+title: Weights
+X: [[1, 2], [2, 0], [0, 1]]
+score: dot
+marking: {decimals: 2, ask: [weights, output]}
+---
+scores: [[1, 2, 0], [0, 1, 3]]
+V: [[1, 0], [2, 1], [0, 2]]
+marking: {decimals: 2}
+"""
+STUDENTS = ("Ada Lovelace", "O'Brien, Pat", "Zoë Groß", "李 小龙", "אדה כהן")
+PARTED = {"yaml": "---\n", "csv": "---\n", "markdown": "\n---\n\n", "latex": "\n\\newpage\n"}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with variants of three problems for five students, and the solutions."""
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "hw.yaml").write_text(SEVERAL)
+    (folder / "roster.csv").write_text("\n".join(["Name", *(f'"{s}"' for s in STUDENTS)]))
+    flags = ("--for", str(folder / "roster.csv"), "--seed", "7", "--key")
+    assert run(["vary", str(folder / "hw.yaml"), *flags, "-o", f"{folder}/variants/"]) == 0
+    return folder
+
+
+def graded(answers: Path, course: Path, attn: Attn) -> list[tuple[str, str, str]]:
+    """Return the student, the problem and the verdict of each report, in the order of names."""
+    lines = attn("check", course / "variants", answers, "-f", "json").out.splitlines()
+    reports = map(json.loads, lines)
+    return sorted((one["name"], one["problem"], one["verdict"]) for one in reports)
+
+
+ALL_RIGHT = sorted(
+    (student, problem, "correct")
+    for student in STUDENTS
+    for problem in ("Scores", "Weights", "problem 3")
+)
+
+
+def test_solutions_are_the_answers_of_their_students(course: Path, attn: Attn) -> None:
+    assert graded(course / "variants" / "keys", course, attn) == ALL_RIGHT
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_sheets_with_names_that_are_filled_in_are_right(
+    form: str, course: Path, attn: Attn, tmp_path: Path
+) -> None:
+    sheets = tmp_path / "sheets"
+    flags = ["--standalone"] if form == "latex" else []
+    out = sheets / f"{{student}}{FORMATS[form]}"
+    assert attn("worksheet", course / "variants", *flags, "-o", out).status == 0
+    assert len([*sheets.iterdir()]) == len(STUDENTS)
+    for number, student in enumerate(STUDENTS):
+        path = sheets / f"{student}{FORMATS[form]}"
+        problems = load_all(course / "variants" / f"{student}.yaml")
+        parts = path.read_text().split(PARTED[form])
+        pairs = zip(parts, map(attncli.compute, problems), strict=True)
+        text = PARTED[form].join(filled(part, form, trace) for part, trace in pairs)
+        path.rename(path.with_name(f"answers {number}{FORMATS[form]}")).write_text(text)
+    assert graded(sheets, course, attn) == ALL_RIGHT
+
+
+def test_a_sheet_tells_student_variant_and_problem(course: Path, attn: Attn) -> None:
+    ada = course / "variants" / "Ada Lovelace.yaml"
+    name, variant = "Ada Lovelace", "Scores, variant 1"
+    sheets = {form: attn("worksheet", ada, "-f", form).out for form in (*FORMATS, "html")}
+    assert "student: Ada Lovelace\nvariant: 1\nproblem: 2\n" in sheets["yaml"]
+    assert "student,Ada Lovelace\nvariant,1\nproblem,2\n" in sheets["csv"]
+    assert f"# {variant}\n\nName: {name}\n" in sheets["markdown"]
+    assert f"\\section*{{{variant}}}\n\\attnname{{{name}}}\n" in sheets["latex"]
+    tree = ElementTree.fromstring(sheets["html"].partition("\n")[2])
+    names = [one.get("value") for one in tree.iter("input") if one.get("class") == "student"]
+    assert {*names} == {name}
+    titles = [one.text for one in tree.iter("h1")]
+    assert titles == [variant, "Weights, variant 1", "Problem 3, variant 1"]
+
+
+def test_sheets_of_several_problems_are_numbered(attn: Attn) -> None:
+    result = attn("worksheet", "-", "-f", "yaml", "--blank", "weights", stdin=SEVERAL.encode())
+    assert re.findall("^(?:student|problem).*", result.out, re.MULTILINE) == [
+        line for number in (1, 2, 3) for line in ("student:", f"problem: {number}")
+    ]
+
+
+def test_problems_of_one_student_in_several_folders_share_a_file(
+    course: Path, attn: Attn, tmp_path: Path
+) -> None:
+    for number, part in enumerate((course / "hw.yaml").read_text().split("---\n")[1:], 2):
+        (tmp_path / "one.yaml").write_text(f"problem: {number}\n{part}")
+        out = f"{tmp_path}/{number}/"
+        attn("vary", tmp_path / "one.yaml", "--for", course / "roster.csv", "-o", out)
+    result = attn("worksheet", tmp_path / "2", tmp_path / "3", "-f", "csv", "-o", f"{tmp_path}/to/")
+    assert result.status == 0
+    assert sorted(path.stem for path in (tmp_path / "to").iterdir()) == sorted(STUDENTS)
+    text = (tmp_path / "to" / "Zoë Groß.csv").read_text()
+    assert re.findall(r"^(?:variant|problem),.*", text, re.MULTILINE) == [
+        *("variant,3", "problem,2", "variant,3", "problem,3")
+    ]
+
+
+def test_variants_without_students_are_named_by_their_numbers(
+    course: Path, attn: Attn, tmp_path: Path
+) -> None:
+    attn("vary", course / "hw.yaml", "-n", "2", "-o", tmp_path / "all.yaml")
+    out = tmp_path / "{variant:03}.md"
+    assert attn("worksheet", tmp_path / "all.yaml", "-o", out).status == 0
+    assert sorted(path.name for path in tmp_path.glob("*.md")) == ["001.md", "002.md"]
+    assert (tmp_path / "002.md").read_text().count("Name:\n") == 3
+    result = attn("worksheet", tmp_path / "all.yaml", "-o", tmp_path / "{title}.tex")
+    assert result.status == 2
+    assert "Scores.tex is the file of variant 1, and would be that of variant 2" in result.err
+
+
+def test_a_folder_without_problems_is_told(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "ada.yaml").write_text("X: [[1]]\n")
+    result = attn("worksheet", tmp_path, "-f", "yaml")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"{tmp_path}: there are no problems in this folder\n")

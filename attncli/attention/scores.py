@@ -214,6 +214,10 @@ class EachPair(Pairs):
     def notation(self, columns: bool) -> tree.Formula:
         return tree.plus(*self.notations(columns))
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """The sums themselves."""
+        return (self,)
+
 
 class ConcatenatePairs(Pairs):
     """[q_i; k_j] for every query and key."""

@@ -11,18 +11,18 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
-from attncli.checking.answers import dtype_of, read_submission
+from attncli.checking.answers import ShapeMismatch, dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
-from attncli.errors import fail, located
+from attncli.errors import InputError, fail, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
-from attncli.problem.marking import Marking
+from attncli.problem.marking import Marking, as_points
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.tape.walk import sources
@@ -88,6 +88,14 @@ class Report(Record, Shown, eq=False):
         return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in asked.items()}
 
     @property
+    def wanted(self) -> dict[str, Array]:
+        """The status of the cells of each wanted name; of each given step if none is wanted."""
+        if names := self.marking.expected:
+            return {name: self.codes(name) for name in names}
+        every = self.counting.items()
+        return {name: codes for name, codes in every if (codes != status.MISSING).any()}
+
+    @property
     def left_out(self) -> dict[str, tuple[int, int]]:
         """The numbers of missing cells and of all cells, by wanted name with missing ones."""
         every = {name: self.codes(name) for name in self.marking.expected}
@@ -132,11 +140,11 @@ class Report(Record, Shown, eq=False):
         product.
         """
         points = self.marking.points.items()
-        return {name: round(worth * self.share(name) + 1e-9, 2) for name, worth in points}
+        return {name: as_points(worth * self.share(name)) for name, worth in points}
 
     @property
     def total(self) -> float:
-        return round(sum(self.points.values()), 2)
+        return as_points(sum(self.points.values()))
 
     def share(self, name: str) -> float:
         """Return the share of its points that a name earns."""
@@ -190,13 +198,22 @@ class AnswerKey:
         submission = (
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
-        contents = _contents(submission) if self._reference.is_small else ""
+        contents = contents_of(submission) if self._reference.is_small else ""
         report = self._reports.pop(contents, None) or self._judged(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
                 self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so
         return replace(report, name=submission.name, strict=strict, comment=submission.comment)
+
+    def misfits(self, submission: Submission) -> tuple[int, int]:
+        """Return how many matrices have the shape of no step of this name, and how many no name."""
+        try:
+            matrices, skipped = read_submission(submission, self.trace)
+        except InputError:
+            return len(submission.matrices), 0
+        wrong = sum(isinstance(one, ShapeMismatch) for one in matrices.values())
+        return wrong + (not matrices), len(skipped)
 
     def _judged(self, submission: Submission) -> Report:
         reference, names = self._reference, named_steps(submission.matrices, self.trace)
@@ -263,7 +280,7 @@ def _only_unreadable(judged: Judged) -> bool:
     return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
 
 
-def _contents(submission: Submission) -> str:
+def contents_of(submission: Submission) -> str:
     """Return a key that is equal for submissions with equal answers; "" if there is none."""
     answers = {
         word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS

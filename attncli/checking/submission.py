@@ -33,6 +33,9 @@ COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 PROBLEM = "problem"
 """Key of the problem that was worked, where there are several."""
 
+VARIANT = "variant"
+"""Key of the variant that was worked."""
+
 KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS)))
 """Keys of a submission that are not names of steps. A new key has a place here."""
 
@@ -53,6 +56,7 @@ class Submission(Record, eq=False):
         comment: what was written beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
         problem: the number or the title of the problem, if the submission holds it.
+        variant: the name of the variant, if the submission holds it.
         is_named: True if the submission itself holds the student's name.
     """
 
@@ -64,7 +68,13 @@ class Submission(Record, eq=False):
     comment: str = ""
     heading: Locate = nowhere
     problem: str = ""
+    variant: str = ""
     is_named: bool = False
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table of many students, whose headings are names of cells."""
+        return self.heading is not nowhere
 
 
 def submission_of(
@@ -107,6 +117,7 @@ def submission_of(
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
         heading=heading or nowhere,
         problem=_said(values.get(PROBLEM)),
+        variant=_said(values.get(VARIANT)),
         is_named=bool(student),
     )
 

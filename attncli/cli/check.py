@@ -12,18 +12,21 @@ from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
 from attncli.records import EMPTY, replace
+from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
     from attncli.files.assignment import Assignment
-    from attncli.files.grading import Student
+    from attncli.files.grading import Grading, Student
     from attncli.files.load import Overrides
+    from attncli.files.roster import Roster
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import ReportSelection
+    from attncli.rendering.tally import Tally
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
-ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders; by default
-INPUT's key answers."""
+ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
+by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
@@ -34,10 +37,14 @@ TOLERANCE_HELP = "How far a right number may be off."
 FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
 FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
+CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
+MANIFEST_HELP = """Whose each file is: written where FILE does not exist, without marking; followed
+where it does."""
 UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
 REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
 REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
+TOTALS_HELP = "One row per student with the points of each problem: CSV or TSV."
 SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
@@ -58,6 +65,8 @@ def check(
     map_: Annotated[
         WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)
     ] = None,
+    roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
+    manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
@@ -66,6 +75,7 @@ def check(
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
     allow_outside: options.AllowOutside = False,
+    totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
@@ -73,7 +83,7 @@ def check(
 ) -> None:
     sources = list(answers or ())
     matrices = run.matrix_flags(matrix or (), "weights=w.csv")
-    run.prepare([problem, *sources, *matrices.values()], out, feedback)
+    run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
     from attncli.files.submissions import for_problem
@@ -90,7 +100,10 @@ def check(
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
-    selection = replace(selection, points=assignment.points)
+    people = _roster(roster)
+    selection = replace(selection, points=assignment.points, totals=totals, roster=people)
+    if totals:
+        _refuse_totals(assignment, format_, out)
     if "-" in sources:
         run.wait_for("answers")
     grading = Grading(
@@ -98,7 +111,11 @@ def check(
         headings=_headings(map_) if map_ else EMPTY,
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
+        roster=people,
+        manifest=manifest or "",
     )
+    if manifest is not None and not Path(manifest).exists():
+        return _write_manifest(grading, sources, Path(manifest))
     prints = not quiet and format_ == "table" and out is None
     students = output.counted(grading.students(sources), "students", prints=prints)
     raise typer.Exit(_write(students, format_, selection, out, feedback, display))
@@ -113,26 +130,58 @@ def _write(
     display: Display,
 ) -> int:
     """Write the reports of all students; return the exit status."""
-    statuses = {0}
-    graded = _watched(students, statuses)
+    from attncli.rendering.tally import Tally
+
+    statuses, tally = {0}, Tally()
+    graded = _watched(students, statuses, tally)
     if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), selection)
-    if format_ == "table" and out is None:
+        graded = _with_pages(graded, Path(feedback), selection, tally)
+    if selection.totals:
+        _write_totals(graded, format_, selection, out)
+    elif format_ == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
         targets.write_format("reports", format_, graded, selection, out)
+    if not selection.quiet:
+        output.warn(tally.doubts())
     return max(statuses)
 
 
-def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Student"]:
+def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> None:
+    if format_ not in ("csv", "tsv") or targets.is_many(out):
+        message = "--totals writes one table of the class, as CSV or TSV"
+        raise fail(message, hint="use it with -f csv, or -o grades.csv")
+    first = assignment.first
+    for number, key in enumerate(first.keys):
+        if not key.marking.points:
+            name = visible(first.title(number)) or "the problem"
+            hint = "write such as --points 'weights: 4, output: 3', or the key marking"
+            raise fail(f"--totals adds up points, but {name} has none", hint=hint)
+
+
+def _write_totals(
+    students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
+) -> None:
+    from attncli.rendering.csv import TAB
+    from attncli.rendering.totals import totals
+
+    table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
+    output.write_bytes([table.encode()], None if out is None else Path(out))
+    output.warn(notes)
+
+
+def _watched(
+    students: Iterable["Student"], statuses: set[int], tally: "Tally"
+) -> Iterator["Student"]:
     """Yield the students, add exit statuses, and print why a submission could not be read."""
     from attncli.files.grading import Unread
 
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
         for one in student:
+            tally.add(one)
             if isinstance(one, Unread):
                 statuses.add(output.BAD_INPUT)
                 faults = [fault for fault in one.error.faults if str(fault) not in printed]
@@ -145,13 +194,12 @@ def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Stu
 
 
 def _with_pages(
-    students: Iterable["Student"], folder: Path, selection: "ReportSelection"
+    students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
 ) -> Iterator["Student"]:
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.rendering import feedback
-    from attncli.rendering.verdicts import Tally
 
-    rows, tally, taken = [], Tally(), {alike(CLASS_PAGE)}
+    rows, taken = [], {alike(CLASS_PAGE)}
     for student in students:
         stem = safe(student[0].name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
@@ -159,19 +207,41 @@ def _with_pages(
         taken.add(alike(name))
         output.write_bytes(feedback.student(student, selection), folder / name)
         rows.append(feedback.row(student, name))
-        for one in student:
-            tally.add(one)
         yield student
     output.write_bytes(feedback.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
-    """Return the problems of a file, or the variants of a folder."""
-    from attncli.files.assignment import Assignment, load_assignment
+    """Return the problems of a file, or of a folder, or the variants in them."""
+    from attncli.files.archives import is_folder
+    from attncli.files.assignment import assigned, load_assignment
 
-    if source != "-" and Path(source).is_dir():
+    if is_folder(source):
         return load_assignment(source, overrides)
-    return Assignment(_problems(source, overrides))
+    return assigned({source: _problems(source, overrides)})
+
+
+def _roster(file: str | None) -> "Roster | None":
+    from attncli.files.roster import read_roster
+
+    return None if file is None else read_roster(file, run.standard_input())
+
+
+def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
+    """Write whose each file is; say how many files tell nobody."""
+    from attncli.files.manifest import OPEN
+    from attncli.files.manifest_file import manifest_text
+
+    if not sources:
+        raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
+    entries = grading.entries(sources)
+    absent = grading.absent(sources, {one.student for one in entries})
+    output.write_bytes([manifest_text(entries, absent)], path)
+    students = len({one.student for one in entries} - {""})
+    still_open = [one.file for one in entries if one.rule.startswith(OPEN)]
+    said = f"{len(entries)} files of {students} students are in {visible(str(path))}"
+    output.tell(f"{said}; {len(still_open)} of them tell no student" if still_open else said)
+    output.tell("correct it where it is wrong, and give it again: the answers are marked by it")
 
 
 def _headings(flags: list[str]) -> Mapping[str, str]:

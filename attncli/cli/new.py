@@ -48,7 +48,7 @@ def new(
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
         values = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
         problem = start(values, widths)
-    write_bytes([problem_file(problem, blank)], file, overwrite=False)
+    write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:
         fill = "write a number in the place of each ?, then run" if blank else "next"
         name = shlex.quote(visible(str(file)))

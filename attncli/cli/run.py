@@ -215,10 +215,12 @@ class Run:
 
 
 def _is_whole(source: str) -> bool:
+    from attncli.files import archives
+
     if source == "-":
         file = standard_input()
         return file is not None and file.seekable()
-    return os.path.isfile(source)  # noqa: PTH113 – it raises nothing
+    return archives.is_file(source)
 
 
 def warn_of_size(problem: Problem, format_: str, selection: Selection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,12 +15,13 @@ from attncli.text.filenames import alike, safe
 from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
+    from attncli.mechanisms.trace import Trace
     from attncli.rendering.formats import FormatKind, Write
     from attncli.rendering.selection import PageSelection
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
-    "worksheets": ("title", "number"),
+    "worksheets": ("title", "number", "student", "variant"),
     "reports": ("student", "title", "number"),
     "variants": ("number", "student", "title"),
 }
@@ -86,8 +87,9 @@ def write_format(
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come.
 
-    They go to standard output, to a file, or to one file for each problem or student; for each
-    problem of a student if the pattern of file names has a title.
+    They go to standard output, to a file, or to one file for each problem or student; reports to
+    one for each problem of a student if the pattern of file names has a title. Worksheets of one
+    student go into one file where the pattern gives them one name.
     """
     from attncli.rendering.formats import FORMATS
 
@@ -103,7 +105,13 @@ def write_format(
         every = chain.from_iterable(groups)
         write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
         return
-    targets = Targets(out, kind, row.suffixes[0])
+    suffix = row.suffixes[0]
+    if kind == "worksheets":
+        sheets = _sheets(out, suffix, [trace for group in groups for trace in group])
+        for path, traces in sheets.items():
+            write_bytes(write(traces, selection), path, row.binary)
+        return
+    targets = Targets(out, kind, suffix)
     if kind == "reports" and "{title" in out:
         groups = ((one,) for student in groups for one in student)
     for count, group in enumerate(groups, 1):
@@ -113,6 +121,22 @@ def write_format(
         else:
             path = targets.path(first.problem.number or 1, {"title": first.problem.title})
         write_bytes(write(group, selection), path, row.binary)
+
+
+def _sheets(out: str, suffix: str, traces: Sequence[Trace]) -> dict[Path, list[Trace]]:
+    """Return the problems of each file of worksheets."""
+    first = traces[0].problem
+    field = next((key for key in ("student", "variant") if getattr(first, key)), "title")
+    targets = Targets(out, "worksheets", suffix, f"{{{field}}}")
+    sheets: dict[Path, list[Trace]] = {}
+    for trace in traces:
+        problem = trace.problem
+        values = {key: getattr(problem, key) for key in ("student", "title", "variant")}
+        variant = f"variant {problem.variant}" if problem.variant else ""
+        owner = visible(", ".join(filter(None, (problem.student, variant))))
+        path = targets.path(problem.number or 1, values, owner)
+        sheets.setdefault(path, []).append(trace)
+    return sheets
 
 
 class Targets:
@@ -145,14 +169,21 @@ class Targets:
             if conversion or not allowed.fullmatch(width or ""):
                 raise self._error("may have a width behind a field, as in {number:03}, no more")
 
-    def path(self, number: int, values: Mapping[str, str]) -> Path:
-        """Return the file of the next problem or student; no two have the same one."""
-        texts = {field: safe(value or f"problem {number}") for field, value in values.items()}
-        path = Path(self._pattern.format(number=number, **texts))
+    def path(self, number: int, values: Mapping[str, str], owner: str = "") -> Path:
+        """Return the file of the next problem or student; no two owners have the same one.
+
+        By default, the owner is the number.
+        """
+        parts: dict[str, str | int] = {"number": number}
+        for field, value in values.items():
+            is_count = field == "variant" and value.isdecimal()
+            parts[field] = int(value) if is_count else safe(value or f"problem {number}")
+        path = Path(self._pattern.format(**parts))
         field = next(filter(values.get, values), next(iter(values)))
-        owner = f"number {number}{f', {visible(values[field])}' if values[field] else ''}"
+        said = f", {visible(values[field])}" if values[field] else ""
+        owner = owner or f"number {number}{said}"
         other = self._owners.setdefault(alike(str(path)), owner)
-        if other is not owner:
+        if other != owner:
             message = f"{visible(str(path))} is the file of {other}, and would be that of {owner}"
             name = f"{{number}}-{{{field}}}{path.suffix}"
             raise fail(message, hint=f"tell them apart by {{number}}, as in '{name}'")

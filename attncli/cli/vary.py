@@ -1,6 +1,7 @@
 """`attn vary`: problems like a given one, for a class."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -12,17 +13,15 @@ from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.errors import Place, fail, located
-from attncli.text.escapes import visible
-from attncli.text.numbers import DEFAULT_DECIMALS
+from attncli.records import replace
 
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.problem.problem import Problem
-    from attncli.rendering.variants import VariantRow
     from attncli.teaching.variants import Variant
 
-Contents: TypeAlias = "tuple[Variant, str, bytes, bytes]"
-"""A variant, its student or an empty text, its problem file, and its solutions if asked for."""
+Variants: TypeAlias = "Sequence[Variant]"
+"""The variants of one student: one of each problem."""
 
 UNFAIR = 1
 """The exit status if a variant hides what others show."""
@@ -32,6 +31,8 @@ FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
 
 SOLUTION_FOLDER = "keys"
 """The folder of the solutions, beside the variants."""
+
+SEPARATOR = "---\n"
 
 VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default, for each matrix,
 from its least to its largest number in the step that they share."""
@@ -73,32 +74,49 @@ def vary(
     from attncli.files.load import Overrides
     from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
-    from attncli.rendering.layout import plain_text
-    from attncli.rendering.variants import Summary, record, table
+    from attncli.rendering.layout import plain
+    from attncli.rendering.variants import Summary, as_json, table
     from attncli.teaching.variants import vary as variants_of
 
     people = [] if roster is None else read_roster(roster, run.standard_input()).people
-    students = [person.name for person in people]
-    given = _problem(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
+    given = _problems(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
-        wanted = len(students) or to_count(1 if count is None else count, ("count",))
+        wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        variants = variants_of(given, wanted, start, values)
-    students = students or [""] * wanted
-    paths = _paths(out, students, given.title)
-    found = counted(variants, "variants", prints=out is None)
-    contents = _contents(found, students, start, key)
-    summary = Summary(start, _write(contents, paths, out))
+        of_each = [variants_of(one, wanted, start, values) for one in given]
+    students = [person.name for person in people] or [""] * wanted
+    paths = _paths(out, students, given[0].title)
+    sets = counted(zip(*of_each, strict=True), "variants", prints=out is None)
+    written = _write(_named(sets, students), paths, out, start, key)
+    files = [str(path or "") for path in paths]
+    summaries = [Summary(start, variants, files) for variants in zip(*written, strict=True)]
     if format_ == "json":
-        write_bytes([record(summary)], None)
+        write_bytes([as_json(summaries)], None)
     elif out is None:
-        tell("\n".join(map(plain_text, table(summary))))
+        tell(b"".join(plain(map(table, summaries))).decode().rstrip("\n"))
     else:
-        write_lines([table(summary)], Display(color, theme, pager=False))
-    if summary.unfair:
-        few = f"{len(summary.unfair)} of {wanted} variants are not as fair as could be"
+        write_lines(map(table, summaries), Display(color, theme, pager=False))
+    if unfair := sum(len(one.unfair) for one in summaries):
+        few = f"{unfair} of {wanted * len(given)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
         raise typer.Exit(UNFAIR)
+
+
+def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
+    """Return the given problems; each of several with its number."""
+    from attncli.files.load import load_all
+
+    if source == "-":
+        run.wait_for("a problem")
+    found = load_all(source, overrides, run.standard_input())
+    if len(found) < 2:
+        return found
+    return [one.with_texts(problem=str(number)) for number, one in enumerate(found, 1)]
+
+
+def _named(sets: Iterable["Variants"], students: Sequence[str]) -> Iterator["Variants"]:
+    for variants, student in zip(sets, students, strict=True):
+        yield [replace(one, problem=one.problem.with_texts(student=student)) for one in variants]
 
 
 def _refuse_conflicts(
@@ -113,22 +131,10 @@ def _refuse_conflicts(
         raise fail("-n and --for both say how many variants there are", hint="leave out -n")
 
 
-def _problem(source: str, overrides: "Overrides") -> "Problem":
-    from attncli.files.load import load_all
-
-    if source == "-":
-        run.wait_for("a problem")
-    found = load_all(source, overrides, run.standard_input())
-    if len(found) > 1:
-        message = f"{visible(source)} holds {len(found)} problems, and variants are made of one"
-        raise fail(message, hint="give a file with one of them")
-    return found[0]
-
-
-def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
-    """Return the file of each variant; none if they share a file, or standard output."""
+def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path | None]:
+    """Return the file of each variant; None if they share a file, or standard output."""
     if out is None or not is_many(out):
-        return []
+        return [None] * len(students)
     digits = max(2, len(str(len(students))))
     name = "{student}" if any(students) else f"{{number:0{digits}}}"
     targets = Targets(out, "variants", ".yaml", name)
@@ -136,46 +142,29 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
     return [targets.path(n, {"student": student, "title": title}) for n, student in numbered]
 
 
-def _contents(
-    variants: Iterable["Variant"], students: Sequence[str], seed: int, key: bool
-) -> Iterator[Contents]:
+def _write(
+    sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
+) -> list["Variants"]:
+    """Write each student's variants, and their solutions, to a file, or all to one; return them."""
+    from attncli.rendering.pieces import pieces
     from attncli.rendering.problem_file import problem_file
     from attncli.rendering.worksheet import answer_sheet
 
-    for variant, student in zip(variants, students, strict=True):
-        name = f"{visible(student)}: " if student else ""
-        comment = f"{name}variant {variant.number}, seed {seed}"
-        problem = problem_file(variant.problem, above=comment)
-        decimals = variant.problem.marking.decimals
-        digits = DEFAULT_DECIMALS if decimals is None else decimals
-        solution = answer_sheet(variant.trace, digits, f"solutions: {comment}") if key else b""
-        yield variant, student, problem, solution
+    written = list["Variants"]()
 
+    def problems(sets: Iterable["Variants"]) -> Iterator[str]:
+        for variants in sets:
+            written.append(variants)
+            yield from (problem_file(one.problem, above=f"seed {seed}") for one in variants)
 
-def _write(
-    contents: Iterable[Contents], paths: Sequence[Path], out: str | None
-) -> list["VariantRow"]:
-    """Write each variant to its path, or all to one file; return the rows of the summary."""
-    rows: list[VariantRow] = []
     one_file = None if out is None else Path(out)
-    of_each = zip(paths, ([one] for one in contents), strict=True)
-    for path, variants in of_each if paths else [(one_file, contents)]:
-        solutions: list[bytes] = []
-        file = str(path) if paths else ""
-        write_bytes(_problems(variants, file, rows, solutions), path)
-        if path is not None and any(solutions):
-            write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
-    return rows
-
-
-def _problems(
-    contents: Iterable[Contents], file: str, rows: list["VariantRow"], solutions: list[bytes]
-) -> Iterator[bytes]:
-    """Yield the problems of a file; add rows of the summary and solutions to lists."""
-    from attncli.rendering.variants import VariantRow
-
-    for number, (variant, student, problem, solution) in enumerate(contents):
-        separator = b"---\n" if number else b""
-        rows.append(VariantRow(variant, student, file))
-        solutions.append(separator + solution if solution else b"")
-        yield separator + problem
+    groups = zip(paths, ([one] for one in sets), strict=True) if any(paths) else [(one_file, sets)]
+    for path, group in groups:
+        first = len(written)
+        write_bytes(pieces(problems(group), SEPARATOR), path)
+        if key and path is not None:
+            of_file = chain.from_iterable(written[first:])
+            above = f"solutions, seed {seed}"
+            sheets = (answer_sheet(one.problem, one.trace, above) for one in of_file)
+            write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTION_FOLDER / path.name)
+    return written

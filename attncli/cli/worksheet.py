@@ -11,13 +11,14 @@ from attncli.cli.output import BAD_INPUT
 from attncli.errors import fail
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
-print; yaml or csv, the answer sheet."""
+print; yaml or csv, the answer sheet; moodle, a quiz to import."""
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
 
 
 def worksheet(
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=INPUTS_HELP)],
     blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
@@ -30,6 +31,7 @@ def worksheet(
 ) -> None:
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
+    inputs = [file for source in inputs for file in _problem_files(source)]
     run.prepare(inputs, out)
     from attncli.files.load import Overrides
     from attncli.rendering.selection import WorksheetSelection
@@ -45,3 +47,14 @@ def worksheet(
     traces = problems.traces(accept=partial(open_steps, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
+
+
+def _problem_files(source: str) -> list[str]:
+    """Return a file itself; of a folder, the problems in it and below, without solutions."""
+    from attncli.files.archives import is_folder
+
+    if not source or not is_folder(source):
+        return [source]
+    from attncli.files.assignment import problem_files
+
+    return [*problem_files(source)]

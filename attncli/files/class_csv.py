@@ -1,184 +1,181 @@
 """The answers of a class in one CSV table: one row per student, or one row per number.
 
-A wide table has the names of cells in its header, such as `name, "scores[1,1]", "2: scores[1,1]"`;
-a long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
+A wide table has cells in its headings, such as `Name, "What is scores[1,1]?", "2: scores[1,1]"`; a
+long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
-from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
-from attncli.errors import Fault, InputError, KeyPath, Place
+from attncli.checking.submission import PROBLEM
+from attncli.errors import Fault, InputError, KeyPath, Place, refuse
+from attncli.files.class_columns import NO_STUDENTS, ClassColumns, folded_heading, joined
 from attncli.files.csv_blocks import CsvRow, CsvText
-from attncli.files.document import Document, Headings, twice
-from attncli.records import EMPTY, Record, replace
+from attncli.files.document import Document, KnownClass, StudentNames, twice
 from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
+from attncli.text.sentences import all_of
 
-STUDENT = (*STUDENT_KEYS, TITLE)
-FIRST = ("first name", "firstname", "given name", "forename")
-LAST = ("last name", "lastname", "surname", "family name")
-WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
-"""Headings of the students' names, the first of them first, if no column is Name or Student."""
-LONG_HEADINGS = {
-    **dict.fromkeys(STUDENT, "student"),
-    **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
-    **dict.fromkeys(("column", "col"), "column"),
-    **dict.fromkeys(("number", "answer", "given"), "value"),
-}
-"""The meanings of the headings of a long table."""
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-NEEDED = {"step", "row", "value"}
-CELL_HEADING = re.compile(r"\w.*\[.*\]")
+FindStudent: TypeAlias = Callable[[str], tuple[str, str]]
+"""Gives the name of the student whom a text names, or the text and the name most like it."""
 
 
-class CellEntry(Record):
-    """One cell of a table, with its line from 1, and its column from 0.
-
-    `group` is equal for all cells of one submission; `key` names the cell of a step, or what else
-    it holds, such as `student`; `fault` says why the cell, or its line, is no answer.
-    """
-
-    group: object
-    key: str
-    written: str
-    line: int
-    column: int
-    fault: Fault | None = None
-
-
-def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    named, first, last, whole = (
-        [words.index(word) for word in group if word in words][:1]
-        for group in (STUDENT, FIRST, LAST, WHOLE)
-    )
-    return named or [*first, *last] or whole
-
-
-def folded_heading(heading: str) -> str:
-    """Return a heading in lower case and with single blanks, as headings are compared."""
-    return " ".join(heading.casefold().split())
-
-
-def submissions_in(
-    text: str, name: str, folder: Path, meanings: Headings = EMPTY
-) -> Iterator[Document]:
+def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
-    `meanings` give by the headings of a wide table what their columns hold: the name of a cell or a
-    step, `name` or `comment`. The error of a submission says what is wrong with its lines.
+    The error of a submission says what is wrong with its lines.
     """
     table = CsvText(text, name)
-    header, *rows = table.rows or [CsvRow(1, [])]
-    mapped = {folded_heading(heading): cell for heading, cell in meanings.items()}
-    cells = _whole(header.cells)
-    if unknown := [
-        word for word in meanings if folded_heading(word) not in map(folded_heading, cells)
-    ]:
-        hint = did_you_mean(unknown[0], map(visible, cells))
-        raise table.error(header.line, f"no column is headed {visible(unknown[0])}", hint)
-    cells = [mapped.get(folded_heading(cell), cell) for cell in cells]
-    words = list(map(folded_heading, cells))
-    meant = [LONG_HEADINGS.get(word, "") for word in words]
-    if set(meant) >= NEEDED:
-        yield from _documents(_long(meant, rows), table, folder)
+    if not table.rows:
         return
-    names = name_columns(words)
-    is_cell = [cell in meanings.values() or CELL_HEADING.fullmatch(cell) for cell in cells]
-    if not names or not any(is_cell):
-        return
-    columns = {
-        index: word if word in COMMENTS else cell
-        for index, (cell, word) in enumerate(zip(cells, words, strict=True))
-        if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
-    }
-    headings = {key: index for index, key in columns.items()}
-    if again := [index for index, key in columns.items() if headings[key] != index]:
-        message = f"the heading {visible(columns[again[0]])} is there twice"
-        raise table.error(header.line, message, "keep one of them", again[0])
-
-    def place(path: KeyPath) -> Place:
-        column = headings.get(str(path[0])) if path else None
-        return Place("") if column is None else table.place(header.line, column)
-
-    for row in rows:  # one by one, so that a large class needs little memory
-        yield from _documents(_wide(names, columns, len(cells), row), table, folder, place)
+    columns = ClassColumns(table, known)
+    named = lru_cache(None)(partial(_named, known.roster))
+    if columns.is_long:
+        for answers in _long(table, columns.long, columns.rows, named):
+            yield answers.document(folder)
+    elif columns.is_of_class():
+        for answers in _wide(table, columns, named):  # one by one, to need little memory
+            yield answers.document(folder, columns.heading)
 
 
-def _documents(
-    entries: Iterator[CellEntry],
-    table: CsvText,
-    folder: Path,
-    heading: Callable[[KeyPath], Place] | None = None,
-) -> Iterator[Document]:
-    found: dict[object, dict[str, CellEntry]] = {}
-    faults: dict[object, list[Fault]] = {}
-    for entry in entries:
-        own = found.setdefault(entry.group, {})
-        fault = entry.fault
-        if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
-            if entry.key in (*STUDENT, "problem"):
-                continue
-            fault = Fault(twice(entry.key, known.line), hint="keep one of them")
-        if fault:
-            place = table.place(entry.line, entry.column)
-            faults.setdefault(entry.group, []).append(replace(fault, place=place))
-    for group, own in found.items():
-        values = {key: entry.written for key, entry in own.items()}
-        error = InputError(*faults[group]) if group in faults else None
-        locate = partial(_locate, table, own)
-        yield Document(table.name, folder, values, locate, heading=heading, error=error)
+def _named(roster: StudentNames | None, text: str) -> tuple[str, str]:
+    if not roster or not text:
+        return text, ""
+    person = roster.find(text)
+    return (person.name, "") if person else (text, roster.nearest(text))
 
 
-def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Place:
-    if path and (entry := own.get(str(path[0]))):
-        return table.place(entry.line, entry.column)
-    first = next(iter(own.values()), None)
-    return table.place(first.line if first else 1)
+class _Answers:
+    """The answers of one student to one problem, or to all, with their places and faults."""
+
+    def __init__(self, table: CsvText, line: int) -> None:
+        self._table, self._line = table, line
+        self._cells: dict[str, tuple[str, int, int]] = {}
+        self.faults: list[Fault] = []
+
+    def add(self, key: str, written: str, line: int, column: int) -> None:
+        if key in self._cells:
+            self.refuse(line, column, twice(key, self._cells[key][1]), "keep one of them")
+        else:
+            self._cells[key] = written, line, column
+
+    def add_student(self, text: str, named: FindStudent, line: int, column: int) -> None:
+        name, nearest = named(text)
+        self.add("student", name, line, column)
+        if nearest:
+            message = f"{visible(text)} names no single student of the class"
+            self.refuse(line, column, message, f"the nearest name is {visible(nearest)}")
+
+    def refuse(self, line: int, column: int, message: str, hint: str) -> None:
+        self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
+
+    def document(self, folder: Path, heading: Callable[[KeyPath], Place] | None = None) -> Document:
+        values = {key: written for key, (written, _, _) in self._cells.items()}
+        error = InputError(*self.faults) if self.faults else None
+        return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)
+
+    def _locate(self, path: KeyPath) -> Place:
+        _, line, column = self._cells.get(str(path[0]) if path else "", ("", self._line, None))
+        return self._table.place(line, column)
 
 
-def _wide(
-    names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
-) -> Iterator[CellEntry]:
-    """Yield the cells of one student's row; columns without a key, such as a time, are skipped."""
-    padded = [*row.cells, *[""] * (headings - len(row.cells))]
-    student = " ".join(" ".join(padded[index] for index in names).split())
-    yield CellEntry(row.line, "student", student, row.line, names[0])
-    for index, key in columns.items():
-        yield CellEntry(row.line, key, padded[index], row.line, index)
-    if len(row.cells) > headings:
-        message = f"this row has {len(row.cells)} cells, the headings {headings}"
-        fault = Fault(message, hint='quote numbers with a comma: "0,14"')
-        yield CellEntry(row.line, "", "", row.line, headings, fault)
+def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator[_Answers]:
+    """Yield the answers of each student; of several rows for one problem, the latest counts."""
+    faults = [*columns.faults()]
+    if not columns.students or not columns.rows:
+        refuse(faults)
+    problem = [index for index, key in columns.keys.items() if key == PROBLEM]
+    first = columns.students[0] if columns.students else 0
+    found: dict[object, list[CsvRow]] = {}
+    for row in columns.rows:
+        name, _ = named(joined(row, columns.students))
+        if folded_heading(name) not in NO_STUDENTS and (name or joined(row, [*columns.keys])):
+            group = (name, joined(row, problem)) if name else row.line
+            found.setdefault(group, []).append(row)
+    for rows in found.values():
+        latest = _latest([joined(row, columns.time) for row in rows]) if len(rows) > 1 else 0
+        row = rows[-1 if latest is None else latest]
+        answers = _Answers(table, row.line)
+        answers.faults += faults
+        said = joined(row, columns.students)
+        name, _ = named(said)
+        answers.add_student(said, named, row.line, first)
+        if not name and columns.students:
+            message = "this row has answers, but no name"
+            answers.refuse(row.line, first, message, "write the student's name")
+        elif latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
+            lines = all_of([str(one.line) for one in rows])
+            message = f"{visible(name)} has answers in lines {lines}, and no time tells the latest"
+            answers.refuse(row.line, first, message, "keep one of them")
+        for index, key in columns.keys.items():
+            written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
+            answers.add(key, written, row.line, index)
+        if len(row.cells) > len(columns.heads):
+            message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
+            hint = 'quote numbers with a comma: "0,14"'
+            answers.refuse(row.line, len(columns.heads), message, hint)
+        yield answers
 
 
-def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
-    lines = []
-    for row in rows:
-        padded = [*row.cells, *[""] * len(meant)]
-        lines.append({word: cell for word, cell in zip(meant, padded, strict=False) if word})
+def _latest(times: Sequence[str]) -> int | None:
+    """Return the index of the latest of some times; None if they do not tell it."""
+    latest = set()
+    for order in ((2, 1, 0), (2, 0, 1)):
+        moments = [_moment(time, order) for time in times]
+        if all(moments):
+            latest.add(max(range(len(times)), key=lambda index: (moments[index], index)))
+    return latest.pop() if len(latest) == 1 else None
+
+
+def _moment(time: str, order: Sequence[int]) -> list[int]:
+    """Return year, month, day, hour, …; [] if a time does not have them in this order.
+
+    >>> _moment("2/1/2024 1:05 PM", (2, 1, 0)), _moment("2024-01-02 13:05", (2, 1, 0))
+    ([2024, 1, 2, 13, 5], [2024, 1, 2, 13, 5])
+    """
+    for number, month in enumerate(MONTHS, 1):
+        time = re.sub(rf"\b{month}[a-z]*", str(number), time, flags=re.IGNORECASE)
+    numbers = [int(number) for number in re.findall(r"\d+", time)]
+    if len(numbers) < 5 or not re.search(r"\d{4}|/", time):  # 24-01-02 may be a day or a year
+        return []
+    date = numbers[:3] if numbers[0] > 31 else [numbers[index] for index in order]
+    if half := re.search(r"\d *([ap])\.?m\b", time, re.IGNORECASE):
+        numbers[3] = numbers[3] % 12 + 12 * (half[1] in "pP")
+    return [*date, *numbers[3:6]] if date[1] <= 12 else []
+
+
+def _long(
+    table: CsvText, meant: Sequence[str], rows: Sequence[CsvRow], named: FindStudent
+) -> Iterable[_Answers]:
+    lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
+    found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
-        group = (own.get("student", ""), own.get("problem", ""))
-        for word, said in zip(("student", "problem"), group, strict=True):
-            if said:
-                yield CellEntry(group, word, said, row.line, meant.index(word))
-        key, wrong = own["step"], None
+        student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
+        group = named(student)[0], problem
+        if group not in found:
+            found[group] = _Answers(table, row.line)
+            if student:
+                found[group].add_student(student, named, row.line, meant.index("student"))
+            if problem:
+                found[group].add(PROBLEM, problem, row.line, meant.index(PROBLEM))
+        refuse = partial(found[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
-            wrong = "step", Fault(message, hint="write the step's name")
+            refuse(meant.index("step"), message, "write the step's name")
         elif own.get("column", "") and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
-            wrong = "row", Fault(message, hint="write the row's number or label")
-        if wrong:
-            yield CellEntry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
+            refuse(meant.index("row"), message, "write the row's number or label")
         else:
-            yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+            value = own["value"].removeprefix("'")
+            found[group].add(_cell_of(own), value, row.line, meant.index("value"))
+    return found.values()
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
@@ -190,14 +187,3 @@ def _cell_of(own: Mapping[str, str]) -> str:
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key
-
-
-def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header; names such as `scores[1,1]` that had no quotes are joined."""
-    found: list[str] = []
-    for cell in cells:
-        if found and found[-1].count("[") > found[-1].count("]"):
-            found[-1] += f",{cell}"
-        else:
-            found.append(cell)
-    return found

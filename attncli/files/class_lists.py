@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.errors import Place, fail, located
+from attncli.files.archives import is_file
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import Headings, error_at
 from attncli.files.read import read, read_text
@@ -24,7 +24,7 @@ def read_headings(flags: Sequence[str]) -> Headings:
     for flag in flags:
         heading, sign, cell = flag.rpartition("=")
         is_pair = bool(sign and heading.strip() and cell.strip())
-        pairs = [(heading, cell)] if is_pair and not os.path.isfile(flag) else _of_file(flag)  # noqa: PTH113
+        pairs = [(heading, cell)] if is_pair and not is_file(flag) else _of_file(flag)
         for known, meaning in pairs:
             word = known.strip()
             if found.setdefault(word, meaning.strip()) != meaning.strip():

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail
 from attncli.records import EMPTY, Record
@@ -26,6 +26,27 @@ Options: TypeAlias = Mapping[str, bool]
 
 Headings: TypeAlias = Mapping[str, str]
 """Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
+
+
+class StudentNames(Protocol):
+    """The students of a class, as `Roster` in `files/roster` finds them by their names."""
+
+    def find(self, text: str) -> Any: ...
+
+    def nearest(self, text: str) -> str: ...
+
+
+class KnownClass(Record):
+    """What is known of a class before the table with its answers is read.
+
+    `headings` tell what columns hold, `roster` who is in the class; `which` returns the index of
+    the problem that a text names, and is None if there is only one problem.
+    """
+
+    headings: Headings = EMPTY
+    roster: StudentNames | None = None
+    which: Callable[[str], int | None] | None = None
+
 
 DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"

@@ -89,17 +89,21 @@ class Folder(Record):
 
 
 def open_file(path: Path) -> BinaryIO:
+    from attncli.files import archives
+
     try:
-        file = path.open("rb")
+        file = archives.opened(str(path))
     except FileNotFoundError:
         from attncli.text.suggestions import near_words
 
         folder = path.parent
-        near = near_words(path.name, (p.name for p in folder.glob("*") if p.is_file()))
+        near = near_words(path.name, next(archives.walk(str(folder)))[2])
         hint = f"did you mean {folder / near[0]}?" if near else ""
         raise fail("there is no such file", hint=hint) from None
     except IsADirectoryError:
-        raise fail("this is a folder", hint="name a file in it") from None
+        inside = (Path(at, name) for at, _, files in archives.walk(str(path)) for name in files)
+        such = next((f", such as {one}" for one in inside if not one.name.startswith(".")), "")
+        raise fail("this is a folder", hint=f"name a file in it{such}") from None
     except (OSError, ValueError) as error:
         raise unreadable(error) from None
     _inputs.add(os.path.realpath(path))
@@ -139,10 +143,12 @@ def begin_run(names: Iterable[str]) -> None:
 
 
 def is_input(path: Path) -> bool:
-    """Return whether this run reads a file, by whatever name or link."""
+    """Return whether this run reads a file, or from a zip file, by whatever name or link."""
     with suppress(OSError, RuntimeError):
-        found = path.stat()
+        found, real = path.stat(), Path(os.path.realpath(path))
         for name in _inputs:
+            if stat.S_ISREG(found.st_mode) and real in Path(name).parents:
+                return True
             with suppress(OSError):
                 if os.path.samestat(found, os.stat(name)):  # noqa: PTH116 - a name is kept, not a path
                     return True

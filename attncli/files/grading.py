@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.check import Report, own_submission
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place, fail
+from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
-from attncli.files.document import Document, Headings, error_at
-from attncli.files.file_access import unsupported
-from attncli.files.manifest import StudentFiles, folder_name, manifest_of_files, manifest_of_folder
-from attncli.files.read import STDIN
+from attncli.files.document import Document, Headings, KnownClass, error_at
+from attncli.files.handed_in import Course
+from attncli.files.manifest import OPEN, PASSED_OVER, Entry, manifest, submission_to
+from attncli.files.manifest_file import ABSENT, read_manifest
+from attncli.files.roster import Roster
 from attncli.files.submissions import (
     ReadSubmission,
     answer_files,
-    by_problem,
     load_each_submission,
     with_matrices,
 )
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
-from attncli.text.sentences import all_of
 
 
 class Unread(Record):
@@ -41,8 +41,6 @@ Graded: TypeAlias = Report | Unread
 Student: TypeAlias = tuple[Graded, ...]
 """What was found in the answers of one student, one item per problem."""
 
-NO_ANSWERS = "there are no answers in this folder"
-
 
 def silent(_: str) -> None:
     """Say nothing about the files that are passed over."""
@@ -51,9 +49,11 @@ def silent(_: str) -> None:
 class Grading(Record):
     """How submissions are read and judged; see `grade_all`.
 
-    `tell` is called with a sentence about the files that are passed over. With `with_absent`,
-    students of a variant who handed in nothing to the folder of a class are included; `worked` are
-    the variants of the others, added as their files are read.
+    Attributes:
+        roster: the class; by default the names of the variants.
+        manifest: a file that says whose each file is; "" if rules are to tell it.
+        tell: is called with a sentence about the files that are passed over.
+        with_absent: whether students of the class who handed in nothing are included.
     """
 
     assignment: Assignment
@@ -64,7 +64,33 @@ class Grading(Record):
     headings: Headings = EMPTY
     tell: Callable[[str], None] = silent
     with_absent: bool = True
-    worked: set[str] | None = None
+    roster: Roster | None = None
+    manifest: str = ""
+
+    @property
+    def course(self) -> Course:
+        roster = self.assignment.roster if self.roster is None else self.roster
+        first = self.assignment.first
+        known = KnownClass(self.headings, roster, first.which if len(first.keys) > 1 else None)
+        load = partial(
+            load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
+        )
+        return Course(self.assignment, roster, load, self.tell)
+
+    def entries(self, sources: Sequence[str]) -> list[Entry]:
+        """Return the manifest of the files and folders that the user names."""
+        return manifest(sources, self.course)
+
+    def absent(self, sources: Sequence[str], seen: Container[str]) -> list[str]:
+        """Return the students of the class of whom no file is; none if it is not a class's files.
+
+        Without a roster, a folder is of a class unless it has the name of one student.
+        """
+        people = [person.name for person in self.course.roster.people]
+        of_class = (s for s in sources if is_folder(s) and Path(s).resolve().name not in people)
+        if not self.with_absent or not (self.roster or any(of_class)):
+            return []
+        return [name for name in people if name not in seen]
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
@@ -72,162 +98,84 @@ class Grading(Record):
         files = answer_files(self.matrices)
         _refuse_several(self.matrices, len(first.keys), "problems")
         _refuse_several(self.matrices, len(sources), "files of answers")
-        if not sources:
-            if self.assignment.names:
-                hint = "name the files of answers, or their folder"
-                raise fail("variants have no answers to check", hint=hint)
-            own = [_own_answers(key.problem, self.matrices) for key in first.keys]
-            for number, submission in enumerate(own):
-                yield (self._graded(first, number, with_matrices(submission, files)),)
+        if not sources and not self.manifest:
+            yield from self._own_answers(first, files)
             return
-        noting = replace(self, worked=set())
-        for is_folder, some in groupby(sources, _is_folder):
-            for one in self._manifest(list(some), is_folder, len(sources) == 1):
-                yield from noting._of_student(one, files)
-        if self.with_absent and any(map(self._is_of_class, sources)):
-            yield from noting._absent()
+        course = self.course
+        entries = read_manifest(self.manifest, course) if self.manifest else self.entries(sources)
+        _refuse_several(self.matrices, len(entries), "submissions")
+        for group in _by_student(entries):
+            yield self._graded(group, files)
+        absent = self.absent(sources, {one.student for one in entries})
+        for name in absent if not self.manifest else ():
+            yield self._graded([Entry(name, "", "", ABSENT)], {})
 
-    def _is_of_class(self, source: str) -> bool:
-        """Return True for a folder of the answers of a class, and not of one student."""
-        return _is_folder(source) and not self.assignment.has(folder_name(source))
+    def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+        if len(self.assignment.names) > 1:
+            hint = "name the files of answers, or their folder"
+            raise fail("variants have no answers to check", hint=hint)
+        own = [_own_answers(key.problem, self.matrices) for key in given.keys]
+        for number, one in enumerate(own):
+            yield (self._report(given, number, one.name, with_matrices(one, files)),)
 
-    def _absent(self) -> Iterator[Student]:
-        """Yield empty submissions for variants without one, if students' names tell them apart."""
-        names = [] if self.assignment.are_numbered else self.assignment.names
-        for name in names:
-            if name not in (self.worked or ()):
-                yield self._together(name, {}, name)
-
-    def _manifest(
-        self, sources: Sequence[str], are_folders: bool, is_only: bool
-    ) -> Iterator[StudentFiles]:
-        if not are_folders:
-            yield from manifest_of_files(sources, self.assignment)
-            return
-        for folder in sources:
-            found = [*manifest_of_folder(folder, self.assignment, self.tell, not is_only)]
-            if is_only and not found:
-                raise error_at(Place(folder), NO_ANSWERS)
-            yield from found or [StudentFiles(folder_name(folder), (), folder)]
-
-    def _of_student(self, one: StudentFiles, files: Mapping[str, Document]) -> Iterator[Student]:
-        """Yield what is found in the files of a student, or of all students in one table."""
-        if one.unread:
-            yield self._without_answers(one)
-            return
-        found: dict[int, ReadSubmission] = {}
-        paths: dict[int, str] = {}
-        unplaced: dict[str, InputError] = {}
-        tells_problem = any(problem is not None for _, problem in one.files)
-        for source, problem in one.files:
-            name = f"{one.student}, {Path(source).name}" if len(one.files) > 1 else one.student
-            try:
-                read = load_each_submission(source, self.stdin, self.allow_outside, self.headings)
-                if problem is None:
-                    yield from self._of_file(name, source, read, files)
-                else:
-                    found[problem] = _only(list(read), problem, source, paths.get(problem, ""))
-            except InputError as error:
-                if problem is not None:
-                    found[problem] = source, error
-                elif tells_problem:
-                    unplaced[source] = error
-                else:
-                    yield self._unread(one.student or source, error, one.student, source)
-            if problem is not None:
-                paths[problem] = source
-        if found and unplaced:
-            found = self._with_unplaced(one.student, found, unplaced)
-        if found:
-            yield self._together(one.student, found, one.student)
-
-    def _with_unplaced(
-        self, student: str, found: Mapping[int, ReadSubmission], unplaced: Mapping[str, InputError]
-    ) -> dict[int, ReadSubmission]:
-        """Return the submissions of a student, with errors for the problems that none answers.
-
-        `unplaced` are the errors of files that tell no problem: each may be of any that is left.
-        """
-        every = range(len(self.assignment.first.keys))
-        if len(found) == len(every):
-            paths = all_of([visible(source) for source in unplaced])
-            self.tell(f"passed over {paths}: other files answer every problem")
-        faults = [fault for error in unplaced.values() for fault in error.faults]
-        rest: ReadSubmission = student, InputError(*faults)
-        return {**dict.fromkeys(every, rest), **found}
-
-    def _of_file(
-        self,
-        student: str,
-        source: str,
-        submissions: Iterator[ReadSubmission],
-        files: Mapping[str, Document],
-    ) -> Iterator[Student]:
-        """Yield what is found in a file whose name tells no problem, one student at a time."""
-        stem, shown = (source, STDIN) if source == "-" else (Path(source).stem, source)
-        problems = self.assignment.first
-        if len(problems.keys) == 1:
-            few = list(islice(submissions, 2))
-            _refuse_several(self.matrices, len(few), "submissions")
-            who = student if len(few) == 1 else ""
-            for name, one in chain(few, submissions):
-                added = one if isinstance(one, InputError) else with_matrices(one, files)
-                yield self._together(who, {0: (name, added)}, student, stem)
-            return
-        for found in by_problem(problems, submissions, Place(shown)):
-            if found.error:
-                yield self._unread(found.name, found.error, student, stem, found.name)
-            else:
-                who = student or found.name or shown
-                yield self._together(who, found.by_problem, student, stem, found.name)
-
-    def _together(self, student: str, found: Mapping[int, ReadSubmission], *names: str) -> Student:
-        """Return what is found on each problem of one student; missing answers are empty.
-
-        `names`, and the names in the submissions, tell which variant the student has.
-        """
-        read = [one for _, one in found.values() if isinstance(one, Submission)]
-        stated = [one.name for one in read if one.is_named]
-        called = next(iter([*stated, *filter(None, [student])]), "")
+    def _graded(self, group: Sequence[Entry], files: Mapping[str, Document]) -> Student:
+        """Return what is found on each problem of one student; missing answers are empty."""
+        first, count = group[0], len(self.assignment.first.keys)
+        name = first.student or first.file
+        answers = _together(group, count) if first.student else _of_nobody(first, count)
+        variants = dict.fromkeys(one.variant for one in group)
+        names = [*variants, first.student, Path(first.file).stem]
         try:
-            given = self._given_to(*names, *stated)
+            given = self.assignment.given_to(*filter(None, names))
         except InputError as error:
-            return self._unread(called or next(iter(found.values()))[0], error)
+            given = self.assignment.first
+            own = next((one for _, one in answers.values() if isinstance(one, InputError)), error)
+            return tuple(Unread(name, own, given.title(n)) for n in range(len(given.keys)))
         graded: list[Graded] = []
         for number in range(len(given.keys)):
-            known, one = found.get(number, (called, Submission(called, {})))
-            name = called or known
-            if isinstance(one, InputError):
-                graded.append(Unread(name, one, given.title(number)))
-            else:
-                graded.append(self._graded(given, number, replace(one, name=name)))
+            _, one = answers.get(number, (name, Submission(name, {})))
+            added = with_matrices(one, files) if isinstance(one, Submission) else one
+            graded.append(self._report(given, number, name, added))
         return tuple(graded)
 
-    def _given_to(self, *names: str) -> ProblemSet:
-        if self.worked is not None:
-            self.worked.add(self.assignment.variant_of(*names))
-        return self.assignment.given_to(*names)
-
-    def _graded(self, given: ProblemSet, number: int, submission: Submission) -> Graded:
+    def _report(
+        self, given: ProblemSet, number: int, name: str, one: Submission | InputError
+    ) -> Graded:
         title = given.title(number)
+        if isinstance(one, InputError):
+            return Unread(name, one, title)
         try:
-            report = given.keys[number].check(submission, self.strict)
+            report = given.keys[number].check(replace(one, name=name), self.strict)
         except InputError as error:
-            return Unread(submission.name, error, title)
+            return Unread(name, error, title)
         return report if report.title == title else replace(report, title=title)
 
-    def _without_answers(self, one: StudentFiles) -> Student:
-        path, error = Path(one.unread), error_at(Place(one.unread), NO_ANSWERS)
-        if not path.is_dir() and (found := unsupported(b"", path.suffix.lower())):
-            error = InputError(replace(found.faults[0], place=Place(one.unread)))
-        return self._unread(one.student, error, one.student)
 
-    def _unread(self, name: str, error: InputError, *names: str) -> Student:
-        try:
-            given = self._given_to(*names)
-        except InputError:
-            given = self.assignment.first
-        return tuple(Unread(name, error, given.title(n)) for n in range(len(given.keys)))
+def _by_student(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries of each student, and those of nobody that tell no student, each alone."""
+    groups: dict[object, list[Entry]] = {}
+    for number, one in enumerate(entries):
+        if one.student or one.rule.startswith(OPEN):
+            key: object = one.student or number
+            groups.setdefault(key, []).append(one)
+    yield from groups.values()
+
+
+def _of_nobody(one: Entry, count: int) -> dict[int, ReadSubmission]:
+    near = one.rule.removeprefix(OPEN).removeprefix(": ")
+    hint = "write student: NAME into it, or its row of --manifest FILE.csv"
+    message = "this does not tell whose answers it has"
+    error = error_at(Place(one.file), f"{message}, {near}" if near else message, hint)
+    return dict.fromkeys(range(count), (one.file, error))
+
+
+def _together(group: Sequence[Entry], count: int) -> dict[int, ReadSubmission]:
+    """Return the submissions of a student by problem; an unreadable file may be to any other."""
+    unread = [one.error for one in group if one.error and not one.rule.startswith(PASSED_OVER)]
+    faults = [fault for error in unread for fault in error.faults]
+    rest = dict.fromkeys(range(count), (group[0].student, InputError(*faults))) if faults else {}
+    found = ((index, submission_to(index, group)) for index in range(count))
+    return {**rest, **{index: one for index, one in found if one is not None}}
 
 
 def grade_all(
@@ -238,6 +186,7 @@ def grade_all(
     matrices: Mapping[str, str] = EMPTY,
     allow_outside: bool = False,
     headings: Headings = EMPTY,
+    roster: Roster | None = None,
 ) -> Iterator[Graded]:
     """Yield the report on every submission, or why there is none.
 
@@ -250,28 +199,17 @@ def grade_all(
         matrices: files of single answers, by step.
         allow_outside: whether a submission may name any file.
         headings: meanings of the columns of a class table.
+        roster: the class (`read_roster`), whose students have a report, too, if they handed in
+            nothing; by default the names of the variants.
 
     Raises:
         InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
             holds no answers where none are named.
     """
     assignment = problems if isinstance(problems, Assignment) else Assignment(problems)
-    grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings)
+    grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings, roster=roster)
     for student in grading.students(sources):
         yield from student
-
-
-def _only(found: list[ReadSubmission], problem: int, source: str, earlier: str) -> ReadSubmission:
-    """Return the only submission of a file; `earlier` is another file for the same problem."""
-    if not earlier and len(found) == 1:
-        return found[0]
-    both = f"{visible(earlier)} and this file" if earlier else "one file"
-    message = f"{both} hold several answers to problem {problem + 1}"
-    return found[0][0], error_at(Place(source), message, "keep one of them")
-
-
-def _is_folder(source: str) -> bool:
-    return source != "-" and Path(source).is_dir()
 
 
 def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:

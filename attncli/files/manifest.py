@@ -1,244 +1,307 @@
-"""The files of each student in a folder, told by the names of files and folders."""
+"""Who handed in what: the student and the problems of each file, and the rule that tells it."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from attncli.files.assignment import (
-    PROBLEM_SUFFIXES,
-    Assignment,
-    files_in,
-    folded_name,
-    folders_in,
-    is_hidden,
+from attncli.checking.submission import Submission
+from attncli.errors import InputError, Place
+from attncli.files.assignment import ProblemSet
+from attncli.files.document import error_at
+from attncli.files.folders import folder_name, is_hidden, natural, without_zip
+from attncli.files.handed_in import (
+    CANVAS,
+    METADATA,
+    MOODLE,
+    NO_ANSWERS,
+    Course,
+    Handed,
+    Layout,
+    by_platform,
+    handed_in,
+    own_name,
 )
-from attncli.files.file_access import BY_SUFFIX
-from attncli.files.read import WORKSHEET_SUFFIXES
-from attncli.records import Record
+from attncli.files.read import STDIN
+from attncli.files.roster import words_of
+from attncli.files.submissions import (
+    ReadSubmission,
+    StudentsAnswers,
+    by_student,
+    merged,
+    tells_problem,
+)
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
-READ = (*PROBLEM_SUFFIXES, ".txt")
-"""Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
-
-NOT_A_STUDENT = re.compile(
-    r"(?:read ?me|instructions?|(?:home|class|course)?work|hw|tasks?|aufgaben?(?:blatt)?|"
-    r"(?:work|answer|exercise|problem)? ?sheets?|exercises?|problems?(?: set)?|assignments?|"
-    r"answers?|results?|submission|solutions?|l(?:ö|oe)sung(?:en)?|questions?)[ \d]*"
-)
-"""Names of files that are not the name of a student."""
+OPEN, PASSED_OVER = "open", "passed over"
+"""The beginnings of rules for files that are marked for nobody, or that cannot be read."""
 
 MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
 
-PathParts = tuple[str, ...]
-"""A path below the folder that the user named, without the suffix."""
 
+class Entry(Record, eq=False):
+    """A row of the manifest: whose a file, or a line of a file of several students, is.
 
-class StudentFiles(Record):
-    """The files of a student, each with the index of the problem that its name tells, or None.
-
-    The student is "" if only the contents of the files tell the name. `unread` is a file that
-    cannot be read, such as a PDF, or a folder without answers, if there is nothing else.
+    Attributes:
+        student: the name; "" for what is marked for nobody.
+        problem: the numbers of the problems that it answers; "" for the only one.
+        file: its path, with a line of it as in `form.csv:12`; "" if nothing was handed in.
+        rule: what told the student and the problem; it begins with `OPEN` where nothing did.
+        answers: what was read, by the index of the problem.
+        variant: the variant that it names, or "".
+        version: the number of a resubmission; the highest one counts.
+        error: why it cannot be read.
     """
 
     student: str
-    files: Sequence[tuple[str, int | None]]
-    unread: str = ""
+    problem: str
+    file: str
+    rule: str
+    answers: Mapping[int, ReadSubmission] = EMPTY
+    variant: str = ""
+    version: int = 0
+    error: InputError | None = None
 
 
-def manifest_of_folder(
-    folder: str, assignment: Assignment, tell: Callable[[str], None], is_one_of_several: bool
-) -> Iterator[StudentFiles]:
-    """Yield what each student handed in, of the files in a folder and below.
+Told: TypeAlias = Callable[[Handed, Layout, Course], Sequence[str]]
+"""Returns texts that name the students of a file, or nothing."""
 
-    A file is of the problem and of the student whose names are in its path. A folder with one file,
-    or with files of the same names as in other folders, is that of a student. With
-    `is_one_of_several` the user named other folders, too, so that each may be that of a student.
-    `tell` is called with a sentence about the files that are passed over.
+
+def _by_key(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    return [one.stated]
+
+
+def _by_metadata(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    people = layout.submitters(one)
+    return [" ".join(words) if course.roster else words[0] for words in people if words]
+
+
+def _by_moodle(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    match = by_platform(MOODLE, one)
+    return [match["who"]] if match else []
+
+
+def _by_canvas(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    match = by_platform(CANVAS, one)
+    return [match["who"]] if match else []
+
+
+def _by_folder(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    return layout.student(one)[-1:]
+
+
+def _by_class(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    around = [] if one.is_listed else [folder_name(one.source)]
+    people = (course.roster.find(part) for part in (*one.parts, *around))
+    return [person.name for person in people if person is not None][:1]
+
+
+def _by_name(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+    if one.is_listed and not course.roster:
+        only = one.read[0][0] if len(one.read) == 1 else one.path
+        return [STDIN if only == "-" else only]
+    return [layout.own_words(one) or one.parts[-1]]
+
+
+RULES: Mapping[str, Told] = {
+    "its key student": _by_key,
+    f"Gradescope's {METADATA}": _by_metadata,
+    "the name that Moodle gave": _by_moodle,
+    "the name that Canvas gave": _by_canvas,
+    "its folder": _by_folder,
+    "a name of the class in its path": _by_class,
+    "its name": _by_name,
+}
+"""What tells the students of a file, the first that does. If the class is known, a text that names
+no student of it tells nothing."""
+
+
+def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str]:
+    """Return the students of a file and the rule that tells them; or [] and the nearest name."""
+    said: list[str] = []
+    for rule, tell in RULES.items():
+        texts = [text for text in tell(one, layout, course) if text]
+        if texts and not course.roster:
+            return texts, rule
+        people = [course.roster.find(text) for text in texts]
+        if texts and None not in people:
+            return list(dict.fromkeys(person.name for person in people if person)), rule
+        said += texts
+    return [], _open(said[-1] if said else one.parts[-1], course)
+
+
+def _open(said: str, course: Course) -> str:
+    near = course.roster.nearest(said)
+    return f"{OPEN}: perhaps {near}" if near else OPEN
+
+
+def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
+    """Return whose each file is that the user names, or that is in a folder of those.
+
+    `course.tell` is called with a sentence about files that are passed over.
     """
-    read, unreadable, others = _by_use(folder)
-    owners = Owners(folder, assignment, [parts for _, parts in read], is_one_of_several)
-    found: dict[PathParts, list[tuple[str, int | None]]] = {}
-    for path, parts in read:
-        student, problem = owners.of(parts)
-        found.setdefault(student, []).append((path, problem))
-    around = {start for _, parts in read for start in _prefixes(parts[:-1])}
-    depths = [len(student) for student in found if student in around]
-    empty = _empty_folders(folder, owners, around, min(depths, default=1))
-    # If no student has a folder, an empty one may be anything.
-    unread = {parts: str(Path(folder, *parts)) for parts in empty if depths}
-    noted = set[PathParts]()
-    for path, parts in unreadable:
-        student = owners.of_unreadable(parts, empty)
-        is_beside = student in noted | around or any(start in found for start in _prefixes(student))
-        if is_beside or (len(parts) == 1 and not owners.is_student(parts[0])):
-            others.append(path)
+    every = handed_in(sources, course)
+    layout = Layout(every, course)
+    found: list[Entry] = []
+    spelled: dict[frozenset[str], str] = {}  # the first way in which a name is written
+    for one in sorted(every, key=lambda one: one.kind == "folder"):
+        if one.kind == "folder":
+            found += _without_answers(one, layout, course, found)
+        elif one.kind == "other":
+            found.append(Entry("", "", one.path, PASSED_OVER))
+        elif one.several is not None:
+            found += _of_several(one, course)
         else:
-            noted.add(student)
-            unread[student] = path
-    if others:
-        tell(passed_over(others, folder))
-    for student, files in found.items():
-        yield StudentFiles(student[-1] if student else folder_name(folder), files)
-    for student, path in unread.items():
-        yield StudentFiles(student[-1], (), path)
+            students, rule = whose(one, layout, course)
+            if one.kind == "unreadable" and rule == "its name" and not layout.own_words(one):
+                students, rule = [], PASSED_OVER
+            entry = _of_one(one, rule, course.problems)
+            names = [spelled.setdefault(frozenset(words_of(name)), name) for name in students]
+            found += [replace(entry, student=name) for name in names] or [entry]
+    found = _with_what_is_open(found, course.problems)
+    _tell_passed_over(every, found, course)
+    return [one for one in found if not is_hidden(Path(one.file).name)]
 
 
-def _empty_folders(
-    folder: str, owners: Owners, around: Container[PathParts], least: int
-) -> dict[PathParts, None]:
-    """Return the folders of students in which no file is read.
-
-    Those of students are at least `least` deep, or have no folder inside; `around` are the folders
-    in which a file is read.
-    """
-    folders = [*folders_in(folder)]
-    parents = {parts[:-1] for parts in folders}
-    empty: dict[PathParts, None] = {}
-    for parts in folders:  # those around a folder come before it
-        is_students = len(parts) >= least or parts not in parents
-        is_inside = parts in around or any(start in empty for start in _prefixes(parts))
-        if is_students and not is_inside and owners.may_be_empty(parts):
-            empty[parts] = None
-    return empty
-
-
-def _prefixes(parts: PathParts) -> set[PathParts]:
-    return {parts[:end] for end in range(1, len(parts) + 1)}
-
-
-def _by_use(
-    folder: str,
-) -> tuple[list[tuple[str, PathParts]], list[tuple[str, PathParts]], list[str]]:
-    """Return the files of a folder that are read, those of other programs, and the rest."""
-    read, unreadable = list[tuple[str, PathParts]](), list[tuple[str, PathParts]]()
-    others = list[str]()
-    for path, parts in files_in(folder):
-        file = Path(path)
-        suffix = file.suffix.lower()
-        # A link to a file elsewhere is not followed.
-        is_inside = file.is_file() and file.resolve().is_relative_to(Path(folder).resolve())
-        if not is_inside or is_hidden(file.name):
-            others.append(path)
-        elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
-            read.append((path, parts))
-        elif suffix in BY_SUFFIX:
-            unreadable.append((path, parts))
-        else:
-            others.append(path)
-    return read, unreadable, others
-
-
-def _has_answers(worksheet: Path) -> bool:
-    from attncli.files.worksheets import has_answers  # it is slow to import
-
-    return has_answers(worksheet)
-
-
-def manifest_of_files(sources: Sequence[str], assignment: Assignment) -> Iterator[StudentFiles]:
-    """Yield the files that the user names.
-
-    If each has the name of one of several problems, all files in a folder are of one student.
-    """
-    first = assignment.first
-    problems = [first.which(Path(source).stem) for source in sources]
-    if len(first.keys) == 1 or None in problems:
-        yield from (StudentFiles("", [(source, None)]) for source in sources)
+def _without_answers(
+    one: Handed, layout: Layout, course: Course, known: Sequence[Entry]
+) -> Iterator[Entry]:
+    """Yield the entry of a student whose folder has no files, if no other file is the student's."""
+    seen = {entry.student for entry in known}
+    if not seen or not layout.student(one):
         return
-    found: dict[Path, list[tuple[str, int | None]]] = {}
-    for source, problem in zip(sources, problems, strict=True):
-        found.setdefault(Path(source).parent, []).append((source, problem))
-    for folder, files in found.items():
-        yield StudentFiles(folder_name(str(folder)), files)
+    name = layout.student(one)[-1]
+    path = next(p for p in (Path(one.path), *Path(one.path).parents) if without_zip(p.name) == name)
+    students, rule = whose(one, layout, course)
+    for student in students:
+        if student not in seen:
+            error = error_at(Place(str(path)), NO_ANSWERS)
+            yield Entry(student, "", str(path), rule, error=error)
 
 
-def passed_over(paths: Sequence[str], folder: str) -> str:
-    shown = [path for path in paths if not is_hidden(Path(path).name)]
-    names = [visible(str(Path(path).relative_to(folder))) for path in shown]
-    more = len(names) - MAX_PATHS_NAMED
-    listed = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
-    if hidden := len(paths) - len(shown):
-        listed.append(f"{hidden} hidden file{'s'[: hidden != 1]}")
-    return f"{visible(folder)}: passed over {all_of(listed)}"
+def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
+    """Yield an entry for each student of a table, or of a file of several."""
+    for part in by_student(course.problems, one.several or (), Place(one.path)):
+        line = line_of(part)
+        file = f"{one.path}:{line}" if line else one.path
+        student = part.student or next(name for name, _ in part.by_problem.values())
+        rule = f"its line says {visible(student)}"
+        entry = _entry(file, rule, part.by_problem, part.variant, course.problems)
+        if not course.roster:
+            yield replace(entry, student=student)
+        elif person := course.roster.find(student):
+            yield replace(entry, student=person.name)
+        else:
+            yield replace(entry, rule=_open(student, course))
 
 
-class Owners:
-    """Tells from the names of files which student and which problem they are of."""
-
-    def __init__(
-        self,
-        folder: str,
-        assignment: Assignment,
-        every: Sequence[PathParts],
-        is_one_of_several: bool,
-    ) -> None:
-        self._assignment = assignment
-        self._first = assignment.first
-        flat = [parts[0] for parts in every if len(parts) == 1]
-        self._one_student = all(self._problem(name) is not None for name in flat)
-        is_own = assignment.has(folder_name(folder)) or (is_one_of_several and len(flat) < 2)
-        self._of_class = not is_own and (not flat or not all(map(self._is_no_student, flat)))
-        self._inside = Counter(parts[:-1] for parts in every)
-        self._alike = Counter(name for name, _ in {(p[-1], p[:-1]) for p in every})
-        self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
-        self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
-
-    def of(self, parts: PathParts) -> tuple[PathParts, int | None]:
-        """Return the path of the student, empty for the folder itself, and the problem's index."""
-        problem, rest = None, parts
-        for place in range(len(parts) - 1, -1, -1):
-            if len(parts) == 1 and not self._one_student:
-                break
-            if (problem := self._problem(parts[place])) is not None:
-                rest = (*parts[:place], *parts[place + 1 :])
-                break
-        for end in range(len(rest), 0, -1):
-            if self._assignment.has(rest[end - 1]):
-                return rest[:end], problem
-        if problem is not None or len(parts) == 1:
-            return rest, problem
-        around = parts[:-1]
-        is_alone = self._inside[around] == 1
-        is_students = is_alone or around in self._shared or around in self._of_problems
-        return (parts[:-1] if is_students else parts), None
-
-    def of_unreadable(self, parts: PathParts, empty: Container[PathParts]) -> PathParts:
-        """Return the path of the student who handed in a file that cannot be read."""
-        own = next((start for start in _prefixes(parts[:-1]) if start in empty), None)
-        if own is not None:
-            return own
-        student, problem = self.of(parts)
-        is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
-        return parts[:-1] if is_alone else student
-
-    def may_be_empty(self, parts: PathParts) -> bool:
-        """Return True if a folder, or one around it, has no files and no name of a problem."""
-        has_files = any(self._inside[start] for start in _prefixes(parts))
-        return not has_files and all(self._problem(name) is None for name in parts)
-
-    def is_student(self, name: str) -> bool:
-        """Return True if a file in the folder itself seems to have the name of a student.
-
-        It does not if the other files have the names that one student gives to several answers.
-        """
-        return self._assignment.has(name) or (self._of_class and not self._is_no_student(name))
-
-    def _is_no_student(self, name: str) -> bool:
-        if self._assignment.has(name):
-            return False
-        return (
-            bool(NOT_A_STUDENT.fullmatch(folded_name(name))) or self._first.which(name) is not None
-        )
-
-    def _problem(self, name: str) -> int | None:
-        if len(self._first.keys) == 1 or self._assignment.has(name):
-            return None
-        return self._first.which(name)
+def line_of(part: StudentsAnswers) -> int:
+    """Return the line in which a file of several students names one; 0 if it has no lines."""
+    read = next(one for _, one in part.by_problem.values())
+    if isinstance(read, InputError):
+        return next((fault.place.line for fault in read.faults if fault.place), 0)
+    return read.locate(("student",)).line
 
 
-def folder_name(folder: str) -> str:
-    return Path(folder).resolve().name
+def _of_one(one: Handed, rule: str, problems: ProblemSet) -> Entry:
+    """Return the entry of a file of one student, without the student."""
+    match = by_platform(CANVAS, one)
+    version = int(match["version"] or 0) if match else 0
+    if one.error:
+        return Entry("", "", one.path, rule, version=version, error=one.error)
+    answers, variant, told = answers_of(one, problems)
+    rule = f"{rule}; {told}" if len(problems.keys) > 1 else rule
+    return replace(_entry(one.path, rule, answers, variant, problems), version=version)
+
+
+def _entry(
+    file: str, rule: str, answers: Mapping[int, ReadSubmission], variant: str, problems: ProblemSet
+) -> Entry:
+    errors = [error for _, error in answers.values() if isinstance(error, InputError)]
+    if len(errors) == len(problems.keys):
+        faults = dict.fromkeys(fault for error in errors for fault in error.faults)
+        return Entry("", "", file, rule, variant=variant, error=InputError(*faults))
+    numbers = sorted(index + 1 for index in answers) if len(problems.keys) > 1 else ()
+    return Entry("", " ".join(map(str, numbers)), file, rule, answers, variant)
+
+
+def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadSubmission], str, str]:
+    """Return the submissions of one student by problem, the variant, and what tells the problem."""
+    told = next((index for index in _told(one, problems) if index is not None), None)
+    if told is not None and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
+        submission = one.read[0][1]
+        variant = submission.variant if isinstance(submission, Submission) else ""
+        return {told: one.read[0]}, variant, "the problem by its path"
+    parts = list(by_student(problems, one.read, Place(one.path)))
+    found = {index: read for part in parts for index, read in part.by_problem.items()}
+    return found, next((p.variant for p in parts if p.variant), ""), "the problem by its contents"
+
+
+def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
+    """Yield the problems that the parts of a path tell, the innermost part first."""
+    if len(problems.keys) > 1:
+        yield problems.in_name(own_name(one))[0]
+        yield from (problems.in_name(part)[0] for part in one.parts[-2::-1])
+
+
+def submission_to(index: int, entries: Sequence[Entry]) -> ReadSubmission | None:
+    """Return what the files of a student hold of one problem; of resubmissions the newest counts.
+
+    The parts of a problem in several files are merged.
+    """
+    own = [one for one in entries if index in one.answers]
+    newest = max((one.version for one in own), default=0)
+    latest = [(one.file, one.answers[index]) for one in own if one.version == newest]
+    read = [(file, one) for file, one in latest if isinstance(one[1], Submission)]
+    return merged(read, index) if read else latest[0][1] if latest else None
+
+
+def _with_what_is_open(entries: Sequence[Entry], problems: ProblemSet) -> list[Entry]:
+    """Return the entries; open are those that contradict each other, or cannot be read.
+
+    An unreadable file is passed over if others answer every problem.
+    """
+    by_student: dict[str, list[Entry]] = {}
+    for one in entries:
+        by_student.setdefault(one.student, []).append(one)
+    found = []
+    for one in entries:
+        others = by_student[one.student] if one.student else [one]
+        answered = {index for other in others for index in other.answers}
+        rule = one.rule
+        if one.error is not None and len(answered) == len(problems.keys):
+            rule = f"{PASSED_OVER}: other files answer every problem"
+        elif one.error is not None:
+            rule = f"{OPEN}: it cannot be read ({rule})" if one.student else rule
+        elif twice := [index for index in one.answers if _differ(index, others)]:
+            rule = f"{OPEN}: another file answers problem {twice[0] + 1}, too ({rule})"
+        found.append(replace(one, rule=rule))
+    return found
+
+
+def _differ(index: int, entries: Sequence[Entry]) -> bool:
+    """Return True if files of one student answer a problem with other numbers."""
+    own = [one.answers[index] for one in entries if index in one.answers]
+    if sum(isinstance(read, Submission) for _, read in own) < 2:
+        return False
+    found = submission_to(index, entries)
+    return found is not None and isinstance(found[1], InputError)
+
+
+def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: Course) -> None:
+    paths = {one.file for one in found if one.rule.startswith(PASSED_OVER)}
+    for source in dict.fromkeys(one.source for one in every):
+        own = [one.path for one in every if one.source == source and one.path in paths]
+        own.sort(key=lambda path: (len(Path(path).parts), natural(path)))
+        shown = [path for path in own if not is_hidden(Path(path).name)]
+        names = [visible(str(Path(path).relative_to(source))) for path in shown]
+        more = len(names) - MAX_PATHS_NAMED
+        listed = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
+        if hidden := len(own) - len(shown):
+            listed.append(f"{hidden} hidden file{'s'[: hidden != 1]}")
+        if listed:
+            course.tell(f"{visible(source)}: passed over {all_of(listed)}")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
-from attncli.files.document import Document, FileName, Headings, Options, error_at
+from attncli.files.document import Document, FileName, KnownClass, Options, error_at
 from attncli.files.file_access import blocks, open_file, unsupported
 from attncli.records import EMPTY, Record, replace
 
@@ -38,7 +37,7 @@ class _Reading(Record):
     folder: Path
     suffix: str = ""
     options: Options = EMPTY
-    of_class: Headings | None = None
+    of_class: KnownClass | None = None
     as_arrays: bool = False
 
 
@@ -46,14 +45,14 @@ def read(
     source: FileName,
     stdin: BinaryIO | None = None,
     options: Options = EMPTY,
-    of_class: Headings | None = None,
+    of_class: KnownClass | None = None,
     as_arrays: bool = False,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
-    `options` are words that are options in CSV. For answers, `of_class` are the meanings of columns
-    with other headings: a table may hold the answers of a class, and a document may be empty. With
-    `as_arrays`, a large CSV table is an array, without its written digits.
+    `options` are words that are options in CSV. For answers, `of_class` is what is known of the
+    class: a table may hold the answers of all, and a document may be empty. With `as_arrays`, a
+    large CSV table is an array, without its written digits.
     """
     name = os.fspath(source)
     if name == "-":
@@ -184,11 +183,11 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of CSV, which only its whole text can tell."""
     if not text.strip():
         return
-    name, folder, headings = reading.name, reading.folder, reading.of_class
-    if headings is not None:
+    name, folder = reading.name, reading.folder
+    if reading.of_class is not None:
         from attncli.files import class_csv
 
-        found = class_csv.submissions_in(text, name, folder, headings)
+        found = class_csv.submissions_in(text, name, folder, reading.of_class)
         if (first := next(found, None)) is not None:
             yield first
             yield from found
@@ -223,16 +222,23 @@ def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
         if block is not None and bare and are_answers and (key := block.edges().corner):
-            values = {key if word == "X" else word: raw for word, raw in values.items()}
-            place = partial(_under, key, place)
-            yield Document(name, folder, values, place, {key: block.edges().labels})
+            labels = {"X": block.edges().labels}
+            yield with_key(Document(name, folder, values, place, labels), key)
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
 
-def _under(key: str, locate: Callable[[KeyPath], Place], path: KeyPath) -> Place:
-    """Return a place in a matrix whose key is the word in its corner."""
-    return locate(("X", *path[1:]) if path[:1] == (key,) else path)
+def with_key(document: Document, key: str) -> Document:
+    """Return a document whose matrix without a key has one."""
+
+    def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key if word == "X" else word: value for word, value in values.items()}
+
+    def locate(path: KeyPath) -> Place:
+        return document.locate(("X", *path[1:]) if path[:1] == (key,) else path)
+
+    values, labels = renamed(document.values), renamed(document.labels)
+    return replace(document, values=values, labels=labels, locate=locate, bare=False)
 
 
 def _looks_like_yaml(text: str) -> bool:

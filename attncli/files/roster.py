@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import BinaryIO
 
+from attncli.checking.submission import STUDENT_KEYS
 from attncli.errors import Place
-from attncli.files.class_csv import STUDENT, folded_heading, name_columns
+from attncli.files.class_columns import NO_STUDENTS, folded_heading, name_columns
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import FileName, error_at
 from attncli.files.read import STDIN, read_text
@@ -22,11 +23,11 @@ IDENTIFIER = re.compile(
 )
 """Headings of the columns in which each student has another number, address or word."""
 
-NO_STUDENTS = ("points possible",)
-"""Cells in the column of names of a gradebook, in lower case, that are no students."""
-
 MIN_IDENTIFIER = 3
 """Minimum length of a number or word that means a student: shorter ones are in many names."""
+
+MIN_LIKENESS = 0.5
+"""Minimum likeness (of `difflib`) of a text to a name that may be meant."""
 
 QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
 """A line that is one cell of CSV in quotes; a quote in it is written twice."""
@@ -88,25 +89,25 @@ class Roster:
         if text in self._named:
             return self._named[text]
         words = words_of(text)
-        runs = {"".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)}
-        keys = sorted(runs & self._by_key.keys(), key=len, reverse=True)
-        if not keys or len(self._by_key[keys[0]]) > 1:
-            return None
-        found = self._by_key[keys[0]][0]
-        rest = (key for key in keys if key not in keys[0])
-        return found if all(found in self._by_key[key] for key in rest) else None
+        spans = combinations(range(len(words) + 1), 2)
+        named = {span: self._by_key.get("".join(words[slice(*span)]), ()) for span in spans}
+        known = [(i, j) for (i, j), people in named.items() if people]
+        whole = [(i, j) for i, j in known if not any(_is_inside((i, j), other) for other in known)]
+        meant = [{person.name for person in named[span]} for span in whole]
+        names = set.intersection(*meant) if meant else set()
+        return self._named[names.pop()] if len(names) == 1 else None
 
     def nearest(self, text: str) -> str:
-        """Return the name of the student that is most like a text; "" for an empty class."""
-        from difflib import SequenceMatcher
+        """Return the name of the student that is most like a text; "" if none is like it."""
+        from difflib import get_close_matches
 
-        said = "".join(sorted(words_of(text)))
-        names = [person.name for person in self.people]
+        names = {" ".join(sorted(words_of(person.name))): person.name for person in self.people}
+        near = get_close_matches(" ".join(sorted(words_of(text))), names, 1, MIN_LIKENESS)
+        return names[near[0]] if near else ""
 
-        def likeness(name: str) -> float:
-            return SequenceMatcher(None, said, "".join(sorted(words_of(name)))).ratio()
 
-        return max(names, key=likeness, default="")
+def _is_inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 def _spellings(person: Person) -> list[tuple[str, ...]]:
@@ -154,7 +155,7 @@ def _lines(text: str) -> Iterator[str]:
     for number, line in enumerate(filter(None, map(str.strip, lines_of(text)))):
         match = QUOTED_CELL.fullmatch(line)
         plain = " ".join((match[1].replace('""', '"') if match else line).split())
-        if plain and not (number == 0 and plain.casefold() in STUDENT):
+        if plain and not (number == 0 and plain.casefold() in STUDENT_KEYS):
             yield plain
 
 

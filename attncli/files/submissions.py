@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
+from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.submission import (
-    KEYS_BESIDE_STEPS,
-    PROBLEM,
-    Submission,
-    nowhere,
-    submission_of,
-)
-from attncli.errors import InputError, KeyPath, Place, fail, located, refuse
+from attncli.checking.check import contents_of
+from attncli.checking.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
+from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
-from attncli.files.document import Document, FileName, Headings, error_at
+from attncli.files.document import Document, FileName, KnownClass, error_at
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
-from attncli.files.read import read
+from attncli.files.read import read, with_key
 from attncli.problem.faults import REPLACES
 from attncli.problem.keys import KEYS
-from attncli.records import EMPTY, Record, replace
+from attncli.records import Record, replace
+from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
 NO_PROBLEM = -1
 """Stands for the index of the problem, for answers that do not tell it."""
 
+UNKNOWN_CLASS = KnownClass()
+
 ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
 """The name of a submission, and the submission or why it could not be read."""
 
 
-class StudentsAnswers(Record):
-    """The submission of a student to each problem, by its index, or why none can be judged.
+class StudentsAnswers(Record, eq=False):
+    """The answers of a student in a file: the submission to each problem, by its index.
 
-    The name is "" if the submissions have no student's name.
+    `student` is "" if the file does not name one, and `variant` is "" if it names none.
     """
 
-    name: str
-    by_problem: Mapping[int, ReadSubmission] = EMPTY
-    error: InputError | None = None
+    student: str
+    by_problem: Mapping[int, ReadSubmission]
+    variant: str = ""
 
 
 def load_answers(
@@ -65,10 +65,11 @@ def load_each_submission(
     source: FileName,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
-    headings: Headings = EMPTY,
+    known: KnownClass = UNKNOWN_CLASS,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield the name of every submission of a file, and the submission or its error."""
-    documents = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=headings)
+    found_in = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=known)
+    documents = map(_with_step, found_in)
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
@@ -95,6 +96,25 @@ def load_each_submission(
             yield name, error
         else:
             yield name, found
+
+
+def _with_step(document: Document) -> Document:
+    """Return a document whose matrix without a key has that of the step in the file's name."""
+    step = step_in(Path(document.name).stem) if document.bare else ""
+    return with_key(document, step) if step else document
+
+
+def step_in(stem: str) -> str:
+    """Return the step that the name of a file tells, such as weights of `hw2_weights`; or "".
+
+    Of the names of one or two letters, which may be a student's, only Q, K and V alone count.
+    """
+    if stem in ("Q", "K", "V"):
+        return stem
+    words = re.split(r"[\s_.-]+", stem)
+    runs = ["_".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)]
+    found = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
+    return max(found, key=len, default="")
 
 
 def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
@@ -135,55 +155,87 @@ def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submiss
     )
 
 
-def by_problem(
-    problems: ProblemSet, submissions: Iterator[ReadSubmission], place: Place
+def by_student(
+    problems: ProblemSet, submissions: Iterable[ReadSubmission], place: Place
 ) -> Iterator[StudentsAnswers]:
-    """Yield the answers of each student in a file of answers to several problems.
+    """Yield the answers of each student in a file.
 
-    A key such as `2: weights[1,1]` tells the problem of a number, as in a table with one row per
-    student; or the key `problem` of a submission; or the order of as many submissions as problems.
+    The problem of an answer is told, in this order, by a key such as `2: weights[1,1]`, as in a
+    table with one row per student; by the key `problem`; by the order of as many submissions as
+    problems; by the shapes, if only one problem has them. An answer that tells no problem may be
+    to each that is not answered, and so is unreadable there.
     """
-    tells_problem = False
-    by_student: dict[str, dict[int, ReadSubmission]] = {}
-    others: list[ReadSubmission] = []
+    together: dict[str, list[ReadSubmission]] = {}
     for name, one in submissions:
-        if isinstance(one, InputError):
-            others.append((name, one))
-        elif parts := _parts(problems, one):
-            tells_problem = True
-            yield _of_parts(name, parts)
-        elif one.problem:
-            tells_problem = True
-            is_own = one.is_named or one.heading is not nowhere
-            found = by_student.setdefault(name if is_own else "", {})
-            index, checked = _with_index(problems, one, found)
-            found[index] = name, checked
+        student = _student(name, one, place.file)
+        if len(problems.keys) == 1:
+            yield StudentsAnswers(student, {0: (name, one)}, _variant([one]))
+        elif isinstance(one, Submission) and (parts := _parts(problems, one)):
+            yield _of_parts(problems, student, parts)
         else:
-            others.append((name, one))
-    for name, found in by_student.items():
-        yield StudentsAnswers(name, found)
-    if tells_problem:
-        hint = "write such as problem: 2"
-        untold = error_at(place, "these answers do not tell of which problem", hint)
-        for name, other in others:
-            yield StudentsAnswers(name, error=other if isinstance(other, InputError) else untold)
-    elif len(others) == len(problems.keys):
-        yield StudentsAnswers("", dict(enumerate(others)))
-    else:
-        count = "is 1 set" if len(others) == 1 else f"are {len(others)} sets"
-        message = f"there {count} of answers, but {len(problems.keys)} problems"
-        hint = "part the answers to each problem by a line of ---, or write problem: 2"
-        raise error_at(place, message, hint)
+            together.setdefault(student, []).append((name, one))
+    for student, some in together.items():
+        found = _by_problem(problems, some, place)
+        yield StudentsAnswers(student, found, _variant(one for _, one in some))
 
 
-def _of_parts(name: str, parts: dict[int, Submission]) -> StudentsAnswers:
-    rest = parts.pop(NO_PROBLEM, None)
-    if rest is None:
-        return StudentsAnswers(name, {index: (name, part) for index, part in parts.items()})
-    key = next(iter(rest.matrices))
-    message = f"{visible(key)} does not tell of which problem it is"
-    error = error_at(rest.heading((key,)), message, f"write 1: {visible(key)}")
-    return StudentsAnswers(name, error=error)
+def _student(name: str, one: Submission | InputError, file: str) -> str:
+    """Return the student's name in a submission, or in a table that one is a row of; or ""."""
+    if isinstance(one, Submission):
+        return name if one.is_named or one.is_row else ""
+    return "" if name == file or re.fullmatch(rf"{re.escape(file)}, \d+", name) else name
+
+
+def _variant(submissions: Iterable[Submission | InputError]) -> str:
+    found = (one.variant for one in submissions if isinstance(one, Submission))
+    return next(filter(None, found), "")
+
+
+def _by_problem(
+    problems: ProblemSet, submissions: Sequence[ReadSubmission], place: Place
+) -> dict[int, ReadSubmission]:
+    told: dict[int, ReadSubmission] = {}
+    rest: list[ReadSubmission] = []
+    for name, one in submissions:
+        if isinstance(one, InputError) or not one.problem:
+            rest.append((name, one))
+        else:
+            index, checked = _with_index(problems, one, told)
+            told[index] = name, checked
+    if not told and len(rest) == len(problems.keys):
+        return dict(enumerate(rest))
+    faults: list[Fault] = []
+    for name, one in rest:
+        fits = None if isinstance(one, InputError) else problems.fitting(one)
+        if fits is not None and fits not in told:
+            told[fits] = name, one
+        elif isinstance(one, InputError):
+            faults += one.faults
+        else:
+            faults.append(untold(place, len(rest), len(problems.keys)))
+    if faults:
+        name, error = rest[0][0], InputError(*dict.fromkeys(faults))
+        return {**dict.fromkeys(range(len(problems.keys)), (name, error)), **told}
+    return told
+
+
+def untold(place: Place, count: int, problems: int) -> Fault:
+    sets = "1 set" if count == 1 else f"{count} sets"
+    message = f"there {'is' if count == 1 else 'are'} {sets} of answers, but {problems} problems"
+    hint = "separate the answers to each problem by a line of ---, or write problem: 2"
+    return Fault(message, hint=hint, place=place)
+
+
+def _of_parts(
+    problems: ProblemSet, student: str, parts: Mapping[int, Submission]
+) -> StudentsAnswers:
+    found: dict[int, ReadSubmission] = {n: (student, part) for n, part in parts.items()}
+    if (rest := parts.get(NO_PROBLEM)) is not None:
+        key = next(iter(rest.matrices))
+        message = f"{visible(key)} does not tell of which problem it is"
+        error = error_at(rest.heading((key,)), message, f"write 1: {visible(key)}")
+        found = dict.fromkeys(range(len(problems.keys)), (student, error))
+    return StudentsAnswers(student, found, _variant(parts.values()))
 
 
 def _parts(problems: ProblemSet, whole: Submission) -> dict[int, Submission]:
@@ -230,3 +282,47 @@ def _with_index(
         message = f"problem {index + 1} is answered twice"
         return index, error_at(where, message, "keep one of them")
     return index, one
+
+
+def tells_problem(problems: ProblemSet, one: Submission | InputError) -> bool:
+    """Return True if a submission itself tells the problem that it answers."""
+    return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
+
+
+def merged(found: Sequence[tuple[str, ReadSubmission]], index: int) -> ReadSubmission:
+    """Return the submissions of several files to one problem as one; equal ones count once.
+
+    If two files answer the same step with other numbers, the result is an error.
+    """
+    (file, (name, whole)), *others = found
+    assert isinstance(whole, Submission)
+    files = dict.fromkeys(whole.matrices, file)
+    for other_file, (_, other) in others:
+        assert isinstance(other, Submission)
+        if contents_of(other) and contents_of(other) == contents_of(whole):
+            continue
+        steps = [key for key in other.matrices if key not in KEYS_BESIDE_STEPS]
+        if both := [key for key in steps if key in files]:
+            message = (
+                f"{visible(files[both[0]])} and this file answer {both[0]} of problem {index + 1}"
+            )
+            hint = "keep one of them; or choose in a manifest: attn check … --manifest FILE.csv"
+            return name, error_at(Place(other_file), message, hint)
+        whole = _joined(whole, other)
+        files |= dict.fromkeys(steps, other_file)
+    return name, whole
+
+
+def _joined(one: Submission, other: Submission) -> Submission:
+    def locate(path: KeyPath) -> Place:
+        is_others = path and str(path[0]) in other.matrices
+        return other.locate(path) if is_others else one.locate(path)
+
+    return replace(
+        one,
+        matrices={**one.matrices, **other.matrices},
+        labels={**one.labels, **other.labels},
+        ragged=one.ragged or other.ragged,
+        comment="\n".join(filter(None, (one.comment, other.comment))),
+        locate=locate,
+    )

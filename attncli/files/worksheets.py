@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document, error_at, unread
+from attncli.files.file_access import open_file
 from attncli.notation.from_tex import cells_of, without_tex
 from attncli.notation.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.notation.parser import NumberError
@@ -27,8 +28,14 @@ MARKDOWN = re.compile(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
     re.MULTILINE,
 )
-LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
+LATEX = re.compile(
+    r"\\attnname\{(?P<student>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+    r"|\\attnanswer\{(?P<name>[^{}]*)\}\{"
+)
 """The line for the student's name, which begins a worksheet, and the mark of an answer."""
+
+OTHER_SCRIPT = re.compile(r"\\attnscript\{\w*\}\{(?:\\attnleftward\{)?([^{}]*)\}{1,2}\{[^{}]*\}")
+"""A word in another script, as a worksheet writes it."""
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a file."""
@@ -98,8 +105,9 @@ class FoundMatrix(Record):
 def has_answers(path: Path) -> bool:
     """Return True if a file, in any encoding, has marked answers or matrices under names."""
     try:
-        data = path.read_bytes().replace(b"\0", b"")
-    except OSError:
+        with open_file(path) as file:
+            data = file.read().replace(b"\0", b"")
+    except InputError:
         return True  # the reader of the file says why it cannot be read
     if any(mark in data for mark in MARKS):
         return True
@@ -243,6 +251,8 @@ def _marked_name(name: str, is_tex: bool) -> str:
 
 
 def _student(text: str, is_tex: bool) -> str:
+    if is_tex:
+        text = OTHER_SCRIPT.sub(r"\1", text).replace(r"\textquotesingle{}", "'")
     with suppress(NumberError):
         text = without_tex(text) if is_tex else text
     return re.sub(r"[_\\\s]+", " ", unescape(text)).strip()

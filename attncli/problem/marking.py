@@ -20,6 +20,18 @@ BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
 
 
+def as_points(number: float) -> float:
+    """Return a number of points as teachers write it: two decimals, ties away from zero.
+
+    >>> as_points(2.675), as_points(0.1 + 0.2), as_points(10)
+    (2.68, 0.3, 10.0)
+    """
+    from decimal import ROUND_HALF_UP, Decimal  # which few commands need
+
+    exact = Decimal(f"{number:.9f}")  # without the errors of binary fractions
+    return float(exact.quantize(Decimal("0.01"), ROUND_HALF_UP))
+
+
 class Marking(Record):
     """How answers are marked.
 
@@ -27,7 +39,7 @@ class Marking(Record):
         decimals: the minimum number of digits after the point of a number that is not exact.
         tolerance: the maximum error of a number that counts as right.
         ask: the names of the steps, or of cells, that count; all steps if it is empty.
-        points: the points for a right step, or right cells, by name.
+        points: the points for a right step, or right cells, by name, with at most two decimals.
         follow: the share of its points that a number earns if it follows from an earlier slip.
         few_digits: the share of its points that a number earns if it has fewer than `decimals`
             digits and is right to those.
@@ -43,7 +55,7 @@ class Marking(Record):
     @property
     def possible(self) -> float:
         """The points of all steps together."""
-        return round(sum(self.points.values()), 2)
+        return as_points(sum(self.points.values()))
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -90,7 +102,7 @@ def _by_name(pairs: Iterable[tuple[object, object]] | None, path: KeyPath) -> di
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
         found[word] = value
-    return {name: POINTS.read(value, (*path, name)) for name, value in found.items()}
+    return {name: as_points(POINTS.read(value, (*path, name))) for name, value in found.items()}
 
 
 def _decimals(raw: object, path: KeyPath) -> int:

@@ -5,7 +5,8 @@ A student's page shows no number that is not the student's own, unless with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from urllib.parse import quote
 
 from attncli.checking.check import Report
@@ -13,13 +14,15 @@ from attncli.checking.judged import WRONG
 from attncli.files.grading import Graded, Unread
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 from attncli.rendering import report_html
 from attncli.rendering.markup import Script, page_parts, text
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import Tally, points_text
+from attncli.rendering.tally import Tally
+from attncli.rendering.totals import column_title
+from attncli.rendering.verdicts import numbers_right, points_of, points_of_step, reason
 
 MEANINGS = {
     "✓": ("right", "right"),
@@ -37,7 +40,7 @@ NO_SCRIPT = Script((), ("style.css", "class.css"), "")
 
 def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[bytes]:
     if selection.solution and any(isinstance(one, Report) for one in graded):
-        yield from report_html.reports(graded, selection)
+        yield from report_html.reports(graded, selection, ids=False)
         return
     name = graded[0].name
     parts = [f'<h1 dir="auto">{text(name)}</h1>\n']
@@ -56,27 +59,31 @@ def _page(title: str, parts: Sequence[str]) -> bytes:
 
 
 def _unread(one: Unread) -> Iterator[str]:
-    reason = "; ".join(fault.message for fault in one.error.faults)
-    yield verdict_line(f"? could not be read: {reason}")
+    why = "; ".join(fault.message for fault in one.error.faults)
+    yield verdict_line(f"? could not be read: {why}")
 
 
 def _report(report: Report, selection: ReportSelection) -> Iterator[str]:
-    page = report_page(report, selection, solution=False)
+    page = report_page(report, selection, solution=False, ids=False)
     yield verdict_line(f"{page.sign} {page.verdict}")
     first = page.remarks.get(report.first_wrong_step or "")
     if first and first.first_wrong:
         yield paragraphs([f"The first wrong number is {first.first_wrong}."])
-    yield paragraphs(page.summary)
+    count = numbers_right(report, report.wanted.values())
+    yield paragraphs(filter(None, [count, *page.summary]))
     yield report_html.comment(page)
     for remark in page.remarks.values():
-        yield _remark(remark)
+        yield _remark(report, remark)
 
 
-def _remark(remark: Remark) -> str:
-    notation = remark.step.notation
+def _remark(report: Report, remark: Remark) -> str:
+    name, notation = remark.step.name, remark.step.notation
     formula = mathml(notation, block=True)
     heading = f'<h3 class="formula" aria-label="{text(as_text(notation))}">{formula}</h3>\n'
-    return f'<section class="step">\n{heading}{report_html.remark(remark)}</section>\n'
+    counted = [codes for step, codes in report.counting.items() if step == name]
+    counts = filter(None, [numbers_right(report, counted), points_of_step(report, name)])
+    above = heading + paragraphs(filter(None, [", ".join(counts)]))
+    return f'<section class="step">\n{above}{report_html.remark(remark)}</section>\n'
 
 
 class Mark(Record):
@@ -90,30 +97,34 @@ class Mark(Record):
 NOT_GIVEN = Mark()
 
 
+class ProblemMarks(Record):
+    """What the class page shows of one student in one problem."""
+
+    title: str = ""
+    steps: Mapping[str, Mark] = EMPTY
+    unread: str = ""  # why there is no step
+
+
 class StudentRow(Record):
     """What the class page shows of one student; nothing else is kept of the answers."""
 
     name: str
     page: str  # the file of the student's page, beside the class page
-    titles: tuple[str, ...]  # of the problems
-    marks: tuple[dict[str, Mark], ...]  # for each problem, by step; empty for what is unreadable
+    problems: tuple[ProblemMarks, ...]
     points: str  # what was earned in all, such as `7.5 of 10`; or ""
 
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
-    reports = [one for one in graded if isinstance(one, Report)]
-    possible = sum(one.marking.possible for one in reports)
-    has_points = any(one.marking.points for one in reports)
-    total = sum(one.total for one in reports)
-    points = f"{points_text(total)} of {points_text(possible)}" if has_points else ""
-    if points and len(reports) < len(graded):
-        points += " + ?"  # for answers that could not be read
-    titles = tuple(one.title for one in graded)
-    return StudentRow(graded[0].name, page, titles, tuple(map(_marks, graded)), points)
+    points = points_of(*graded)
+    if points and any(isinstance(one, Unread) for one in graded):
+        points += " + ?"
+    return StudentRow(graded[0].name, page, tuple(map(_marks, graded)), points)
 
 
-def _marks(one: Graded) -> dict[str, Mark]:
-    return {} if isinstance(one, Unread) else {name: _mark(one, name) for name in one.steps}
+def _marks(one: Graded) -> ProblemMarks:
+    if isinstance(one, Unread):
+        return ProblemMarks(one.title, unread=f"? could not be read: {reason(one)}")
+    return ProblemMarks(one.title, {name: _mark(one, name) for name in one.steps})
 
 
 def _mark(report: Report, name: str) -> Mark:
@@ -129,69 +140,62 @@ def _mark(report: Report, name: str) -> Mark:
 
 
 def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
-    titles = list(dict.fromkeys(title for one in rows for title in one.titles if title))
-    heading = titles[0] if len(titles) == 1 else "The class"
+    titles = {problem.title for one in rows for problem in one.problems} - {""}
+    heading = titles.pop() if len(titles) == 1 else "The class"
     meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in MEANINGS.items())
     legend = f"{meanings}; the redder, the more numbers are wrong"
+    doubts = "".join(f'<div class="warnings">{paragraphs([one])}</div>\n' for one in tally.doubts())
     summary = f"<section>\n{paragraphs(tally.lines())}</section>\n"
     title = f'<h1 dir="auto">{text(heading)}</h1>\n'
-    table = _table(rows, _columns(rows))
-    yield _page(heading, [title, *table, f'<p class="notes">{text(legend)}</p>\n', summary])
+    notes = f'<p class="notes">{text(legend)}</p>\n'
+    yield _page(heading, [title, doubts, *_table(rows), notes, summary])
 
 
-def _columns(rows: Sequence[StudentRow]) -> list[list[str]]:
-    """Return for each problem the steps of which a student gave something."""
-    count = max((len(one.marks) for one in rows), default=0)
-    every = [[_marks_at(one, place) for one in rows] for place in range(count)]
-    names = [dict.fromkeys(name for marks in of_one for name in marks) for of_one in every]
-    return [
-        [name for name in own if any(marks.get(name, NOT_GIVEN) != NOT_GIVEN for marks in of_one)]
-        for own, of_one in zip(names, every, strict=True)
-    ]
-
-
-def _marks_at(one: StudentRow, place: int) -> dict[str, Mark]:
-    return one.marks[place] if place < len(one.marks) else {}
-
-
-def _table(rows: Sequence[StudentRow], columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    has_points = any(one.points for one in rows)
+def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
+    problems = [*zip_longest(*(one.problems for one in rows), fillvalue=ProblemMarks())]
+    columns = [*map(_given_steps, problems)]
+    points = any(one.points for one in rows)
     yield '<div class="scroll"><table class="class">\n'
     yield "<caption>each student in each step</caption>\n<thead>\n"
     if len(columns) > 1:
-        yield "<tr><td></td>" + ("<td></td>" if has_points else "")
-        for place, names in enumerate(columns):
-            titles = {one.titles[place] for one in rows if place < len(one.titles)} - {""}
-            title = titles.pop() if len(titles) == 1 else f"problem {place + 1}"
-            yield f'<th scope="colgroup" colspan="{max(1, len(names))}">{text(title)}</th>'
+        yield "<tr><td></td>" + "<td></td>" * points
+        for number, (problem, names) in enumerate(zip(problems, columns, strict=True), 1):
+            title = column_title((one.title for one in problem), number)
+            yield f'<th scope="colgroup" colspan="{len(names)}">{text(title)}</th>'
         yield "</tr>\n"
-    yield '<tr><th scope="col">student</th>'
-    yield '<th scope="col">points</th>' if has_points else ""
+    yield '<tr><th scope="col">student</th>' + '<th scope="col">points</th>' * points
     for names in columns:
         for number, name in enumerate(names):
             edge = "" if number else ' class="bar"'
             yield f'<th scope="col"{edge}>{text(name)}</th>'
-        yield "" if names else "<td></td>"
     yield "</tr>\n</thead>\n<tbody>\n"
-    for one in rows:
+    for one, *marks in zip(rows, *problems, strict=True):
         link = f'<a href="{text(quote(one.page))}">{text(one.name)}</a>'
-        yield f'<tr><th scope="row" dir="auto">{link}</th>'
-        yield f"<td>{text(one.points)}</td>" if has_points else ""
-        for place, names in enumerate(columns):
-            marks = _marks_at(one, place)
-            if not marks:
-                yield f'<td class="none" colspan="{max(1, len(names))}">? could not be read</td>'
+        yield (
+            f'<tr><th scope="row" dir="auto">{link}</th>' + f"<td>{text(one.points)}</td>" * points
+        )
+        for problem, names in zip(marks, columns, strict=True):
+            if why := text(problem.unread):
+                yield f'<td class="none bar unread" colspan="{len(names)}">{why}</td>'
                 continue
-            yield from (_cell(marks.get(name, NOT_GIVEN), n) for n, name in enumerate(names))
-            yield "" if names else "<td>–</td>"
+            cells = (problem.steps.get(name, NOT_GIVEN) for name in names)
+            yield from (_cell(mark, number) for number, mark in enumerate(cells))
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
+
+
+def _given_steps(problems: Iterable[ProblemMarks]) -> list[str]:
+    """Return the steps of a problem of which a student gave something; at least one name."""
+    every = dict.fromkeys(name for one in problems for name in one.steps)
+    given = {name for one in problems for name, mark in one.steps.items() if mark != NOT_GIVEN}
+    return [name for name in every if name in given] or [""]
 
 
 def _cell(mark: Mark, number: int) -> str:
     style, meaning = MEANINGS[mark.sign]
     bar = "" if number else " bar"
     strength = f' style="--w:{max(0.25, mark.wrong):.2f}"' if mark.sign == "✗" else ""
-    mistake = f' <span class="id">{text(mark.mistake)}</span>' if mark.mistake else ""
+    words = text(mark.mistake.replace("_", " "))
+    mistake = f' <span class="id" title="{text(mark.mistake)}">{words}</span>' if words else ""
     sign = f'<span aria-hidden="true">{mark.sign}</span><span class="unseen">{meaning}</span>'
     return f'<td class="{style}{bar}"{strength}>{sign}{mistake}</td>'

@@ -95,6 +95,10 @@ FORMATS: dict[str, Format] = {
         (".html", ".htm"), "one page that explains each number", _in("html.traces"),
         _in("report_html.reports"), worksheets=_in("html.traces"),
     ),
+    "moodle": Format(
+        (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
+        worksheets=_in("moodle.worksheets"), is_page=False,
+    ),
     "latex": Format(
         (".tex",), "a fragment, or a document with --standalone", _in("latex.traces"),
         explanations=_in("explanations.as_latex"), worksheets=_in("latex.traces"),
@@ -178,7 +182,9 @@ def render(
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
+        selection = ReportSelection(
+            decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
+        )
     else:
         names = keys_of(only)
         selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import isinf, isnan
 from typing import Any
 
+from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.judged import (
-    CORRECT,
-    MISSING,
-    STATUSES,
-    Compared,
-    Finding,
-    Given,
-    Judged,
-    Misshapen,
-)
+from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.csv import TAB, csv_text
+from attncli.files.roster import Roster
+from attncli.problem.marking import as_points
+from attncli.rendering import verdicts
+from attncli.rendering.csv import PLAIN_NUMBER, TAB, csv_text
 from attncli.rendering.record import json_lines
 from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import (
-    cell_count,
-    places,
-    points_text,
-    skipped,
-    unreadable_cells,
-    verdict,
-    why,
-    written_texts,
-)
 from attncli.text.escapes import as_cell, lines_of, visible
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
-COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
+COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
@@ -60,14 +46,31 @@ def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
-    heads = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
-    yield csv_text([heads], delimiter).encode()
+    own = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    heads, by_name = _of_roster(selection.roster)
+    yield csv_text([[*heads, *own]], delimiter).encode()
     for one in graded:
+        cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]
         if not isinstance(one, Unread):
             said = [" ".join(one.said), " ".join(lines_of(one.comment))]
         row = [*grade(one), *_points(one, selection.points), *said]
-        yield csv_text([map(as_cell, row)], delimiter).encode()
+        yield csv_text([[*cells, *map(as_cell, row)]], delimiter).encode()
+
+
+def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the roster's headings, and the cells of each student whose name is the only one."""
+    if roster is None or len(roster.heads) == 1:  # which has only the names
+        return [], {}
+    counts = Counter(person.name for person in roster.people)
+    alone = [person for person in roster.people if counts[person.name] == 1]
+    by_name = {person.name: [*map(roster_cell, person.cells)] for person in alone}
+    return [*map(roster_cell, roster.heads)], by_name
+
+
+def roster_cell(text: str) -> str:
+    """Return a cell of the roster as it was, unless a spreadsheet would take it for a formula."""
+    return text if PLAIN_NUMBER.fullmatch(text) else as_cell(text)
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
@@ -76,18 +79,24 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
         return [""] * (len(steps) + len(POINT_COLUMNS))
-    by_step = [points_text(graded.points[name]) if name in graded.points else "" for name in steps]
-    return [*by_step, points_text(graded.total), points_text(graded.marking.possible)]
+    by_step = [
+        verdicts.points_text(graded.points[name]) if name in graded.points else "" for name in steps
+    ]
+    return [
+        *by_step,
+        verdicts.points_text(graded.total),
+        verdicts.points_text(graded.marking.possible),
+    ]
 
 
 def grade(graded: Graded) -> list[str]:
     """Return the texts of `COLUMNS`."""
     if isinstance(graded, Unread):
-        message = str(graded.error).partition("\n")[0]
-        return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
+        blank = [""] * len(status.STATUSES)
+        return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", why(graded))
+    words = (finding.id, finding.message) if finding else ("", verdicts.why(graded))
     counts = map(str, graded.counts.values())
     return [graded.name, graded.title, graded.verdict, first, *words, *counts]
 
@@ -132,7 +141,7 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
-        given = written_texts(judged).tolist()
+        given = verdicts.written_texts(judged).tolist()
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
@@ -154,12 +163,12 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
+    codes, texts, right = step.on_paper(judged.codes), verdicts.written_texts(judged), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = unreadable_cells(judged)
+    no_numbers = verdicts.unreadable_cells(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
-    for at in places(codes != CORRECT):
+    for at in verdicts.places(codes != status.CORRECT):
         last = zip(step.axes[-2:], at[-2:], strict=True)
         yield {
             **dict(zip(names, at, strict=True)),
@@ -167,7 +176,7 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
             "given": str(texts[at]),
             "expected": _json_number(float(right[at])),
             "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
-            "status": STATUSES[codes[at]],
+            "status": status.STATUSES[codes[at]],
             **({"message": no_numbers[at]} if at in no_numbers else {}),
         }
 
@@ -190,7 +199,8 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
     own: list[Graded] = []
     for one in graded:
         if own and one.name != own[0].name:
-            message = "results.json of Gradescope is of one student, but there are several"
+            names = f"{visible(own[0].name)} and {visible(one.name)}"
+            message = f"results.json of Gradescope is of one student, but here are {names}"
             raise fail(message, hint="write one for each: -o 'results/{student}.json'")
         own.append(one)
     yield f"{json.dumps(_results(own, selection), ensure_ascii=False, indent=1)}\n".encode()
@@ -199,7 +209,7 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
 def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
     tests = [test for n, one in enumerate(graded, 1) for test in _tests(one, str(n), selection)]
     return {
-        "score": round(sum(test["score"] for test in tests), 2),
+        "score": as_points(sum(test["score"] for test in tests)),
         "output": "\n".join(line for one in graded for line in _lines(one)),
         "output_format": "text",
         "test_output_format": "text",
@@ -215,13 +225,13 @@ def _lines(one: Graded) -> Iterator[str]:
     title = f"{visible(one.title)}: " if one.title else ""
     yield f"{title}{_verdict(one)}"
     if isinstance(one, Report) and one.skipped:
-        yield skipped(one.skipped)
+        yield verdicts.skipped(one.skipped)
 
 
 def _verdict(one: Graded) -> str:
     if isinstance(one, Report):
-        return verdict(one)
-    return f"could not be read: {str(one.error).partition(chr(10))[0]}"
+        return verdicts.verdict(one, ids=False)
+    return f"could not be read: {verdicts.reason(one)}"
 
 
 def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
@@ -229,7 +239,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
         return
-    page, marking = report_page(one, selection, selection.solution), one.marking
+    page, marking = report_page(one, selection, selection.solution, ids=False), one.marking
     names = tuple(marking.points) or marking.ask
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
@@ -237,16 +247,16 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         yield _test(score, 1.0, title, number, _whole(page), mistakes, verdict=one.verdict)
     for place, name in enumerate(names, 1):
         possible = float(marking.points.get(name, 1.0))
-        score = one.points[name] if marking.points else round(one.share(name) + 1e-9, 2)
-        step, status = one.answers[name], one.status(name)
-        lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
-        missing = int((one.codes(name) == MISSING).sum())
-        if missing and status != "missing":
-            lines.append(f"left out: {cell_count(name, missing, one.codes(name).size)}")
-        found = one.findings.get(step) if status not in OUTCOMES else None
+        score = one.points[name] if marking.points else as_points(one.share(name))
+        step, worst = one.answers[name], one.status(name)
+        lines = [OUTCOMES[worst]] if worst in OUTCOMES else list(_of_step(page, step))
+        missing = int((one.codes(name) == status.MISSING).sum())
+        if missing and worst != "missing":
+            lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
+        found = one.findings.get(step) if worst not in OUTCOMES else None
         about, where = f"{title}: {name}", f"{number}.{place}"
         mistakes = [found.id] if found else []
-        yield _test(score, possible, about, where, lines, mistakes, step=name, status=status)
+        yield _test(score, possible, about, where, lines, mistakes, step=name, status=worst)
 
 
 def _whole(page: ReportPage) -> Iterator[str]:
@@ -280,11 +290,8 @@ def _test(
         "max_score": possible,
         "status": "passed" if score >= possible else "failed",
         "name": name,
-        "name_format": "text",
         "number": number,
         "output": "\n".join(visible(part) for line in lines for part in line.splitlines()),
-        "output_format": "text",
         "tags": mistakes,
-        "visibility": "visible",
         "extra_data": more,
     }

@@ -146,7 +146,7 @@ def _parts(page: Page) -> Iterator[str]:
     if page.title:
         yield rf"\section*{{{escaped(page.title)}}}"
     if page.asked:
-        yield r"\attnname{}"
+        yield rf"\attnname{{{escaped(page.student)}}}"
     if page.notes:
         yield _paragraphs(page.notes.splitlines())
     if page.asked:

@@ -81,9 +81,9 @@ class Layout(Record):
         return beside([p if isinstance(p, str) else _Grid(p).block() for p in parts])
 
     def together(self, matrices: Sequence[Matrix]) -> Block:
-        """Return matrices side by side if they fit, else one below the other."""
+        """Return matrices side by side, in as many rows as they need."""
         row = self.row([part for matrix in matrices for part in (matrix, BETWEEN)][:-1])
-        return row if self.fits(row) else stacked([self.alone(matrix) for matrix in matrices])
+        return row if self.fits(row) else self.packed([self.alone(matrix) for matrix in matrices])
 
     def alone(self, matrix: Matrix) -> Block:
         """Return a matrix, some columns below the others where it is too wide."""

@@ -70,7 +70,7 @@ def _parts(page: Page) -> Iterator[str]:
     if page.title:
         yield f"# {escaped(page.title)}"
     if page.asked:
-        yield "Name:"
+        yield f"Name: {escaped(page.student)}".rstrip()
     for paragraph in re.split(r"\n\s*\n", page.notes):
         if paragraph.strip():
             yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))

@@ -11,10 +11,10 @@ from attncli.attention.normalizers import Sum
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel, Views, WeightedSum
+from attncli.rendering.views import Panel, Views, WeightedSum, is_deep
 from attncli.tape.cells import cell_name
-from attncli.tape.operations import Transposed
-from attncli.tape.step import Step
+from attncli.tape.operations import MatMul, Transposed
+from attncli.tape.step import Operation, Step
 from attncli.tape.walk import sources
 from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
@@ -58,6 +58,7 @@ class Page(Record):
     warnings: Sequence[str]
     decimals: int
     asked: str  # what to do with a worksheet
+    student: str  # whose worksheet it is
 
 
 def page_of(
@@ -88,12 +89,17 @@ def page_of(
         closing.append("Rows and columns marked … are left out; --full shows all.")
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
     title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
-    return Page(title, notes, entries, closing, warnings, views.decimals, asked)
+    student = visible(trace.problem.student)
+    return Page(title, notes, entries, closing, warnings, views.decimals, asked, student)
 
 
 def title_of(trace: Trace, selection: Selection) -> str:
-    """Return the title of a page; "" where it shows only some steps."""
-    return visible(trace.problem.title) if _is_whole(selection) else ""
+    """Return the title of a page, or its problem, and the variant; "" if only steps are shown."""
+    problem = trace.problem
+    name = problem.title or (f"Problem {problem.problem}" if problem.problem else "")
+    variant = f"variant {problem.variant}" if problem.variant else ""
+    words = f"{name}, {variant}" if name and variant else name or variant.capitalize()
+    return visible(words) if _is_whole(selection) else ""
 
 
 def _is_whole(selection: Selection) -> bool:
@@ -117,7 +123,7 @@ class _Walk:
             figures = () if is_known else tuple(self._figures(*together))
             is_summed = together[1:] and not is_known
             made_of = [] if is_summed else [n for s in together for n in self._sources(s, figures)]
-            inputs = tuple(self._inputs(made_of))
+            inputs = (*self._inputs(made_of), *self._parts(together[0], figures))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
@@ -185,6 +191,16 @@ class _Walk:
                 self.seen.add(step.name)
                 for place, name in self.views.slices(step):
                     yield self.views.of_input(step, place, name)
+
+    def _parts(self, step: Step, figures: Figures) -> Iterator[Panel]:
+        """Yield what is worked out for vectors of pairs: W q, U k, and sums that figures lack."""
+        is_shown = not figures or self.suffices(figures)
+        for part in self.views.layout(step) if is_deep(step) else ():
+            made = part.operands if isinstance(part, Operation) else ()
+            inner = [one for one in made if isinstance(one, MatMul)]
+            for one in (*inner, *([part] if made and not is_shown else ())):
+                for place, name in self.views.slices(one):
+                    yield self.views.of_input(one, place, name)
 
 
 def _effect_of_rounding(trace: Trace) -> str:

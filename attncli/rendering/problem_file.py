@@ -32,7 +32,7 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
-def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
+def problem_file(problem: Problem, blank: bool = False, above: str = "") -> str:
     """Return a problem, made of lists and text, as commented YAML.
 
     With `blank`, each number of a matrix, except a mask's, is a `?`. `above` is a comment for the
@@ -46,7 +46,7 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> byte
         title = "# Without the # before it, each of these is an option that may be used:"
         blocks.append([title, *options])
     texts = ("".join(f"{line}\n" for line in block) for block in blocks)
-    return "\n".join(filter(None, texts)).encode()
+    return "\n".join(filter(None, texts))
 
 
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:

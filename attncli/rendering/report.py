@@ -113,14 +113,19 @@ class ReportPage(Record):
         return [*filter(None, [self.points]), *self.said, *self.missing]
 
 
-def report_page(report: Report, selection: PageSelection, solution: bool = True) -> ReportPage:
-    """Return the page of a report; without the solution, no number that reveals it."""
+def report_page(
+    report: Report, selection: PageSelection, solution: bool = True, ids: bool = True
+) -> ReportPage:
+    """Return the page of a report; without the solution, no number that reveals it.
+
+    The verdict names the mistake by its id, unless the page is for students.
+    """
     given = [judged for judged in report.steps.values() if judged.status != "missing"]
     return ReportPage(
         visible(report.name),
         visible(report.title),
         verdicts.VERDICT_SIGNS[report.verdict],
-        verdicts.verdict(report),
+        verdicts.verdict(report, ids),
         verdicts.points_by_step(report),
         verdicts.comment_lines(report),
         report.said,

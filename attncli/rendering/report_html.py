@@ -10,24 +10,26 @@ from attncli.rendering.html import Answers, traces
 from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection, Selection
-from attncli.rendering.verdicts import Tally
+from attncli.rendering.tally import Tally
+from attncli.rendering.verdicts import reason
 
 REMARK_STYLES = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
 
-def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+def reports(
+    graded: Iterable[Graded], selection: ReportSelection, ids: bool = True
+) -> Iterator[bytes]:
     """Yield the page of the problem with a student's answers, for each student in turn."""
     every = list(graded)
     between = [_section(paragraphs(Tally(every).lines())) if len(every) > 1 else ""]
     shown, answers = list[Trace](), list[Answers]()
     for one in every:
         if isinstance(one, Unread):
-            first = str(one.error).partition("\n")[0]
-            between[-1] += _section(verdict_line(f"? {one.name}: {first}"))
+            between[-1] += _section(verdict_line(f"? {one.name}: {reason(one)}"))
         else:
             shown.append(one.trace)
-            answers.append(_answers(report_page(one, selection)))
+            answers.append(_answers(report_page(one, selection, ids=ids)))
             between.append("")
     if shown:
         own = Selection(selection.decimals, selection.full, selection.only, selection.quiet)

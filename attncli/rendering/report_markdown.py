@@ -11,7 +11,8 @@ from attncli.rendering.grades import grade
 from attncli.rendering.markdown import escaped, table
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import Tally, notes, points_of
+from attncli.rendering.tally import Tally
+from attncli.rendering.verdicts import notes, points_of
 from attncli.text.elision import shortened
 from attncli.text.escapes import visible
 

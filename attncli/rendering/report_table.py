@@ -11,6 +11,7 @@ from attncli.rendering import verdicts
 from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
+from attncli.rendering.tally import Tally
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
@@ -110,7 +111,7 @@ def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
 
 
 def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
-    tally, comments = verdicts.Tally(), list[str]()
+    tally, comments = Tally(), list[str]()
     cells: list[tuple[str, str, str]] = []
     said: list[Line] = []
     for one in graded:

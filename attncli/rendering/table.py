@@ -13,7 +13,7 @@ from attncli.rendering.layout import BETWEEN, Block, Layout, Line, Span, stacked
 from attncli.rendering.matrix import LineIndex, Matrix, shape_text
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel, WeightedSum
+from attncli.rendering.views import Panel, WeightedSum, is_deep
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width, label_width
@@ -116,11 +116,11 @@ class _Writer:
         """Return the block of each figure, and whether operands are beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
-        nothing new.
+        nothing new; the numbers behind vectors of pairs do.
         """
         rows = [self.row(figure) for figure in figures] if figures[0].operands else []
         fit = bool(rows) and all(map(self.layout.fits, rows))
-        if fit and not figures[MOST_BESIDE:]:
+        if fit and (is_deep(figures[0].results[0].part) or not figures[MOST_BESIDE:]):
             return rows, True
         bare = [self.bare(figure) for figure in figures]
         if fit and self.layout.packed(rows).height <= self.layout.packed(bare).height:

@@ -1,8 +1,7 @@
-"""Sentences on a student's answers: the verdict, what is wrong in a step, and a class's summary."""
+"""Sentences on a student's answers: the verdict, the points, and what is wrong in a step."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
@@ -18,11 +17,13 @@ from attncli.checking.judged import Compared, Given, Judged
 from attncli.files.grading import Graded, Unread
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
+from attncli.problem.marking import as_points
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, lines_of, visible
+from attncli.text.numbers import every_digit
 from attncli.text.sentences import all_of
 
 MOST_CELLS = 12
@@ -40,11 +41,11 @@ RIGHT_BUT = {"last_digit": "off in the last digit", "rounded_early": "rounded ea
 """The words for numbers that are right except for rounding, by their status."""
 
 
-def verdict(report: Report) -> str:
-    """Return the whole report in one line."""
+def verdict(report: Report, ids: bool = True) -> str:
+    """Return the whole report in one line; students read it without the mistake's id."""
     if first := report.first_wrong_step:
         finding = report.findings.get(first)
-        what = finding.id if finding else _rounding(report.steps[first])
+        what = (finding.id if ids else "") if finding else _rounding(report.steps[first])
         return f"wrong, first at {first}{f' ({what})' if what else ''}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
@@ -75,6 +76,16 @@ def _left_out(report: Report) -> Iterator[str]:
         yield f"left out: {', '.join(cells)}"
     if names:
         yield f"not given: {', '.join(names)}"
+
+
+def numbers_right(report: Report, codes: Iterable[Array]) -> str:
+    """Return how many of some cells are right, such as `8 of 9 numbers right`; "" for no cells."""
+    every = [code for part in codes for code in part.ravel().tolist()]
+    near = () if report.strict else (status.LAST_DIGIT, status.ROUNDED_EARLY)
+    right = sum(map(every.count, (status.CORRECT, *near)))
+    carried = every.count(status.FOLLOWS)
+    follow = f", {carried} worked out correctly from earlier ones" if carried else ""
+    return f"{right} of {len(every)} number{'s'[: len(every) != 1]} right{follow}" if every else ""
 
 
 def cell_count(name: str, count: int, size: int) -> str:
@@ -136,11 +147,12 @@ def why(report: Report) -> str:
     return "; ".join(filter(None, [*parts, _skipped_with_hint(report)])) if parts else ""
 
 
-def points_of(graded: Graded) -> str:
+def points_of(*graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
-    if isinstance(graded, Unread) or not graded.marking.points:
-        return ""
-    return f"{points_text(graded.total)} of {points_text(graded.marking.possible)}"
+    reports = [one for one in graded if isinstance(one, Report) and one.marking.points]
+    earned = points_text(sum(one.total for one in reports))
+    possible = points_text(sum(one.marking.possible for one in reports))
+    return f"{earned} of {possible}" if reports else ""
 
 
 def points_by_step(report: Report) -> str:
@@ -154,55 +166,21 @@ def points_by_step(report: Report) -> str:
     return f"points: {points_of(report)} ({', '.join(steps)})"
 
 
+def points_of_step(report: Report, step: str) -> str:
+    """Return the points of a step and its cells, such as `3.5 of 4 points`; "" for none."""
+    earned = {name: x for name, x in report.points.items() if report.answers[name] == step}
+    possible = points_text(sum(report.marking.points[name] for name in earned))
+    points = f"{points_text(sum(earned.values()))} of {possible} point{'s'[: possible != '1']}"
+    return points if earned else ""
+
+
 def points_text(number: float) -> str:
-    """Return a number of points, with up to two decimals.
-
-    >>> points_text(7.5), points_text(10.0), points_text(0.1 + 0.2)
-    ('7.5', '10', '0.3')
-    """
-    return f"{number:.2f}".rstrip("0").rstrip(".")
+    return every_digit(as_points(number))
 
 
-class Tally:
-    """Counts how many of a class were right, their points, and the commonest mistakes.
-
-    It keeps no report, so its memory does not grow with the class.
-    """
-
-    def __init__(self, graded: Iterable[Graded] = ()) -> None:
-        self.verdicts: Counter[str] = Counter()
-        self.mistakes: Counter[str] = Counter()
-        self.steps: Counter[str] = Counter()
-        self.points: list[tuple[float, float]] = []  # what was earned, and was possible
-        for one in graded:
-            self.add(one)
-
-    def add(self, one: Graded) -> None:
-        if isinstance(one, Unread):
-            self.verdicts["could not be read"] += 1
-            return
-        self.verdicts[one.verdict] += 1
-        if one.marking.points:
-            self.points.append((one.total, one.marking.possible))
-        if first := one.first_wrong_step:
-            self.steps[first] += 1
-            if finding := one.findings.get(first):
-                self.mistakes[finding.id] += 1
-
-    def lines(self) -> Iterator[str]:
-        always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
-        words = [*always, *(word for word in otherwise if self.verdicts[word])]
-        count = self.verdicts.total()
-        parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
-        yield f"{count} answer{'s'[: count != 1]}: {parts}"
-        if self.points:
-            mean, possible = np.mean(self.points, axis=0).tolist()
-            yield f"points: {points_text(mean)} of {points_text(possible)} on average"
-        named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
-        for name, counted in named:
-            if counted:
-                most = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
-                yield f"{name}: {most}"
+def reason(unread: Unread) -> str:
+    """Return in one line why a submission could not be read, with the place in its file."""
+    return str(unread.error).partition("\n")[0]
 
 
 def places(chosen: Array) -> list[Index]:
@@ -214,16 +192,22 @@ def _count(cells: Array) -> str:
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
+def wrong_values(judged: Judged) -> Array:
+    """Return which cells hold a wrong number, and not one with too few digits, or no number."""
+    wrong: Array = judged.codes == status.WRONG
+    if isinstance(judged, Compared) and judged.short is not None:
+        wrong &= ~judged.short
+    if isinstance(judged, Given) and judged.written.unreadable is not None:
+        wrong &= ~judged.written.unreadable
+    return wrong
+
+
 def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
     """Yield sentences on the wrong numbers that the finding does not explain."""
     step = judged.step
     finding = report.findings.get(step.name)
     few = too_few_digits(judged, report.marking.decimals or 0)
-    wrong = judged.codes == status.WRONG
-    if isinstance(judged, Compared) and judged.short is not None:
-        wrong &= ~judged.short
-    if isinstance(judged, Given) and judged.written.unreadable is not None:
-        wrong &= ~judged.written.unreadable
+    wrong = wrong_values(judged)
     if wrong.any() and _is_unexplained(report, step):
         hint = _what_to_compare(report, step, solution)
         if finding is None:
@@ -331,7 +315,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
         at, unit = found[0], only_unit(judged.unit)
         decimals = round(-np.log10(unit)) if unit and unit < 1 else 0
         after = f" after {decimals} decimal{'s'[: decimals != 1]}" if decimals else ""
-        finer = _rounded_like(float(expected[at]), float(units[at]) / 10)
+        finer = rounded_like(float(expected[at]), float(units[at]) / 10)
         example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"
         cut = f"{len(found)} numbers were cut off{after}, not rounded"
         yield f"{cut}{example if solution else ''}"
@@ -343,12 +327,12 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
         return
     lines = []
     for at in found:
-        should_be = _rounded_like(float(expected[at]), float(units[at]))
+        should_be = rounded_like(float(expected[at]), float(units[at]))
         lines.append(f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}")
     yield from some_of(lines)
 
 
-def _rounded_like(value: float, unit: float) -> str:
+def rounded_like(value: float, unit: float) -> str:
     """Return a number rounded to a unit as people round: 0.975559 to 0.01 is 0.98."""
     decimals = round(-np.log10(unit))
     return f"{Rounding(decimals=decimals).number(value):.{max(decimals, 0)}f}"

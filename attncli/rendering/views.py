@@ -100,19 +100,21 @@ class Views:
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
         self.rows: list[LineIndex] = [*queries]
         self.open_names = open_names
+        self.shows_pairs = (selection.why or selection.full) and not selection.is_worksheet
         self.columns = trace.problem.columns
         self.elided = False
 
     def layout(self, step: Step) -> tuple[Expression | str, ...]:
         """Return the operands and signs beside a step; () for none.
 
-        There are none if the operands are open on a worksheet.
+        There are none if the operands are open on a worksheet. Those of a vector for every pair
+        are as many as its results, and only shown if every number is, or for a learner.
         """
         if step.operation is not None and self.is_open(step.operation):
             return ()
-        if isinstance(step.operation, Operation) and len(step.trailing) < 3:
+        if isinstance(step.operation, Operation) and (self.shows_pairs or not is_deep(step)):
             return step.operation.layout(self.columns)
-        return ()  # a vector for every pair has no place beside a matrix
+        return ()
 
     def is_open(self, part: Expression) -> bool:
         """Whether the reader writes the numbers of a step, or of one that an operand is made of."""
@@ -124,23 +126,23 @@ class Views:
         """Return the shapes of operands and result: `(3, 2) × (2, 3) → (3, 3)`."""
         result = shape_text(step.value.shape)
         parts = self.layout(step)
-        if len(parts) < 3:
+        if len(parts) < 3 or is_deep(step):
             return result
         without_function = (part for part in parts if part not in ("tanh(", ")"))
         shown = (p if isinstance(p, str) else self._page_shape(p) for p in without_function)
         return f"{' '.join(shown)} → {result}"
 
-    def slices(self, step: Step) -> Iterator[tuple[Index, str]]:
+    def slices(self, step: Expression) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
-        made = step.operation
-        sizes, names = step.array.shape[:2], step.leading
+        made, array = step.operation if isinstance(step, Step) else step, array_of(step)
+        sizes, names = array.shape[:2], step.leading
         if isinstance(made, SplitHeads):
             sizes, names = sizes[:1], made.operand.leading
         counts = [size if axis in names else 1 for axis, size in zip(LEADING, sizes, strict=False)]
         shared = [node for node in walk(made) if isinstance(node, RepeatHeads)] if made else []
-        deep = len(step.trailing) == 3
+        deep = is_deep(step)
         if deep:
-            counts.append(step.array.shape[2])
+            counts.append(array.shape[2])
         axes = (*LEADING[: len(counts) - deep], *step.trailing[:deep])
         for place in product(*map(self._places, axes, counts)):
             at = tuple(i for i in place if i is not None)
@@ -174,9 +176,10 @@ class Views:
         matrix = replace(panel.matrix, is_open=True, cells=cells)
         return replace(panel, matrix=matrix, answer=name)
 
-    def of_input(self, step: Step, place: Index, words: str) -> Panel:
+    def of_input(self, part: Expression, place: Index, words: str) -> Panel:
         """Return a matrix of an input with all its rows; `words` say which it is."""
-        return self._panel(step, place, step.columns, words, is_cut=False)
+        columns = part.columns if isinstance(part, Step) else self.columns
+        return self._panel(part, place, columns, words, is_cut=False)
 
     def of_operand(self, part: Expression, place: Index, result: Step) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
@@ -286,6 +289,11 @@ class Views:
         return shape_text((*lead, *last))
 
 
+def is_deep(part: Expression) -> bool:
+    """Return True for a vector for every pair of a query and a key."""
+    return len(part.trailing) == 3
+
+
 def enough_decimals(trace: Trace, least: int) -> int:
     """Return a number of decimals with which every number that was rounded is shown whole.
 
@@ -311,7 +319,7 @@ def _on_page(array: Array, place: Index, joined: bool, transposed: bool) -> Arra
     if joined:
         batch, heads, n, size = array.shape
         array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
-    at = tuple(min(i, size - 1) for i, size in zip(place, array.shape, strict=False))
+    at = tuple(min(i, size - 1) for i, size in zip(place, array.shape[:-2], strict=False))
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
     return values.T if transposed else values

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.heads import SplitHeads
 from attncli.errors import fail
@@ -20,9 +21,10 @@ from attncli.rendering.matrix import axis_labels, shape_text
 from attncli.rendering.pieces import pieces
 from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
-from attncli.tape.cells import matrix_name, place_of
+from attncli.tape.cells import matrix_name
 from attncli.tape.step import Operation, Step
-from attncli.text.escapes import label_text, visible
+from attncli.text.escapes import as_cell, label_text, visible
+from attncli.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
@@ -80,7 +82,7 @@ def instruction(trace: Trace) -> str:
         said += f", with {count} decimal{'s'[: count != 1]} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
-    points = [f"{name} {number:g}" for name, number in marking.points.items()]
+    points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
     return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
 
 
@@ -108,7 +110,7 @@ def worksheet(
     Args:
         problem: one problem, or several, which are written one after the other.
         format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
-            print; "yaml" or "csv", the answer sheet for `check`.
+            print; "yaml" or "csv", the answer sheet for `check`; "moodle", a quiz to import.
         blank: the name of the step that is open, or names; by default all that are worked out.
         give: the name or names of those that are shown solved nevertheless.
         decimals: digits after the point of the numbers that are shown.
@@ -139,8 +141,10 @@ def worksheet(
     return b"".join(write(traces, selection)).decode()
 
 
-def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
-    """Return every step rounded half up; whole numbers have no decimals. `above` is a comment."""
+def answer_sheet(problem: Problem, trace: Trace, above: str) -> str:
+    """Return the right answers, rounded half up; whole numbers have no decimals."""
+    decimals = problem.marking.decimals
+    decimals = DEFAULT_DECIMALS if decimals is None else decimals
     rounding = Rounding(decimals=decimals)
 
     def written(numbers: Any) -> Any:
@@ -152,9 +156,16 @@ def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
         is_whole = number == int(number)
         return f"{rounding.number(number) + 0.0:.{0 if is_whole else decimals}f}"
 
-    lines = [f"# {above}"] if above else []
+    lines = [f"# {above}", *(entry(key, text) for key, text in _whose(problem).items() if text)]
     lines += [entry(step.name, written(step.value.tolist())) for step in trace]
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _whose(problem: Problem) -> dict[str, str]:
+    """Return the keys of a submission that tell whose it is, the first of them always."""
+    number = problem.problem or ("" if problem.variant else str(problem.number or ""))
+    texts = {"student": problem.student, "variant": problem.variant, "problem": number}
+    return {key: text for key, text in texts.items() if text or key == "student"}
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -169,7 +180,9 @@ def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def _yaml(trace: Trace, selection: Selection) -> str:
     title = trace.problem.title
     lines = [f"# {visible(title)}"] if title else []
-    lines += [f"# {instruction(trace)} Each ? is one.", "student:"]
+    lines += [f"# {instruction(trace)} Each ? is one."]
+    whose = _whose(trace.problem).items()
+    lines += [entry(key, text) if text else f"{key}:" for key, text in whose]
     for step in open_steps(trace, selection).values():
         lines.append(f"# {_about(step)}")
         for name, rows in _open_matrices(step):
@@ -179,7 +192,7 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 
 
 def _csv(trace: Trace, selection: Selection) -> str:
-    rows = [["student", ""]]
+    rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
     for step in open_steps(trace, selection).values():
         for name, cells in _open_matrices(step):
             rows += [[name], *cells]
@@ -189,13 +202,19 @@ def _csv(trace: Trace, selection: Selection) -> str:
 def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the matrices of a step to fill in, each with its name as a key of answers."""
     value = step.value if step.value.ndim > 1 else step.value[np.newaxis]
-    cells = np.full(value.shape, OPEN, object)
-    if isinstance(step.operation, Operation):
-        for at in np.ndindex(step.array.shape):
-            if step.operation.is_blank(*at[-2:]):
-                cells[place_of(step, at)] = NO_CELL
+    cells = np.where(has_number(step).reshape(value.shape), OPEN, NO_CELL)
     for place in np.ndindex(value.shape[:-2]):
         yield matrix_name(step, place), cells[place].tolist()
+
+
+def has_number(step: Step) -> Array:
+    """Return which cells of a step's `value` are numbers; others are nothing, rather than 0."""
+    found = np.ones(step.array.shape, bool)
+    if isinstance(step.operation, Operation):
+        rows, columns = step.array.shape[-2:]
+        blank = [[step.operation.is_blank(r, c) for c in range(columns)] for r in range(rows)]
+        found[..., np.array(blank)] = False
+    return step.on_paper(found)
 
 
 def _about(step: Step) -> str:

@@ -248,7 +248,7 @@ def alike_pairs(
 
 
 class WrongNumbers(Record, eq=False):
-    """What a step becomes by one mistake, and what a report says of that without the solution."""
+    """What a step becomes by one mistake, and what a report says of it without the solution."""
 
     id: str
     step: str
@@ -261,35 +261,22 @@ class WrongNumbers(Record, eq=False):
 def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[WrongNumbers]:
     """Return the wrong numbers of steps that a student writes, by each mistake that shows.
 
-    A mistake may be made in the step itself, or in one before it that the student does not write.
-    It shows if numbers rounded to these decimals are others, also than those of mistakes before it.
+    A mistake is made in the step itself, or in one before it that the student does not write. It
+    shows if the rounded numbers differ from the right ones and from those of mistakes before it.
     """
-    found = []
-    written = RoundingRule(decimals)
+    wrong, rounded = [], RoundingRule(decimals)
     right: Replay[Array] = Replay(trace, lambda step: step.array if step.name in names else None)
-    for step in trace:
-        if step.name not in names:
-            continue
-        seen = {(written(step.array) + 0.0).tobytes()}
-        before = right.unknown_before(step)
-        for made in in_order(step, before, partial(mistakes_in, trace)):
-            numbers = _possible_numbers(trace, right, step, made.change)
-            key = b"" if numbers is None else (written(numbers) + 0.0).tobytes()
-            if numbers is not None and key not in seen:
+    for step in (step for step in trace if step.name in names):
+        seen = {(rounded(step.array) + 0.0).tobytes()}
+        for made in in_order(step, right.unknown_before(step), partial(mistakes_in, trace)):
+            found = right.changed(step, made.change)
+            numbers = broadcast_to_step(found, step)
+            if found is None or numbers is None or not (numbers < np.inf).all():
+                continue  # of another shape, or no numbers that a student writes
+            key = (rounded(numbers) + 0.0).tobytes()
+            if key not in seen and is_possible(trace, right, step, made.change, found):
                 seen.add(key)
                 said = made.finding(step)
-                sentence, on_paper = said.sentence(solution=False), step.on_paper(numbers)
-                about = on_paper, sentence, said.advice, frozenset(made.change)
-                found.append(WrongNumbers(said.id, step.name, *about))
-    return found
-
-
-def _possible_numbers(
-    trace: Trace, replay: Replay[Array], step: Step, change: Change
-) -> Array | None:
-    """Return what a change makes of a step; None for what no student writes in its cells."""
-    made = replay.changed(step, change)
-    numbers = broadcast_to_step(made, step)
-    if made is None or numbers is None or not (numbers < np.inf).all():
-        return None
-    return numbers if is_possible(trace, replay, step, change, made) else None
+                about = step.on_paper(numbers), said.sentence(solution=False), said.advice
+                wrong.append(WrongNumbers(said.id, step.name, *about, frozenset(made.change)))
+    return wrong

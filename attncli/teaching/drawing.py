@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, prod
 from random import Random
 from typing import Any
@@ -47,6 +47,9 @@ DECIMALS_KEPT = 12
 
 SOFTMAX_STEPS = ("exp", "sum", "weights")
 """Steps that are not rounded: they may be small, and nothing compares their numbers."""
+
+OF_STUDENTS = ("student", "variant", "answers")
+"""Keys of the given problem that its variants do not have."""
 
 Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
@@ -93,7 +96,6 @@ class Drawing:
                 continue
             own = values or own_values(given[drawn])
             self.cells[key] = DrawnMatrix(own, given, drawn, float((given[drawn] == 0).mean()))
-        self._fixed = _fixed(problem, self.cells)
         cells = self.cells.values()
         is_one = all(np.isin(c.given[c.drawn], c.values).all() for c in cells)
         self.others = prod(len(c.values) ** int(c.drawn.sum()) for c in cells) - is_one
@@ -125,31 +127,17 @@ class Drawing:
 
     def problem(self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY) -> Problem:
         """Return the problem with other numbers and marking."""
-        new = {**self._fixed, **{key: in_lists(array) for key, array in matrices.items()}}
+        every = {**self._problem.matrices(), **matrices}
+        new = {key: in_lists(array) for key, array in every.items()}
         values: dict[str, Any] = {}
         for key in self._problem.given:
-            if key in ("answers", "marking"):
-                continue
             raw = self._problem.written.get(key)
             if isinstance(raw, Mapping):
-                raw = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+                values[key] = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
             else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
                 names = (name for name in new if name.partition(".")[0] == key)
-                raw = new.get(next(names, ""), raw)
-            values[key] = raw
-        if marking:
-            values["marking"] = marking
-        return Problem(**values)
-
-
-def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
-    """Return the matrices that are not drawn, by key, as lists where they are text or arrays."""
-    found = {}
-    for name, array in problem.matrices().items():
-        raw = problem.as_given(name)
-        if name not in drawn and (raw is None or isinstance(raw, str | np.ndarray)):
-            found[name] = in_lists(array)
-    return found
+                values[key] = new.get(next(names, ""), raw)
+        return Problem(**{**values, **dict.fromkeys(OF_STUDENTS), "marking": marking or None})
 
 
 def calculated(problem: Problem) -> Trace:

@@ -57,14 +57,14 @@ class Pool:
     """The mistakes that some calculations of one form show, as a variant therefore can.
 
     Attributes:
-        made: every mistake that can be made, and True if a wanted step depends on it.
+        made: every mistake that can be made, in the order in which they were found.
         shown: each mistake that is seen in some calculation, with the largest count of numbers that
             show it, as `Distractor.seen` counts them.
     """
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.made: dict[Key, bool] = {}
+        self.made: dict[Key, None] = {}
         self.shown: dict[Key, int] = {}
         self._met: set[frozenset[Key]] = set()
         self._apart: set[frozenset[Key]] = set()
@@ -73,15 +73,11 @@ class Pool:
         places = product(MISTAKES, distractors.trace.steps)
         every = [one for place in places for one in distractors.at(*place)]
         seen = [one for one in every if one.asked and one.seen]
-        self.made |= {one.key: bool(one.asked) for one in every}
+        self.made |= dict.fromkeys(one.key for one in every)
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
         pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
         self._met |= pairs
         self._apart |= pairs - alike_pairs(seen, distractors.right, self.question.unit)
-
-    def is_hidden(self, one: Distractor) -> bool:
-        """Return True if a mistake is seen in fewer numbers than it could be."""
-        return one.seen < self.shown.get(one.key, 0)
 
     def alike(self, distractors: Distractors, seen: Sequence[Distractor]) -> set[frozenset[Key]]:
         """Return the pairs of mistakes that one calculation does not tell apart, but others do."""
@@ -96,30 +92,27 @@ class Pool:
         return list(dict.fromkeys((a[0], b[0]) for a, b in pairs if not _may_be_one(a, b)))
 
     def unseen(self, left_out: Mapping[str, str]) -> dict[str, str]:
-        """Return the mistakes that no calculation shows, and why; `left_out` are known reasons."""
+        """Return the mistakes that are not seen in some of their steps, each with the reason.
+
+        `left_out` has the reasons for mistakes that cannot change a number.
+        """
         shown = {key[0] for key in self.shown}
-        found, places = dict(left_out), dict[str, list[str]]()
-        for (id_, at, _), is_asked in self.made.items():
-            if is_asked:
-                places.setdefault(id_, []).append(at)
-            else:
-                found[id_] = f"{at} comes after what is asked"
+        found = {id_: reason for id_, reason in left_out.items() if id_ not in shown}
+        places: dict[str, dict[str, None]] = {}
+        for id_, at, way in self.made:
+            if (id_, at, way) not in self.shown:
+                places.setdefault(id_, {})[at] = None
         for id_, steps in places.items():
             reached = self.question.reached(steps)
             names = [name for name in self.question.asked if name in reached]
             more = ", …" if len(names) > MAX_REASON_STEPS else ""
-            found[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
-        return {id_: found[id_] for id_ in MISTAKES if id_ in found and id_ not in shown}
-
-    @property
-    def partly(self) -> dict[str, tuple[str, ...]]:
-        """By mistake that is shown in some step, the steps in which it, or a form of it, is not."""
-        ids = {key[0] for key in self.shown}
-        found: dict[str, dict[str, None]] = {}
-        for key in sorted(self.made, key=self.made.__getitem__, reverse=True):  # asked ones first
-            if key[0] in ids and key not in self.shown:
-                found.setdefault(key[0], {})[key[1]] = None
-        return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}
+            if id_ in shown:
+                found[id_] = f"not always in {', '.join(steps)}"
+            elif names:
+                found[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
+            else:
+                found[id_] = f"{next(iter(steps))} comes after what is asked"
+        return {id_: found[id_] for id_ in MISTAKES if id_ in found}
 
 
 def _may_be_one(one: Key, other: Key) -> bool:
@@ -283,7 +276,7 @@ class Search:
             for one in distractors.at(*place):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
-                    candidate.hidden += [one] if self.pool.is_hidden(one) else []
+                    candidate.hidden += [one] if one.seen < self.pool.shown[one.key] else []
             if other and place == first[-1]:
                 candidate.alike = self.pool.alike(distractors, candidate.seen)
             if other and len(candidate.hidden) + len(candidate.alike) >= other.faults:

@@ -7,7 +7,7 @@ the variants before it, not on how many are asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from random import Random
 from typing import Any
@@ -27,7 +27,7 @@ from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Operation, Step
-from attncli.teaching.distractors import Key, Question
+from attncli.teaching.distractors import Question
 from attncli.teaching.drawing import Drawing, calculated, read_values
 from attncli.teaching.search import Candidate, Search
 
@@ -42,87 +42,52 @@ POWERS = ("exp", "tanh", "sqrt", "^")
 TRIVIAL = (-1.0, 0.0, 1.0)
 """Operands with which a product or a power counts as no work."""
 
+MORE_VALUES = "allow more --values, or ask for fewer variants"
+
 NEAR_WHOLE = 1e-9
 """Maximum distance, by errors of floats, of a number from the one with fewer digits that it is."""
 
 
 class Work(Record):
-    """How much work a calculation by hand is.
+    """The amount of work in a calculation by hand."""
 
-    Attributes:
-        products: multiplications and divisions, but those by 0, 1 and −1.
-        exponentials: powers, tangents and roots, but those of 0, 1 and −∞.
-        digits: those of all numbers of all steps; whole numbers are written without decimals.
-    """
-
-    products: int
-    exponentials: int
-    digits: int
+    products: int  # multiplications and divisions, except by 0, 1 and −1
+    exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
+    digits: int  # of the numbers of all steps; whole numbers are written without decimals
 
 
 class VariantForm(Record):
-    """What all variants of a problem have in common.
+    """What all variants of a problem have in common."""
 
-    Attributes:
-        steps: the names of all steps.
-        asked: the names of those in which mistakes must show.
-        decimals: the number of decimals in which they must show.
-        shown: the mistakes that some draw shows.
-        unseen: the mistakes that can be made and that no draw shows, and why.
-        partly: those that no draw shows in some of the steps in which they are made, or in some way
-            to make them there, and these steps.
-        never_apart: the pairs of mistakes that give the same numbers in every draw.
-        fewest: how many grave flaws every draw has at least.
-        work: how much work the given problem is.
-    """
-
-    steps: tuple[str, ...]
-    asked: tuple[str, ...]
-    decimals: int
-    shown: tuple[str, ...]
-    unseen: Mapping[str, str]
-    partly: Mapping[str, tuple[str, ...]]
-    never_apart: tuple[tuple[str, str], ...]
-    fewest: int
-    work: Work
+    steps: tuple[str, ...]  # the names of all steps
+    asked: tuple[str, ...]  # the names of the steps in which mistakes must show
+    decimals: int  # the number of decimals in which they must show
+    unseen: Mapping[str, str]  # the mistakes that some step cannot show in any draw, and why
+    never_apart: tuple[tuple[str, str], ...]  # pairs of mistakes with the same numbers in each draw
+    fewest: int  # the minimum number of grave flaws in any draw
+    work: Work  # the work in the given problem
 
 
 class Variant(Record, eq=False):
-    """A problem like the given one.
+    """A problem like the given one."""
 
-    Attributes:
-        number: which of the variants of its seed it is, from 1.
-        problem: the problem, with what is asked in its marking.
-        trace: its calculation, to 12 decimals.
-        hidden: mistakes that change no wanted number here, but do in other variants; each with the
-            step in which it is made.
-        faint: mistakes that change a single wanted number, as a slip would, but several in other
-            variants.
-        alike: pairs of mistakes that give the same wanted numbers here, but not in other variants.
-        flaws: how many flaws it has beyond those that every draw has: rows of weights that give one
-            key nearly all or every key the same, numbers of 1000 and more, warnings.
-        shown: the mistakes that it shows.
-        form: what all variants of the problem have in common.
-    """
-
-    number: int
-    problem: Problem
-    trace: Trace
-    hidden: tuple[tuple[str, str], ...]
-    faint: tuple[tuple[str, str], ...]
-    alike: tuple[tuple[str, str], ...]
-    flaws: int
-    shown: tuple[str, ...]
+    number: int  # its number among the variants of its seed, from 1
+    problem: Problem  # with its number under `variant`, and what is asked in its marking
+    trace: Trace  # its calculation, to 12 decimals
+    hidden: tuple[tuple[str, str], ...]  # mistakes that others show in more numbers, and where
+    alike: tuple[tuple[str, str], ...]  # pairs of mistakes that only other variants tell apart
+    flaws: int  # saturated rows, numbers of 1000 and more, warnings; above the least of any draw
+    shown: tuple[str, ...]  # the mistakes that it shows
     form: VariantForm
 
     @property
     def is_fair(self) -> bool:
-        """Whether it shows every mistake that other variants show, and has no more flaws."""
-        return not (self.hidden or self.faint or self.alike or self.flaws)
+        """True if it shows every mistake that other variants show, and has no more flaws."""
+        return not (self.hidden or self.alike or self.flaws)
 
     @property
     def work(self) -> Work:
-        """The work of calculating it with the wanted decimals."""
+        """The work of calculating it with the asked decimals."""
         return work_of(self.trace, self.form.decimals)
 
 
@@ -142,7 +107,7 @@ def vary(
 
     Args:
         problem: the given problem.
-        count: how many.
+        count: the number of variants.
         seed: any whole number; the same one gives the same variants.
         values: what a drawn number may be, such as "-2..3", "-1..1 by 0.5" or [0, 1, 2]; by
             default, for each matrix, from its least to its largest number in the step they share.
@@ -150,8 +115,8 @@ def vary(
         decimals: the number of wanted decimals; by default that of the marking, or 2.
 
     Raises:
-        InputError: for values that are none, a step that is not there, a problem that cannot be
-            calculated or is too large to work by hand, or more variants than there are.
+        InputError: for values that cannot be read, an unknown step, a problem that cannot be
+            calculated or is too large to work by hand, or more variants than can be drawn.
 
     >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(given, 2, seed=7, ask="weights"):
@@ -173,64 +138,55 @@ def vary(
 def _varied(
     problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
 ) -> Iterator[Variant]:
-    drawing = Drawing(problem, values)
-    if not drawing.others:
-        raise fail("nothing can be drawn: every number has one value", hint="give --values")
-    given = calculated(problem)
+    first = next(iter(problem.matrices())).split(".")  # its place tells the problem
     with located(problem.source):
+        drawing = Drawing(problem, values)
+        if (others := drawing.others) < count:
+            message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
+            raise fail(message, *first, hint=MORE_VALUES)
+        given = calculated(problem)
         marking, meant = with_step_names(problem.marking, given)
-    same = equal_steps(given)
-    names = [meant[name][0].name for name in marking.ask]
-    asked = [same.get(name, name) for name in names] or [*given.steps]
-    decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
-    search = Search(drawing, Question(given, asked, decimals, marking.tolerance))
-    hint = "let numbers be more --values, or ask for fewer variants"
-    if drawing.others < count:
-        message = f"only {drawing.others} other problems can be drawn from these values"
-        raise fail(message, hint=hint)
+        same = equal_steps(given)
+        names = [meant[name][0].name for name in marking.ask]
+        asked = [same.get(name, name) for name in names] or [*given.steps]
+        decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
+        question = Question(given, asked, decimals, marking.tolerance)
+        search = Search(drawing, question)
 
     def found() -> Iterator[Variant]:
-        form = _form(search)
+        form = VariantForm(
+            question.steps,
+            tuple(question.asked),
+            decimals,
+            search.pool.unseen(without_effect(given)),
+            tuple(search.pool.never_apart),
+            search.fewest,
+            work_of(given, decimals),
+        )
         for number in range(1, count + 1):
             best = search.best(Random(f"{seed}/{number}"))
             if best is None:
-                raise fail(f"only {number - 1} different variants were found", hint=hint)
+                with located(problem.source):
+                    message = f"only {number - 1} different variants were found"
+                    raise fail(message, *first, hint=MORE_VALUES)
             new = drawing.problem(best.matrices, _as_in_a_file(marking))
-            yield _variant(number, new, best, search.fewest, form)
+            yield _variant(number, new.with_texts(variant=str(number)), best, form)
 
     return found()
 
 
-def _form(search: Search) -> VariantForm:
-    question, pool = search.question, search.pool
-    return VariantForm(
-        question.steps,
-        tuple(question.asked),
-        question.decimals,
-        _in_order(pool.shown),
-        pool.unseen(without_effect(question.given)),
-        pool.partly,
-        tuple(pool.never_apart),
-        search.fewest,
-        work_of(question.given, question.decimals),
-    )
-
-
-def _variant(
-    number: int, problem: Problem, best: Candidate, fewest: int, form: VariantForm
-) -> Variant:
-    hidden = {distractor.key[:2] for distractor in best.hidden if not distractor.seen}
-    faint = {distractor.key[:2] for distractor in best.hidden} - hidden
-    alike = {tuple(sorted(key[0] for key in pair)) for pair in best.alike}
+def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) -> Variant:
+    hidden = {distractor.key[:2] for distractor in best.hidden}
+    alike = {(min(one, other), max(one, other)) for (one, *_), (other, *_) in best.alike}
+    shown = {distractor.key[0] for distractor in best.seen}
     return Variant(
         number,
         problem,
         calculated(problem),
         tuple(sorted(hidden)),
-        tuple(sorted(faint)),
-        tuple(sorted((one, other) for one, other in alike)),
-        max(best.grave - fewest, 0),
-        _in_order(distractor.key for distractor in best.seen),
+        tuple(sorted(alike)),
+        max(best.grave - form.fewest, 0),
+        tuple(id_ for id_ in MISTAKES if id_ in shown),
         form,
     )
 
@@ -241,14 +197,8 @@ def _as_in_a_file(marking: Marking) -> dict[str, Any]:
     return {name: [*part] if isinstance(part, tuple) else part for name, part in own.items()}
 
 
-def _in_order(keys: Iterable[Key]) -> tuple[str, ...]:
-    """Return the mistakes of some keys, in the order of the catalogue."""
-    shown = {key[0] for key in keys}
-    return tuple(id_ for id_ in MISTAKES if id_ in shown)
-
-
 def work_of(trace: Trace, decimals: int) -> Work:
-    """Return how much work a calculation is that is written with so many decimals.
+    """Return the amount of work in a calculation that is written with so many decimals.
 
     >>> from attncli import Problem, compute
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)

@@ -24,7 +24,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.submission import submission_of
 from attncli.errors import InputError
 from attncli.teaching.drawing import Drawing
-from attncli.teaching.variants import Variant
+from attncli.teaching.variants import Variant, VariantForm
 from tests.oracles.handwriting import Habit, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.recurrent_student import draw_network
@@ -234,12 +234,7 @@ def tally_of(seed: int, number: int) -> Tally:
             if can_be_made(made, variant.trace):
                 judge(tally, own, variant, made)
     else:
-        about = {
-            "hidden": variant.hidden,
-            "faint": variant.faint,
-            "alike": variant.alike,
-            "flaws": variant.flaws,
-        }
+        about = {"hidden": variant.hidden, "alike": variant.alike, "flaws": variant.flaws}
         marking = {"ask": ask, "decimals": decimals}
         tally.failures.append(
             {"why": "not fair", **about, "problem": exercise.keys, "marking": marking}
@@ -344,8 +339,7 @@ def outcome_of(
     """Return what is said of a mistake."""
     form = variant.form
     if not report.wrong_steps:
-        is_said = made.id in form.unseen or made.at in form.partly.get(made.id, ())
-        return SAID if is_said else MISSED
+        return SAID if is_said(form, made.id, made.at) else MISSED
     named = names_of(report)
     if any(one == made.id or is_like(one, made.id) for one in named):
         return NAMED
@@ -360,6 +354,13 @@ def outcome_of(
     before = list(known)[: list(known).index(first) + 1]
     ways = (Made(one, at, way) for one in named for at in before for way in range(4))
     return OTHER if any(is_same(exercise, way, known, first) for way in ways) else MISNAMED
+
+
+def is_said(form: VariantForm, id_: str, at: str) -> bool:
+    """Return whether the summary says that a mistake does not show in a step."""
+    reason = form.unseen.get(id_, "")
+    start = "not always in "
+    return at in reason.removeprefix(start).split(", ") if start in reason else bool(reason)
 
 
 def is_same(exercise: Exercise, made: Made, known: Steps, step: str) -> bool:

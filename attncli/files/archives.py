@@ -1,0 +1,197 @@
+"""Folders on the disk and in zip files, alike: a path may lead through a zip file.
+
+`class.zip/Ada/hw.yaml` is the file `Ada/hw.yaml` of `class.zip`, which may be in another zip file.
+One that cannot be read is a file, and not a folder: opening it raises the reason.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+import re
+import stat
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from attncli.arithmetic.memory import of_bytes
+from attncli.errors import InputError, Place, fail, located
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
+SUFFIX = ".zip"
+ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
+
+MAX_FILE = 100_000_000
+"""Maximum size in bytes of a file in a zip file, and of all that is read of a zip file in another:
+what one student hands in must not use up `MAX_UNPACKED`, that of all that is read for a class."""
+MAX_UNPACKED = 4_000_000_000
+MIN_FILE = 4096  # bytes that a file counts as at least, as on a disk
+MAX_LIST = 4_000_000  # bytes of the list of the files in a zip file, some 40,000
+MAX_ZIPS = 3  # inside each other
+MAX_FOLDERS = 32  # inside each other in one zip file
+KEPT = 4  # zip files that stay open
+
+METHODS = 0, 8  # stored and deflated: of no other does `zipfile` bound what it unpacks at once
+IS_ENCRYPTED, IS_UTF8 = 0x1, 0x800  # flags of a file in a zip file
+
+
+def _refused(message: str) -> InputError:
+    return fail(message, hint="unpack the zip file, and give the folder")
+
+
+class _Bytes(io.BufferedReader):
+    """The bytes of a zip file, of which `zipfile` reads the list of files all at once."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_LIST:
+            raise _refused(f"the list of the files in the zip file takes {of_bytes(size)}")
+        return super().read(size)
+
+
+class _Zip:
+    """A zip file: the names of what is in each folder, and its files; "" is the zip file itself.
+
+    Paths are as `zipfile` extracts them: relative, and without `..`.
+    """
+
+    def __init__(self, path: str, raw: io.FileIO | io.BytesIO, *around: _Zip) -> None:
+        from zipfile import ZipFile
+
+        self.path, self._around = path, around
+        self._sizes: Counter[str] = around[0]._sizes if around else Counter()
+        self._counted: set[str] = around[0]._counted if around else set()
+        self.folders = defaultdict[str, set[str]](set, {"": set()})
+        self.files = defaultdict[str, list["ZipInfo"]](list)
+        file = _Bytes(raw)
+        weakref.finalize(self, file.close)
+        if len(around) >= MAX_ZIPS:
+            raise _refused(f"more than {MAX_ZIPS} zip files are inside each other")
+        self._zip = ZipFile(file)
+        for info in self._zip.infolist():
+            self._add(info)
+        self._count(f"{path}/", MIN_FILE * len(self._zip.infolist()))
+
+    def _add(self, info: ZipInfo) -> None:
+        name = info.filename
+        if not info.flag_bits & IS_UTF8:
+            with suppress(UnicodeError):  # many programs write UTF-8, and do not say so
+                name = name.encode("cp437").decode()
+        name = name.replace("\\", "/")
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        if len(parts) > MAX_FOLDERS:
+            raise _refused(f"more than {MAX_FOLDERS} folders in the zip file are inside each other")
+        for end, part in enumerate(parts):
+            self.folders["/".join(parts[:end])].add(part)
+        if name.endswith("/"):
+            self.folders["/".join(parts)].update()  # which may be empty
+        elif parts:
+            self.files["/".join(parts)].append(info)
+
+    def read(self, inner: str) -> bytes:
+        info, *others = self.files[inner]
+        reasons = {
+            "several files in the zip file have this name": others,
+            "this file is locked with a password": info.flag_bits & IS_ENCRYPTED,
+            "this is a link, which is not followed": stat.S_ISLNK(info.external_attr >> 16),
+            "this file is packed by an uncommon method": info.compress_type not in METHODS,
+            f"this file unpacks to {of_bytes(info.file_size)}": info.file_size > MAX_FILE,
+        }
+        if refused := [reason for reason, is_so in reasons.items() if is_so]:
+            raise _refused(refused[0])
+        self._count(f"{self.path}/{inner}", info.file_size)
+        with self._zip.open(info) as file:  # which gives no more than the size that was counted
+            return b"".join(iter(lambda: file.read(MIN_FILE), b""))
+
+    def _count(self, path: str, size: int) -> None:
+        """Count what is read for the first time, in this zip file and in those around it."""
+        for one in () if path in self._counted else (self, *reversed(self._around)):
+            self._sizes[one.path] += max(size, MIN_FILE)
+            most = MAX_FILE if one._around else MAX_UNPACKED
+            if self._sizes[one.path] > most:
+                raise _refused(f"more than {of_bytes(most)} of the zip file would be read")
+        self._counted.add(path)
+
+
+@contextmanager
+def _errors_at(path: str) -> Iterator[None]:
+    with located(lambda _: Place(path)):
+        try:
+            yield
+        except (InputError, MemoryError, PermissionError):
+            raise
+        except Exception:  # damaged files make `zipfile` and `zlib` raise nearly anything
+            raise fail("the zip file is damaged", hint="zip the folder anew, or give it") from None
+
+
+@lru_cache(KEPT)
+def _opened(path: str, _changed: int, *around: _Zip) -> _Zip:
+    with _errors_at(path):
+        if not around:
+            return _Zip(path, io.FileIO(path))
+        inner = path.removeprefix(f"{around[-1].path}/")
+        return _Zip(path, io.BytesIO(around[-1].read(inner)), *around)
+
+
+def _within(path: str) -> tuple[_Zip | None, str]:
+    """Return the innermost zip file that a path leads to or through, and the rest of the path."""
+    zips, start = tuple[_Zip, ...](), 0
+    if SUFFIX not in path.lower():
+        return None, path
+    path = posixpath.normpath(path)
+    for match in ZIP_NAME_END.finditer(path):
+        at = path[: match.end()]
+        if at[start:] in zips[-1].files if zips else Path(at).is_file():
+            changed = 0 if zips else Path(at).stat().st_mtime_ns
+            zips, start = (*zips, _opened(at, changed, *zips)), match.end() + 1
+    return zips[-1] if zips else None, path[start:]
+
+
+def is_folder(path: str) -> bool:
+    with suppress(InputError, OSError):
+        archive, inner = _within(path)
+        return inner in archive.folders if archive else Path(path).is_dir()
+    return False
+
+
+def is_file(path: str) -> bool:
+    with suppress(InputError, OSError):
+        archive, inner = _within(path)
+        return inner in archive.files if archive else Path(path).is_file()
+    return True
+
+
+def opened(path: str) -> BinaryIO:
+    """Open a file; raise what `open` does, or an `InputError`."""
+    archive, inner = _within(path)
+    if archive is None:
+        return Path(path).open("rb")
+    if inner in archive.files:
+        with _errors_at(path):
+            return io.BytesIO(archive.read(inner))
+    raise IsADirectoryError if inner in archive.folders else FileNotFoundError
+
+
+def walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield a folder and each one below it, with the names of the folders and of the files in it.
+
+    A zip file is a folder; a link to a folder is a file, as it leads elsewhere. The names are
+    sorted. Folders are walked in the order of their list, from which names may be removed.
+    """
+    left = [folder]
+    while left:
+        at, names = left.pop(), list[str]()
+        with suppress(OSError):
+            archive, inner = _within(at)
+            names = sorted(archive.folders.get(inner, ()) if archive else os.listdir(at))  # noqa: PTH208
+        paths = {name: posixpath.join(at, name) for name in names}
+        inside = (name for name, path in paths.items() if is_folder(path))
+        folders = [name for name in inside if not Path(paths[name]).is_symlink()]
+        yield at, folders, sorted({*names}.difference(folders))
+        left += [paths[name] for name in reversed(folders)]

@@ -1,0 +1,231 @@
+"""What the columns of a class's table hold: names of students, cells of steps, remarks, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from shlex import quote
+
+from attncli.checking.submission import KEYS_BESIDE_STEPS, STUDENT_KEYS
+from attncli.errors import Fault, InputError, KeyPath, Place
+from attncli.files.cell_headings import likely_cell, named_cell
+from attncli.files.csv_blocks import CsvRow, CsvText
+from attncli.files.document import KnownClass
+from attncli.notation.grid import is_word
+from attncli.tape.words import may_mean_step
+from attncli.text.escapes import visible
+from attncli.text.sentences import all_of
+from attncli.text.suggestions import did_you_mean
+
+FIRST = ("first name", "firstname", "given name", "forename", "vorname")
+LAST = ("last name", "lastname", "surname", "family name", "nachname")
+WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
+"""Headings of the students' names, the first of them first, if no column is Name or Student."""
+NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
+"""Cells in the column of names, in lower case, that are no students."""
+PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
+"""Headings, in lower case, of columns that may name other students than the one of the row."""
+TIME = re.compile(
+    r"time ?stamp|zeitstempel|time|date|datum|end ?date|(completion|submission) (time|date)|"
+    r"(submitted|completed|finished)( at| on)?"
+)
+"""Headings, in lower case, of the time at which a row was sent."""
+
+LONG_HEADINGS = {
+    **dict.fromkeys(STUDENT_KEYS, "student"),
+    **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
+    **dict.fromkeys(("column", "col"), "column"),
+    **dict.fromkeys(("number", "answer", "given"), "value"),
+}
+"""The meanings of the headings of a long table."""
+
+NEEDED = {"step", "row", "value"}
+
+MAX_HEADERS = 3
+"""Maximum number of rows of headings: Qualtrics writes codes, questions and identifiers."""
+IDENTIFIERS = '{"ImportId"'
+"""How the cells in Qualtrics' row of identifiers begin."""
+MAX_SAMPLE = 100
+"""Maximum number of rows by which the columns of the students' names are found."""
+MAX_NAMED = 20
+"""Maximum number of headings that a message names."""
+QUESTION = re.compile(r"response|question|answer|frage|antwort|q\W?\d", re.IGNORECASE)
+"""How the headings of questions begin in forms and quizzes."""
+
+
+def name_columns(words: Sequence[str]) -> list[int]:
+    """Return the columns with the name of a student, or with its parts; headings are lower case."""
+    named, first, last, whole = (
+        [words.index(word) for word in group if word in words][:1]
+        for group in (STUDENT_KEYS, FIRST, LAST, WHOLE)
+    )
+    return named or [*first, *last] or whole
+
+
+def folded_heading(heading: str) -> str:
+    """Return a heading in lower case and with single blanks, as headings are compared."""
+    return " ".join(heading.casefold().split())
+
+
+def joined(row: CsvRow, columns: Sequence[int]) -> str:
+    """Return the text of some cells of a row, with single blanks."""
+    return " ".join(" ".join(row.cells[n] for n in columns if n < len(row.cells)).split())
+
+
+class ClassColumns:
+    """The columns of a table, by its rows of headings and what is known of the class.
+
+    Attributes:
+        header: the row of the headings; `rows` are those below.
+        words: the headings in lower case, or what `--map` says that they mean.
+        long: what the columns of a long table hold, "" for none.
+        keys: the names of cells and other keys of submissions, by column.
+        students: the columns with the name of the student, or with its parts.
+        time: the column of the time at which a row was sent, if there is one.
+    """
+
+    def __init__(self, table: CsvText, known: KnownClass) -> None:
+        self._table, self._known = table, known
+        mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
+        tops = table.rows[:MAX_HEADERS]
+        headers = [list(map(",".join, _whole(row.cells))) for row in tops]
+        meanings = [[mapped.get(folded_heading(head), head) for head in row] for row in headers]
+        self.long = [LONG_HEADINGS.get(folded_heading(head), "") for head in meanings[0]]
+        keys = [self._keys(heads) for heads in meanings]
+        with_cells = [n for n, own in enumerate(keys) if any("[" in key for key in own.values())]
+        top = 0 if self.is_long else min(with_cells, default=0)
+        last = max(n for n, row in enumerate(headers) if n == top or row[0].startswith(IDENTIFIERS))
+        self.header, self.rows = tops[top], table.rows[last + 1 :]
+        self.heads, self.words = headers[top], list(map(folded_heading, meanings[top]))
+        folded = list(map(folded_heading, self.heads))
+        if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
+            hint = did_you_mean(unknown[0], map(visible, self.heads))
+            raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
+        self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
+        others = [n for n in range(len(folded)) if n not in keys[top]]
+        self._others = {n: visible(" ".join(self.heads[n].split())) for n in others}
+        self.students = self._student_columns()
+        self.time = [n for n, word in enumerate(self.words) if TIME.fullmatch(word)][:1]
+
+    @property
+    def is_long(self) -> bool:
+        """True for a table with one row per number."""
+        return set(self.long) >= NEEDED
+
+    def is_of_class(self) -> bool:
+        """Return True for a table with one row per student, and not of a matrix or of options."""
+        names = [joined(row, self.students) for row in self.rows]
+        cells = [key for key in self.keys.values() if "[" in key]
+        if self._known.headings or (self.students and cells):
+            return True
+        corner = [self.words[0]] if 0 in self._others else []
+        firsts = {*corner, *(row.cells[0] for row in self.rows)}
+        if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
+            return False  # such a word is the key of a matrix
+        if self.students:
+            return sum(map(is_word, names)) > len(names) / 2
+        return any("," in key for key in cells) and all(map(is_word, self._others.values()))
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield why the headings do not tell the cells, or the students, of the table."""
+        last = {key: index for index, key in self.keys.items()}
+        for index, key in self.keys.items():
+            if index != last[key]:
+                message = f"the heading {visible(key)} is there twice"
+                yield self._fault(message, "keep one of them", last[key])
+        others = {n: head for n, head in self._others.items() if n not in self.students}
+        likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
+        for index, cell in likely.items():
+            head = others[index]
+            hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
+            yield self._fault(f"{head} is not the name of one cell", hint, index)
+        named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
+        heads = sorted(others.values(), key=lambda head: not QUESTION.match(head))
+        if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
+            ways = [f"{_flag(head, 'weights[1,1]')} for each, or a file of pairs" for head in heads]
+            way = next(iter(ways), "columns such as weights[1,1]")
+            yield self._fault(f"no heading names a cell of a step: {named}", f"add {way}")
+        if not self.students and len(self.rows) > 1:
+            way = f", or add {_flag(heads[-1], 'name')}" if heads else ""
+            message = f"no column is that of the students' names: {named}"
+            yield self._fault(message, f"head it by Name{way}")
+
+    def _keys(self, cells: Sequence[str]) -> dict[int, str]:
+        keys: dict[int, str] = {}
+        for index, cell in enumerate(cells):
+            word = folded_heading(cell)
+            if word in (*STUDENT_KEYS, *FIRST, *LAST, *WHOLE):
+                continue
+            if word in KEYS_BESIDE_STEPS:
+                keys[index] = word
+            elif cell in self._known.headings.values():
+                keys[index] = cell
+            elif found := named_cell(cell):
+                keys[index] = self._problem(found[0]) + found[1]
+        return keys
+
+    def _problem(self, before: str) -> str:
+        """Return the start of a key that tells the problem, as "2: ", if a text begins with one."""
+        for end in reversed([word.end() for word in re.finditer(r"\S+", before)]):
+            index = self._known.which(before[:end].rstrip(" :.)-–")) if self._known.which else None
+            if index is not None:
+                return f"{index + 1}: "
+        return ""
+
+    def _is_about(self, index: int, keys: Mapping[int, str]) -> bool:
+        """Return True if a heading holds that of another column of its cell: "Points - S[1,1]"."""
+        own = self.heads[index]
+        same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
+        return any(head in own and head != own for head in same)
+
+    def _student_columns(self) -> tuple[int, ...]:
+        """Return the columns that the headings tell, or in which most cells name a student."""
+        headed, roster = tuple(name_columns(self.words)), self._known.roster
+        if roster is None or not self.rows:
+            return headed
+        free = [n for n in self._others if not PARTNER.fullmatch(self.words[n])]
+        parts = [pair for pair in pairwise(free) if pair[1] == pair[0] + 1]
+        sample = self.rows[:: len(self.rows) // MAX_SAMPLE + 1]
+        finds = {
+            columns: [roster.find(joined(row, columns)) for row in sample]
+            for columns in (headed, *((n,) for n in free), *parts)
+        }
+        most = {columns: who for columns, who in finds.items() if 2 * who.count(None) <= len(who)}
+        best = min(most, key=lambda columns: most[columns].count(None), default=headed)
+        for other, who in most.items():
+            if any(a and b and a != b for a, b in zip(who, most[best], strict=True)):
+                if headed in most:
+                    return headed
+                both = all_of([self._others[n] for n in (best[0], other[0])])
+                hint = f"add {_flag(self._others[best[0]], 'name')}"
+                raise InputError(self._fault(f"{both} name different students", hint))
+        return best
+
+    def heading(self, path: KeyPath) -> Place:
+        """Return the place of the heading of a key."""
+        column = next((n for n, key in self.keys.items() if (key,) == path[:1]), None)
+        return Place("") if column is None else self._place(column)
+
+    def _place(self, column: int | None) -> Place:
+        starts = map(len, _whole(self.header.cells)[:column])
+        return self._table.place(self.header.line, None if column is None else sum(starts))
+
+    def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
+        return Fault(message, hint=hint, place=self._place(column))
+
+
+def _flag(heading: str, meaning: str) -> str:
+    return f"--map {quote(f'{heading}={meaning}')}"
+
+
+def _whole(cells: Sequence[str]) -> list[list[str]]:
+    """Return the cells of each heading: `scores[1,1]` without quotes is in two."""
+    found: list[list[str]] = []
+    for cell in cells:
+        before = ",".join(found[-1]) if found else ""
+        if before.count("[") > before.count("]"):
+            found[-1].append(cell)
+        else:
+            found.append([cell])
+    return found

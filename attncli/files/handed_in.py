@@ -1,0 +1,266 @@
+"""The files of answers that the user names, and how the folders of a class are arranged."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeGuard
+
+from attncli.checking.submission import Submission
+from attncli.errors import InputError, Place
+from attncli.files import archives
+from attncli.files.assignment import PROBLEM_SUFFIXES, Assignment, ProblemSet
+from attncli.files.document import error_at
+from attncli.files.file_access import BY_SUFFIX
+from attncli.files.folders import files_in, folder_name, folders_in, is_hidden
+from attncli.files.read import WORKSHEET_SUFFIXES, read
+from attncli.files.roster import Roster
+from attncli.files.submissions import ReadSubmission, step_in
+from attncli.records import Record, replace
+
+READ = (*PROBLEM_SUFFIXES, ".txt")
+"""Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
+
+NO_ANSWERS = "there are no answers in this folder"
+METADATA = "submission_metadata.yml"
+"""The file in which an export of Gradescope has the students of each folder beside it."""
+
+MOODLE = re.compile(r"(?P<who>.+?)_\d+_assignsubmission_[^\W_]+_(?P<file>.*)")
+CANVAS = re.compile(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d+))?")
+"""Names of the files, or folders, that these platforms export: https://docs.moodle.org/en/
+Using_Assignment and https://community.canvaslms.com (Download student submissions)."""
+
+PathParts: TypeAlias = tuple[str, ...]
+"""A path below the folder that the user named, without the suffix."""
+
+Kind: TypeAlias = Literal["answers", "unreadable", "folder", "other"]
+"""Answers; a file that is no text, such as a PDF; a folder without files; a file of no interest."""
+
+
+class Handed(Record, eq=False):
+    """A file that was handed in.
+
+    Attributes:
+        parts: the names of the folders around it and its own, without the suffix.
+        source: the file or folder that the user named.
+        read: its submissions; of a table with one row per student only the first.
+        several: all submissions of such a table, and of a file that names several students.
+        error: why it cannot be read.
+    """
+
+    path: str
+    parts: PathParts
+    source: str
+    kind: Kind = "answers"
+    read: tuple[ReadSubmission, ...] = ()
+    several: Iterable[ReadSubmission] | None = None
+    error: InputError | None = None
+
+    @property
+    def stated(self) -> str:
+        """The name of the student that is written in the file; "" for none."""
+        return next((one.name for _, one in self.read if is_named(one)), "")
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a file that the user named, and not its folder."""
+        return self.source == self.path
+
+
+def is_named(one: Submission | InputError) -> TypeGuard[Submission]:
+    return isinstance(one, Submission) and one.is_named
+
+
+class Course(Record, eq=False):
+    """What tells whose a file is: the problems, the class, and the files around it.
+
+    Attributes:
+        roster: the class; empty if only the files tell who is in it.
+        load: reads the submissions of a file.
+        tell: is called with a sentence about the files that are passed over.
+    """
+
+    assignment: Assignment
+    roster: Roster
+    load: Callable[[str], Iterator[ReadSubmission]]
+    tell: Callable[[str], None]
+
+    @property
+    def problems(self) -> ProblemSet:
+        return self.assignment.first
+
+
+def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
+    """Return the files that the user names, and those in folders, each only once.
+
+    Raises:
+        InputError: if the only thing that the user names is a folder without answers.
+    """
+    several = len({Path(source).resolve() for source in sources}) > 1
+    found: dict[object, Handed] = {}
+    for source in sources:
+        if archives.is_folder(source):
+            within = (folder_name(source),) if several else ()
+            some = [replace(one, parts=within + one.parts) for one in _in_folder(source, course)]
+            if not any(one.kind != "other" for one in some):
+                if not several:
+                    raise error_at(Place(source), NO_ANSWERS)
+                some.append(_empty(source, (*within, ""), source))
+        else:
+            parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
+            some = [opened(source, parts, source, course)]
+        for one in some:
+            key = one.path if one.path == "-" else Path(one.path).resolve()
+            found.setdefault(key, one)
+    return list(found.values())
+
+
+def _in_folder(folder: str, course: Course) -> Iterator[Handed]:
+    """Yield the files in a folder and below: answers first, then unreadable ones, then the rest."""
+    read, unreadable, others = list[Handed](), list[Handed](), list[Handed]()
+    for path, parts in files_in(folder):
+        suffix = Path(path).suffix.lower()
+        if Path(path).name == METADATA:
+            continue
+        if not _is_inside(path, folder) or is_hidden(Path(path).name):
+            others.append(Handed(path, parts, folder, "other"))
+        elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
+            read.append(opened(path, parts, folder, course))
+        elif suffix in BY_SUFFIX:
+            unreadable.append(replace(opened(path, parts, folder, course), kind="unreadable"))
+        else:
+            others.append(Handed(path, parts, folder, "other"))
+    used = {one.parts[:end] for one in (*read, *unreadable) for end in range(len(one.parts))}
+    empty = [parts for parts in folders_in(folder) if parts not in used]
+    yield from read
+    yield from unreadable
+    yield from (_empty(str(Path(folder, *parts)), (*parts, ""), folder) for parts in empty)
+    yield from others
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Return True for a file that is no link to a place outside the folder."""
+    return archives.is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
+def _has_answers(worksheet: Path) -> bool:
+    from attncli.files.worksheets import has_answers  # it is slow to import
+
+    return has_answers(worksheet)
+
+
+def _empty(path: str, parts: PathParts, source: str) -> Handed:
+    return Handed(path, parts, source, "folder", error=error_at(Place(path), NO_ANSWERS))
+
+
+def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
+    read: list[ReadSubmission] = []
+    submissions = course.load(path)
+    try:
+        for name, one in submissions:
+            read.append((name, one))
+            if isinstance(one, Submission) and one.is_row:
+                rest = chain(read, submissions)
+                return Handed(path, parts, source, read=tuple(read), several=rest)
+    except InputError as error:
+        return Handed(path, parts, source, error=error)
+    # Several submissions without a problem's number are of several students, or attempts.
+    names = {one.name for _, one in read if is_named(one)}
+    has_several = len(names) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
+    return Handed(path, parts, source, read=tuple(read), several=read if has_several else None)
+
+
+class Layout:
+    """How the folders of a class are arranged: which part of a path is the student's folder.
+
+    The students' folders are as deep as the least deep one with answers. A folder around all files
+    is nobody's; but files that have no student's name, in no folder inside, are those of the
+    student who has the folder's name.
+    """
+
+    def __init__(self, every: Sequence[Handed], course: Course) -> None:
+        self._problems = course.problems
+        answers = [one for one in every if one.kind == "answers"]
+        self._names = Counter(map(self.own_words, answers))
+        chains = [self._folders(one) for one in answers]
+        flat = [one for one, chain in zip(answers, chains, strict=True) if not chain]
+        nameless = not any(one.is_listed or self.own_words(one) for one in flat)
+        self._around = folder_name(str(Path(flat[0].path).parent)) if flat and nameless else ""
+        depth, listed = 1, [one for one in answers if one.is_listed]
+        self._are_problems = all(
+            self._problems.in_name(one.parts[-1])[0] is not None for one in listed
+        )
+        while self._is_around_all(chains, depth):
+            depth += 1
+        self._depth = min((len(chain) for chain in chains if len(chain) >= depth), default=depth)
+        self._submitters: dict[Path, Mapping[str, Sequence[tuple[str, ...]]]] = {}
+
+    def _folders(self, one: Handed) -> PathParts:
+        """Return the folders around a file, without those that are named for a problem."""
+        if len(self._problems.keys) == 1:
+            return one.parts[:-1]
+        told = (self._problems.in_name(part) for part in one.parts[:-1])
+        pairs = zip(one.parts, told, strict=False)
+        return tuple(part for part, (index, rest) in pairs if index is None or rest)
+
+    def _is_around_all(self, chains: Sequence[PathParts], depth: int) -> bool:
+        """Return True if all answers are in one folder, which is not that of one student."""
+        level = {chain[:depth] for chain in chains}
+        if len(level) != 1 or len(level.pop()) < depth:
+            return False
+        is_inside = any(len(chain) > depth for chain in chains)
+        are_named = len(self._names.keys() - {""}) > 1 or not self._are_problems
+        return len(chains) > 1 and (is_inside or are_named)
+
+    def student(self, one: Handed) -> PathParts:
+        """Return the path of the student's folder around a file; () if there is none."""
+        chain, own = self._folders(one), self.own_words(one)
+        is_named = one.is_listed and own and self._names[own] == 1
+        if len(chain) >= self._depth and not is_named:
+            return chain[: self._depth]
+        return (self._around,) if self._around and not chain else ()
+
+    def own_words(self, one: Handed) -> str:
+        """Return the name of a file without the problem, a step, and words that name nobody."""
+        said = self._problems.in_name(own_name(one))[1]
+        return "" if step_in(said) == said else said
+
+    def submitters(self, one: Handed) -> Sequence[tuple[str, ...]]:
+        """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
+        for folder in Path(one.path).parents:
+            if folder.parent not in self._submitters:
+                self._submitters[folder.parent] = _submitters(folder.parent / METADATA)
+            if people := self._submitters[folder.parent].get(folder.name):
+                return people
+        return ()
+
+
+def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
+    found: dict[str, Sequence[tuple[str, ...]]] = {}
+    for document in read(file) if archives.is_file(str(file)) else ():
+        for folder, about in document.values.items():
+            people = about.get(":submitters") if isinstance(about, Mapping) else None
+            words = (":name", ":sid", ":email")
+            found[folder] = [
+                tuple(str(one[word]) for word in words if one.get(word))
+                for one in people or ()
+                if isinstance(one, Mapping)
+            ]
+    return found
+
+
+def by_platform(pattern: re.Pattern[str], one: Handed) -> re.Match[str] | None:
+    """Return the match of a platform's names with the first part of a path that is one."""
+    return next(filter(None, map(pattern.fullmatch, one.parts)), None)
+
+
+def own_name(one: Handed) -> str:
+    """Return the name that a student gave to a file, without what a platform adds."""
+    for pattern in (MOODLE, CANVAS):
+        if match := pattern.fullmatch(one.parts[-1]):
+            return match["file"]
+    return one.parts[-1]

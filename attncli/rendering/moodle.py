@@ -1,0 +1,253 @@
+"""Quizzes in Moodle XML: a problem is a Cloze question, with a field for each number.
+
+A field is `{WEIGHT:TYPE:ANSWER~ANSWER…}`; the first answer that fits a response counts. The grammar
+is the regular expressions of question/type/multianswer/questiontype.php in Moodle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from html import escape
+from math import gcd, isfinite, lcm
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import ROUNDED, RoundingRule, float_error
+from attncli.checking.check import AnswerKey
+from attncli.checking.judged import CORRECT, LAST_DIGIT
+from attncli.checking.names import mask_of, with_step_names
+from attncli.checking.reference import Reference
+from attncli.checking.ways import shifted
+from attncli.errors import fail
+from attncli.mechanisms.named import equal_steps
+from attncli.mechanisms.trace import Trace
+from attncli.notation.tex import tex
+from attncli.notation.text import text as as_text
+from attncli.notation.tree import Formula
+from attncli.records import replace
+from attncli.rendering.markup import matrix_table, text
+from attncli.rendering.page import page_of
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import Panel
+from attncli.rendering.worksheet import has_number, open_steps
+from attncli.tape.step import Expression, Step
+from attncli.teaching.distractors import wrong_numbers
+from attncli.teaching.variants import ASKED_DECIMALS
+from attncli.text.escapes import visible
+
+FINER = 4
+"""Number of decimals, beyond those asked for, of the middle of an interval. Chosen: Moodle makes a
+field as wide as its longest answer, and the ends are off by at most 1/10,000 of a unit."""
+
+ALMOST = 1 - 1e-6
+"""Share of half a unit that makes a number round down or up, unless it has no more digits."""
+
+BLOCKED = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
+"""How people write −∞; for Moodle, an asterisk is any further characters."""
+
+LIKE_FIELD = re.compile(r"\{(?=[0-9]*:|#)")
+"""A brace in a text that Moodle might take for the start of a field, or of a place for one."""
+
+ENTITIES = {ord(sign): f"&#{ord(sign)};" for sign in "{}~\\"}
+"""Entities for the signs that end feedback, and for the backslash, which escapes them."""
+
+MAX_NAME = 200
+"""Maximum length of a name, in characters. Chosen; Moodle's database holds 255."""
+
+HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
+
+TABLE, ROW = "table table-sm table-bordered w-auto", "display:flex;flex-wrap:wrap;gap:1em"
+"""Classes of Bootstrap, which Moodle has, for matrices; and the style of a row of them."""
+
+
+def worksheets(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a quiz with a category for each problem, and a question for each of its variants."""
+    categories: dict[str, list[Trace]] = {}
+    for trace in traces:
+        problem = trace.problem
+        number = problem.problem or ("" if problem.title or problem.variant else problem.number)
+        category = _name(f"Problem {number}" if number else "", problem.title) or "Attention"
+        categories.setdefault(category, []).append(trace)
+    quiz = ElementTree.Element("quiz")
+    for category, variants in categories.items():
+        path = f"$course$/top/ {category.replace('/', '//')} "  # a slash may be its first or last
+        _add(_add(quiz, "question", type="category"), "category", path)
+        for number, trace in enumerate(variants, 1):
+            problem, question = trace.problem, _add(quiz, "question", type="cloze")
+            which = problem.variant or (f"{number}" if len(variants) > 1 else "")
+            which = f"Variant {which.zfill(len(str(len(variants))))}" if which else ""
+            _add(question, "name", _name(which, problem.student, category))
+            _add(question, "questiontext", _body(trace, selection), format="html")
+            grade = f"{problem.marking.possible or 1:g}"
+            ElementTree.SubElement(question, "defaultgrade").text = grade
+    ElementTree.indent(quiz, "")
+    yield ElementTree.tostring(quiz, "unicode", xml_declaration=True).encode(errors="replace")
+
+
+def _name(*words: str) -> str:
+    """Return a name without what looks like markup, which Moodle would leave out."""
+    name = visible(": ".join(filter(None, words))).replace("<", "‹").replace(">", "›")
+    return name[:MAX_NAME].strip()
+
+
+def _add(parent: Any, tag: str, content: str = "", **attributes: str) -> Any:
+    element = ElementTree.SubElement(parent, tag, attributes)
+    if content:
+        ElementTree.SubElement(element, "text").text = content
+    return element
+
+
+def _body(trace: Trace, selection: Selection) -> str:
+    """Return the text of a question, as HTML."""
+    decimals = trace.problem.marking.decimals
+    asked = {"decimals": ASKED_DECIMALS if decimals is None else decimals}
+    trace = replace(trace, problem=trace.problem.marked(asked))
+    page = page_of(trace, replace(selection, full=True))
+    fields = _Fields(trace, open_steps(trace, selection))
+    written: list[str] = []
+
+    def shown(part: Panel | str) -> str:
+        if isinstance(part, str):
+            return text(part)
+        numbers: Array = np.zeros((0, 0), int)
+        if part.answer and isinstance(part.part, Step):
+            cells = part.on_page(part.part.from_paper(fields.of_step(part.part)))
+            numbers = np.arange(cells.size).reshape(cells.shape) + len(written)
+            written.extend(cells.ravel().tolist())
+        caption = ", ".join(filter(None, (_formula(part.name), text(part.words))))
+        place = "<!--{}-->".format
+        table = matrix_table(part.matrix, caption, as_text(part.name), numbers.tolist(), place)
+        return table.replace("<table ", f'<table class="{TABLE}" ', 1)
+
+    lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
+    for entry in page.entries:
+        lines += [text(entry.group), *map(shown, entry.inputs)]
+        lines += [
+            _formula(one) for step in entry.steps for one in (step.notation, step.note) if one
+        ]
+        for figure in entry.figures:
+            results = [one for one in figure.results if not fields.is_hidden(one.part)]
+            sign = ["="] if figure.operands else []
+            row = map(shown, (*figure.operands, *sign, *results) if results else ())
+            lines += [text(figure.name), f'<div style="{ROW}">{"".join(row)}</div>']
+    body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
+    body = LIKE_FIELD.sub("&#123;", body)
+    return re.sub("<!--([0-9]+)-->", lambda place: escape(written[int(place[1])]), body)
+
+
+def _formula(formula: Formula) -> str:
+    return rf"\({escape(tex(formula))}\)"
+
+
+class _Fields:
+    """The fields of a question. Numbers with the wanted decimals are judged as by `attn check`."""
+
+    def __init__(self, trace: Trace, opened: Mapping[str, Step]) -> None:
+        marking = trace.problem.marking
+        self.weights = _weights(trace, opened)
+        self.digits, self.few_digits = marking.decimals or 0, marking.few_digits
+        self.half = ROUNDED * 10.0**-self.digits
+        self.tolerance = max(marking.tolerance, self.half)
+        self.key = AnswerKey(trace.problem)
+        others = () if trace.unrounded is None else (trace.unrounded,)
+        ways = shifted(Reference(trace, others))
+        self.right = [trace, *others, *(way.trace for way in ways)]
+        self.hidden = opened.keys() - self.weights.keys()
+        seen = [step.name for step in trace if step.name not in self.hidden]
+        self.wrong = wrong_numbers(trace, seen, self.digits)
+
+    def is_hidden(self, part: Expression) -> bool:
+        """Return True for a step that is worked out, but does not count."""
+        return isinstance(part, Step) and part.name in self.hidden
+
+    def of_step(self, step: Step) -> Array:
+        """Return the fields of a step as on paper; "" for a cell without one."""
+        traces = (step.on_paper(trace[step.name].array) for trace in self.right)
+        right = [one for numbers in traces for one in self._accepted(step, numbers)]
+        short = f"Write {self.digits} decimals; keep more of them until the last step."
+        few = (RoundingRule(count)(step.value) for count in range(self.digits))
+        wrong = [(numbers, self.few_digits, short) for numbers in few]
+        for one in self.wrong:
+            if one.step == step.name:
+                wrong.append((self._rounded(one.numbers), 0.0, f"{one.sentence} {one.advice}"))
+        weights = self.weights[step.name]
+        fields = np.full(weights.shape, "", object)
+        for at in map(tuple, np.argwhere(weights).tolist()):
+            accepted: dict[float, float] = {}
+            for numbers, more in right:
+                x = round(float(numbers[at]), self.digits + FINER)
+                accepted[x] = max(float(more[at]), accepted.get(x, 0.0))
+            said: dict[float, tuple[float, list[str]]] = {}
+            for numbers, share, words in wrong:
+                x = float(numbers[at])
+                if isfinite(x) and all(abs(x - y) > more for y, more in accepted.items()):
+                    said.setdefault(x, (share, []))[1].append(words)
+            fields[at] = f"{{{weights[at]}:{self._answers(accepted, said)}}}"
+        return fields
+
+    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield numbers that are right, and how far from them others may be.
+
+        They are the rounded ones; those below and above, which may be one unit off for `attn check`
+        as well; and the exact ones, with the tolerance.
+        """
+        yield (rounded := self._rounded(right)), np.zeros(right.shape)
+        for sign in (-1, 1):
+            near = self._rounded(right + sign * ALMOST * self.half)
+            answers = np.char.mod(f"%.{self.digits}f", near).astype(object)
+            answers[~has_number(step)] = None
+            judged = self.key.check({step.name: answers.tolist()}).steps[step.name]
+            is_right = np.isin(step.on_paper(judged.codes), (CORRECT, LAST_DIGIT))
+            yield np.where(is_right, near, rounded), np.zeros(right.shape)
+        yield right, self.tolerance + float_error(right)
+
+    def _rounded(self, numbers: Array) -> Array:
+        return RoundingRule(self.digits)(numbers) + 0.0
+
+    def _answers(
+        self, right: Mapping[float, float], wrong: Mapping[float, tuple[float, list[str]]]
+    ) -> str:
+        """Return the type of a field and its answers, from numbers with what is known of each.
+
+        That is a tolerance for right numbers, and a share and sentences for wrong ones.
+        """
+        if isfinite(next(iter(right))):
+            kind, forms = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"]
+            answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items()]
+        else:
+            kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
+            answers = [f"={sign}" for sign in BLOCKED]
+        for x, (share, sentences) in wrong.items():
+            feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)
+            numbers = dict.fromkeys(form.format(x) for form in forms)
+            answers += [f"%{round(100 * share, 4):g}%{one}#{feedback}" for one in numbers]
+        return f"{kind}:{'~'.join(answers)}"
+
+
+def _weights(trace: Trace, opened: Mapping[str, Step]) -> dict[str, Array]:
+    """Return the weights of the numbers of steps, whole ones; 0 for a number that does not count.
+
+    Raises:
+        InputError: if no number counts.
+    """
+    marking, meant = with_step_names(trace.problem.marking, trace)
+    same = equal_steps(trace)
+    worth = {name: np.full(step.value.shape, Fraction(0)) for name, step in opened.items()}
+    for word in marking.points or marking.ask or opened:
+        step, at = meant[word] if word in meant else (opened[word], ())
+        name = same.get(step.name, step.name)
+        if name in opened:
+            cells = mask_of(step, [at]) & has_number(opened[name])
+            points = Fraction(str(marking.points.get(word, cells.sum()))) / int(cells.sum())
+            worth[name][cells] = worth[name][cells] + points if marking.points else points
+    parts = [part for one in worth.values() for part in one.ravel() if part]
+    if not parts:
+        hint = "leave out --blank and --give, or change the marking"
+        raise fail("no number that counts is open on this worksheet", hint=hint)
+    whole = Fraction(lcm(*(x.denominator for x in parts)), gcd(*(x.numerator for x in parts)))
+    return {name: (one * whole).astype(int) for name, one in worth.items() if one.any()}
