@@ -228,6 +228,7 @@ def test_a_page_works_where_the_browser_keeps_nothing(tmp_path: Path) -> None:
 
 
 SEVERAL = """student: Ada Lovelace
+variant: 7
 title: First
 X: [[1, 0], [0, 1]]
 score: dot
@@ -256,6 +257,7 @@ def test_several_problems_have_one_name_and_one_file_that_check_reads(
     ((names, buttons, name, sheet),) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
     assert (names, buttons, name) == (1, 1, "Ada Lovelace")
     assert sheet.count("---\n") == 1
+    assert 'student: "Ada Lovelace"\nvariant: "7"\nproblem: "1"\n' in sheet
     answers = tmp_path / "answers.yaml"
     answers.write_text(sheet)
     result = attn("check", problems, answers, "-f", "csv")
