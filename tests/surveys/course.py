@@ -129,7 +129,8 @@ class Audit:
         for piece in self.layout.pieces:
             path = unicodedata.normalize("NFC", piece.path)
             if piece.typed:
-                means = path in file and piece.typed in " ".join(row.values())
+                typed = rf"(?<!\w){re.escape(piece.typed)}(?!\w)"
+                means = path in file and re.search(typed, " ".join(row.values())) is not None
             else:
                 means = path == file or path.startswith(f"{file}/")
             if means:
