@@ -98,11 +98,21 @@ class Roster:
         return self._named[names.pop()] if len(names) == 1 else None
 
     def nearest(self, text: str) -> str:
-        """Return the name of the student that is most like a text; "" if none is like it."""
+        """Return the name that is most like a text, by words or by letters; "" if none is.
+
+        >>> [Roster([Person("Ada Lovelace")]).nearest(text) for text in ("Ada", "Lovlace", "Bo")]
+        ['Ada Lovelace', 'Ada Lovelace', '']
+        """
         from difflib import get_close_matches
 
+        said = sorted(words_of(text))
         names = {" ".join(sorted(words_of(person.name))): person.name for person in self.people}
-        near = get_close_matches(" ".join(sorted(words_of(text))), names, 1, MIN_LIKENESS)
+        shared = {name: len({*said}.intersection(name.split())) for name in names}
+        most = max(shared.values(), default=0)
+        likely = [name for name in names if shared[name] == most]
+        if most and len(likely) == 1:
+            return names[likely[0]]
+        near = get_close_matches(" ".join(said), likely, 1, MIN_LIKENESS)
         return names[near[0]] if near else ""
 
 
