@@ -18,8 +18,8 @@ from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
-FIRST = ("first name", "firstname", "given name", "forename", "vorname")
-LAST = ("last name", "lastname", "surname", "family name", "nachname")
+FIRST = ("first name", "firstname", "first", "given name", "forename", "vorname")
+LAST = ("last name", "lastname", "last", "surname", "family name", "nachname")
 WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
 """Headings of the students' names, the first of them first, if no column is Name or Student."""
 NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")

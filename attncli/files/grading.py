@@ -103,11 +103,10 @@ class Grading(Record):
         groups += [[Entry(name, "", "", ABSENT)] for name in self._missing(sources, entries)]
         perhaps: dict[str, list[Entry]] = {}
         for one in entries:
-            if not one.student:
-                perhaps.setdefault(one.nearest, []).append(one)
+            for name in one.nearest:
+                perhaps.setdefault(name, []).append(one)
         for group in groups:
-            own = perhaps.get(group[0].student, ()) if group[0].student else ()
-            yield self._graded(group, own, files)
+            yield self._graded(group, perhaps.get(group[0].student, ()), files)
 
     def _missing(self, sources: Sequence[str], entries: Sequence[Entry]) -> list[str]:
         return [] if self.manifest else self.absent(sources, {one.student for one in entries})
@@ -169,7 +168,7 @@ def _counts(one: Entry) -> bool:
 def _untold(one: Entry) -> InputError:
     """Return why the answers in a file are marked for nobody."""
     errors = [error for error in one.answers.values() if isinstance(error, InputError)]
-    perhaps = f", perhaps {visible(one.nearest)}" if one.nearest else ""
+    perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""
     message = f"this does not tell whose answers it has{perhaps}"
     hint = "write student: NAME into it, or its row of --manifest FILE.csv"
     return errors[0] if errors else error_at(Place(one.file), message, hint)

@@ -50,7 +50,7 @@ class Entry(Record, eq=False):
         answers: what was read, or why it could not be, by the index of the problem.
         variant: the variant that it names, or "".
         version: the number of a resubmission; the highest one counts.
-        nearest: the student whom it may mean, where it is open.
+        nearest: the students whom it may mean, where it is open.
     """
 
     student: str
@@ -60,13 +60,13 @@ class Entry(Record, eq=False):
     answers: Mapping[int, Answers] = EMPTY
     variant: str = ""
     version: int = 0
-    nearest: str = ""
+    nearest: Sequence[str] = ()
 
-    def of(self, student: str, rule: str, nearest: str = "") -> Entry:
+    def of(self, student: str, rule: str, nearest: Sequence[str] = ()) -> Entry:
         """Return the entry as that of a student whom a rule told, or as an open one of nobody."""
         told = "; ".join(filter(None, (rule, self.rule)))
         if not student:
-            perhaps = f": perhaps {nearest}" if nearest else ""
+            perhaps = f": perhaps {' or '.join(nearest)}" if nearest else ""
             told = f"{OPEN}{perhaps} ({told})" if told else f"{OPEN}{perhaps}"
         return replace(self, student=student, rule=told, nearest=nearest)
 
@@ -132,7 +132,7 @@ RULES: Mapping[str, Told] = {
 no student of it tells nothing."""
 
 
-def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str, str]:
+def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str, Sequence[str]]:
     """Return the students of a file, and the rule that tells them; or whom it may mean.
 
     A name is "" if it is that of nobody in the class; there are none if no rule tells any.
@@ -141,12 +141,12 @@ def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], s
     for rule, tell in RULES.items():
         texts = [text for text in tell(one, layout, course) if text]
         if texts and not course.roster:
-            return texts, rule, ""
+            return texts, rule, ()
         people = [course.roster.find(text) for text in texts]
         if any(people):
-            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ""
+            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
         said += texts
-    return (), "", next(filter(None, map(course.roster.nearest, said)), "")
+    return (), "", next(filter(None, map(course.roster.nearest, said)), ())
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[Entry]:

@@ -63,8 +63,8 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
     person = course.roster.find(student)
     if student and course.roster and person is None:
-        near = course.roster.nearest(student)
-        hint = f"did you mean {visible(near)}?" if near else "name one of the class, or nobody"
+        near = " or ".join(map(visible, course.roster.nearest(student)))
+        hint = f"did you mean {near}?" if near else "name one of the class, or nobody"
         raise error_at(place, f"no student is called {visible(student)}", hint)
     student = person.name if person else student
     if not student and not rule.startswith((OPEN, PASSED_OVER)):
@@ -79,8 +79,8 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
     answers, variant = _read(path, wanted, place, course)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
-    perhaps = PERHAPS.fullmatch(rule)
-    nearest = perhaps[1] if perhaps else ""
+    perhaps = None if student else PERHAPS.fullmatch(rule)
+    nearest = perhaps[1].split(" or ") if perhaps else ()
     return Entry(student, problem, path, rule, chosen, variant, nearest=nearest)
 
 

@@ -96,9 +96,7 @@ class Audit:
             if not row["rule"].startswith("open"):
                 self.compare(row, pieces)
                 continue
-            perhaps = re.search(r"perhaps (.+?)(?: \(|\Z)", row["rule"])
-            if perhaps and (person := self.people.get(words(perhaps[1]))):
-                opened[person] = {1, 2, 3}  # this person's other answers may be in the file
+            opened.update({person: {1, 2, 3} for person in self.meant(row)})
             if counting := [piece for piece in pieces if piece.counts]:
                 for piece in counting:
                     for owner in piece.owners:
@@ -114,6 +112,13 @@ class Audit:
             if piece.counts and piece not in listed:
                 self.note(self.lost, piece.owners, f"{piece.path} is not in the manifest")
         return opened
+
+    def meant(self, row: Mapping[str, str]) -> Iterator[Person]:
+        """Yield who may have written an open file, as the manifest says."""
+        perhaps = re.search(r"perhaps (.+?)(?: \(|\Z)", row["rule"])
+        for name in perhaps[1].split(" or ") if perhaps else ():
+            if person := self.people.get(words(name)):
+                yield person
 
     def compare(self, row: Mapping[str, str], pieces: Iterable[Piece]) -> None:
         """Note a file that the manifest says is of another student, or that nobody can tell."""
