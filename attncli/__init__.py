@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Unread, grade_all
     from attncli.files.load import load, load_all
+    from attncli.files.roster import read_roster
     from attncli.files.submissions import load_answers
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
@@ -71,6 +72,7 @@ __all__ = [
     "load_all",
     "load_answers",
     "load_assignment",
+    "read_roster",
     "render",
     "schema",
     "vary",
@@ -86,6 +88,7 @@ _HOMES = {
     "files.assignment": ("Assignment", "load_assignment"),
     "files.grading": ("Unread", "grade_all"),
     "files.load": ("load", "load_all"),
+    "files.roster": ("read_roster",),
     "files.submissions": ("load_answers",),
     "mechanisms.compute": ("compute",),
     "mechanisms.trace": ("Trace",),

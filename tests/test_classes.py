@@ -220,7 +220,7 @@ def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -
     assert result.status == 2
     assert result.err == (
         "in/Ada Lovlace.yaml: this does not tell whose answers it has, perhaps Ada Lovelace\n"
-        "  write student: NAME into it, or its row of --manifest FILE.csv\n"
+        "  write student: NAME into it, or the name into its row of --manifest FILE.csv\n"
     )
 
 

@@ -25,6 +25,7 @@ Lovelace,Ada,4711,ada7@uni.edu
 Blum,Zoë,4712,zb12@uni.edu
 Kim,Bo,4713,
 Vance,Eli,4714,
+Kim,Min-jun,4715,
 """
 
 GROUP = """\
@@ -213,6 +214,12 @@ WHOSE = {
             ("lovelace ada", "2", "lovelace_ada_p2.yaml", by(NAME, PATH)),
             ("lovelace ada", "1", "p1 Ada Lovelace.yaml", by(NAME, PATH)),
         ],
+    ),
+    "nobody, where others of the name answered": Case(
+        {"kim.yaml": "", "bo kim.yaml": ""},
+        [("Bo Kim", "", "bo kim.yaml", CLASS), ("", "", "kim.yaml", "open: perhaps Min-jun Kim")],
+        True,
+        ONE,
     ),
     "nobody": Case(
         {
@@ -422,6 +429,7 @@ def test_a_corrected_manifest_is_followed_to_the_letter(attn: Attn, tmp_path: Pa
         *[("Bo Kim", "Good", "correct"), ("Bo Kim", "Small", "correct")],
         *[("Zoë Blum", "Good", "wrong"), ("Zoë Blum", "Small", "empty")],
         *[("Eli Vance", "Good", "empty"), ("Eli Vance", "Small", "empty")],
+        *[("Min-jun Kim", "Good", "empty"), ("Min-jun Kim", "Small", "empty")],
     ]
     result = attn("check", *flags, cwd=tmp_path)
     assert (result.status, result.err) == (1, "")
@@ -493,7 +501,7 @@ def test_the_command_says_what_to_do_with_a_manifest(attn: Attn, tmp_path: Path)
     assert (result.status, result.out) == (0, "")
     assert result.err == (
         "m.csv has 2 files of 1 student; 1 of them is open\n"
-        "correct the students in it, and mark by it: the same command with m.csv\n"
+        "correct it, delete the rows that do not count, and run the same command again\n"
     )
     nothing = attn("check", "hw.yaml", "--manifest", "n.csv", cwd=tmp_path)
     assert nothing.status == 2

@@ -244,7 +244,7 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     if still_open:
         said += f"; {still_open} of them {'is' if still_open == 1 else 'are'} open"
     output.tell(said)
-    output.tell(f"correct the students in it, and mark by it: the same command with {name}")
+    output.tell("correct it, delete the rows that do not count, and run the same command again")
 
 
 def _number(items: Collection[object], noun: str) -> str:

@@ -170,7 +170,7 @@ def _untold(one: Entry) -> InputError:
     errors = [error for error in one.answers.values() if isinstance(error, InputError)]
     perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""
     message = f"this does not tell whose answers it has{perhaps}"
-    hint = "write student: NAME into it, or its row of --manifest FILE.csv"
+    hint = "write student: NAME into it, or the name into its row of --manifest FILE.csv"
     return errors[0] if errors else error_at(Place(one.file), message, hint)
 
 

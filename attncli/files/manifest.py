@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -63,11 +63,8 @@ class Entry(Record, eq=False):
     nearest: Sequence[str] = ()
 
     def of(self, student: str, rule: str, nearest: Sequence[str] = ()) -> Entry:
-        """Return the entry as that of a student whom a rule told, or as an open one of nobody."""
+        """Return the entry as that of a student whom a rule told, or of nobody."""
         told = "; ".join(filter(None, (rule, self.rule)))
-        if not student:
-            perhaps = f": perhaps {' or '.join(nearest)}" if nearest else ""
-            told = f"{OPEN}{perhaps} ({told})" if told else f"{OPEN}{perhaps}"
         return replace(self, student=student, rule=told, nearest=nearest)
 
     def since(self, versions: Mapping[int, int]) -> Entry:
@@ -172,6 +169,8 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
                 found.append(replace(entry, student=name))
     count = len(course.problems.keys)
     found = [one for group in by_person(found) for one in _settled(group, count)]
+    answered = {(one.student, n) for one in found for n in one.answers if one.read(n)}
+    found = [_opened(one, answered) for one in found]
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
 
@@ -287,6 +286,17 @@ def _settled(group: Sequence[Entry], count: int) -> Iterator[Entry]:
             rule = one.rule
         student = "" if rule.startswith(PASSED_OVER) else one.student
         yield replace(one, student=student, problem=problem, rule=rule)
+
+
+def _opened(entry: Entry, answered: Container[tuple[str, int]]) -> Entry:
+    """Return an entry; one that tells no student is open, and may mean who did not answer it."""
+    if entry.student or entry.rule.startswith(PASSED_OVER):
+        return entry
+    left = [who for who in entry.nearest if any((who, n) not in answered for n in entry.answers)]
+    likely = left or entry.nearest
+    perhaps = f": perhaps {' or '.join(likely)}" if likely else ""
+    told = f" ({entry.rule})" if entry.rule else ""
+    return replace(entry, rule=f"{OPEN}{perhaps}{told}", nearest=likely)
 
 
 def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: Course) -> None:
