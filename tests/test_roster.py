@@ -47,7 +47,7 @@ NAMES = {
     "Lee Ann Hart": ["Hart, Lee Ann", "leeann hart", "lee_ann_hart_hw2"],
     "小明 王": ["王小明", "小明王", "王 小明 hw2"],
     "İpek Yıldız": ["ipek yildiz", "İPEK YILDIZ", "yildizipek"],
-    "Øyvind Sæther": ["oyvind saether", "saether, øyvind"],
+    "Øyvind Sæther": ["oyvind saether", "saether, øyvind", "Oeyvind Saether"],
     "Thị Minh Anh Nguyễn": ["Nguyen Thi Minh Anh", "nguyenthiminhanh", "Thi Nguyen"],
     "María José García López": ["maria garcia", "Garcia Lopez, Maria Jose"],
     "": [

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from attncli.files.assignment import Assignment
     from attncli.files.grading import Grading, Student
     from attncli.files.load import Overrides
-    from attncli.files.roster import Roster
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import ReportSelection
     from attncli.rendering.tally import Tally
@@ -86,6 +85,7 @@ def check(
     run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
+    from attncli.files.roster import read_roster
     from attncli.files.submissions import for_problem
     from attncli.rendering.selection import ReportSelection
 
@@ -100,7 +100,7 @@ def check(
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
-    people = _roster(roster)
+    people = read_roster(roster, run.standard_input()) if roster is not None else None
     selection = replace(selection, points=assignment.points, totals=totals, roster=people)
     if totals:
         _refuse_totals(assignment, format_, out)
@@ -221,12 +221,6 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     return assigned({source: _problems(source, overrides)})
 
 
-def _roster(file: str | None) -> "Roster | None":
-    from attncli.files.roster import read_roster
-
-    return None if file is None else read_roster(file, run.standard_input())
-
-
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
     from attncli.files.manifest import OPEN
@@ -235,12 +229,11 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
     entries = grading.entries(sources)
-    absent = grading.absent(sources, {one.student for one in entries})
-    output.write_bytes([manifest_text(entries, absent)], path)
-    name = visible(str(path))
-    still_open = sum(one.rule.startswith(OPEN) for one in entries)
-    said = f"{name} has {_number(entries, 'file')}"
-    said += f" of {_number({one.student for one in entries} - {''}, 'student')}"
+    output.write_bytes([manifest_text(entries)], path)
+    files = [one for one in entries if one.file]
+    students = {one.student for one in files} - {""}
+    still_open = sum(one.rule.startswith(OPEN) for one in files)
+    said = f"{visible(str(path))} has {_number(files, 'file')} of {_number(students, 'student')}"
     if still_open:
         said += f"; {still_open} of them {'is' if still_open == 1 else 'are'} open"
     output.tell(said)

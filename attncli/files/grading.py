@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -73,19 +73,18 @@ class Grading(Record):
         return Course(self.assignment, roster, load, self.tell)
 
     def entries(self, sources: Sequence[str]) -> list[Entry]:
-        """Return the manifest of the files and folders that the user names."""
-        return manifest(sources, self.course)
-
-    def absent(self, sources: Sequence[str], seen: Container[str]) -> list[str]:
-        """Return the students of the class of whom no file is; none if it is not a class's files.
+        """Return the manifest of files and folders, with students of the class without any file.
 
         Without a roster, a folder is of a class unless it has the name of one student.
         """
-        people = [person.name for person in self.course.roster.people]
+        course = self.course
+        found = manifest(sources, course)
+        people = [person.name for person in course.roster.people]
         of_class = (s for s in sources if is_folder(s) and Path(s).resolve().name not in people)
-        if not self.with_absent or not (self.roster or any(of_class)):
-            return []
-        return [name for name in people if name not in seen]
+        if self.roster or any(of_class):
+            seen = {one.student for one in found}
+            found += [Entry(name, "", "", ABSENT) for name in people if name not in seen]
+        return found
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
@@ -96,20 +95,18 @@ class Grading(Record):
         if not sources and not self.manifest:
             yield from self._own_answers(first, files)
             return
-        course = self.course
-        entries = read_manifest(self.manifest, course) if self.manifest else self.entries(sources)
+        every = (
+            read_manifest(self.manifest, self.course) if self.manifest else self.entries(sources)
+        )
+        entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
-        groups = [group for group in by_person(entries) if _counts(group[0])]
-        groups += [[Entry(name, "", "", ABSENT)] for name in self._missing(sources, entries)]
         perhaps: dict[str, list[Entry]] = {}
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
-        for group in groups:
-            yield self._graded(group, perhaps.get(group[0].student, ()), files)
-
-    def _missing(self, sources: Sequence[str], entries: Sequence[Entry]) -> list[str]:
-        return [] if self.manifest else self.absent(sources, {one.student for one in entries})
+        for group in by_person(entries):
+            if _counts(group[0]):
+                yield self._graded(group, perhaps.get(group[0].student, ()), files)
 
     def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
         if len(self.assignment.names) > 1:

@@ -27,11 +27,10 @@ LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
 """A line of a file of several students."""
 
 
-def manifest_text(entries: Iterable[Entry], absent: Iterable[str]) -> bytes:
+def manifest_text(entries: Iterable[Entry]) -> bytes:
     """Return the manifest: a row per file, and one for each student who handed in nothing."""
     out = io.StringIO()
     rows = [(one.student, one.problem, one.file, one.rule) for one in entries]
-    rows += [(name, "", "", ABSENT) for name in absent]
     written = csv.writer(out, lineterminator="\n")
     written.writerows([COLUMNS, *([as_cell(cell) for cell in row] for row in rows)])
     return out.getvalue().encode()

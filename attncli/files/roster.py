@@ -35,8 +35,8 @@ QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
 PLAIN_LETTERS = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe"})
 """Letters without their strokes, which Unicode does not take apart as it does é."""
 
-UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-"""How umlauts are written where a keyboard has none."""
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+"""How letters with marks are written where a keyboard has none."""
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -144,21 +144,14 @@ def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
 def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submission:
     if not files:
         return answers
-
-    def locate(path: KeyPath) -> Place:
-        if path and path[0] in files:
-            return files[str(path[0])].locate(("X", *path[1:]))
-        return answers.locate(path)
-
-    matrices = {word: file.values["X"] for word, file in files.items()}
-    labels = {word: file.labels["X"] for word, file in files.items() if file.labels}
-    return replace(
-        answers,
-        matrices={**answers.matrices, **matrices},
-        locate=locate,
+    added = Submission(
+        answers.name,
+        {word: file.values["X"] for word, file in files.items()},
+        lambda path: files[str(path[0])].locate(("X", *path[1:])),
         ragged=True,
-        labels={**answers.labels, **labels},
+        labels={word: file.labels["X"] for word, file in files.items() if file.labels},
     )
+    return _joined(answers, added)
 
 
 def by_student(
