@@ -166,38 +166,35 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
         InputError: for a folder without problems, and for those of an `Assignment`.
     """
     name = os.fspath(source)
-    files = problem_files(name) if is_folder(name) else {name: ()}
+    folders = problem_files(name) if is_folder(name) else None
     problems: dict[str, list[Problem]] = {}
     faults = list[Fault]()
-    for file in files:
+    for file in folders or [name]:
         for found in load_each(file, overrides or Overrides()):
             if isinstance(found, InputError):
                 faults += found.faults
             else:
                 problems.setdefault(file, []).append(found)
     refuse(faults)
-    return assigned(problems, files if is_folder(name) else None)
+    return assigned(problems, folders)
 
 
 def assigned(
     problems: Mapping[str, Sequence[Problem]], folders: Mapping[str, tuple[str, ...]] | None = None
 ) -> Assignment:
     """Return the assignment that problems are, by their files; `folders` are those around each."""
-    every = [one for some in problems.values() for one in some]
+    pairs = [(file, one) for file, some in problems.items() for one in some]
+    names = [one.student or one.variant for _, one in pairs]
+    if not all(names) or (folders is None and len(set(names)) < 2):
+        titles = {one.title for _, one in pairs} - {""}
+        is_flat = not any((folders or {}).values())
+        if folders is None or (is_flat and len(titles) == len(pairs)):
+            every = _numbered([one for _, one in pairs])
+            return Assignment(every, stems=[Path(file).stem for file in problems])
+        names = [[Path(file).stem, *folders[file]][-1] for file, _ in pairs]
     variants: dict[str, list[Problem]] = {}
-    if every and all(one.student or one.variant for one in every):
-        for one in every:
-            variants.setdefault(one.student or one.variant, []).append(one)
-        if len(variants) > 1 or folders is not None:
-            return Assignment((), {name: _numbered(some) for name, some in variants.items()})
-    is_flat = folders is None or not any(folders.values())
-    titles = {one.title for one in every} - {""}
-    if is_flat and (folders is None or len(titles) == len(every)):
-        return Assignment(_numbered(every), stems=[Path(file).stem for file in problems])
-    assert folders is not None
-    for file, some in problems.items():
-        name = folders[file][-1] if folders[file] else Path(file).stem
-        variants.setdefault(name, []).extend(some)
+    for name, (_, one) in zip(names, pairs, strict=True):
+        variants.setdefault(name, []).append(one)
     return Assignment((), {name: _numbered(some) for name, some in variants.items()})
 
 

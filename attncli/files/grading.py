@@ -70,7 +70,7 @@ class Grading(Record):
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
         )
-        return Course(self.assignment, roster, load, self.tell)
+        return Course(first, roster, load, self.tell)
 
     def entries(self, sources: Sequence[str]) -> list[Entry]:
         """Return the manifest of files and folders, with students of the class without any file.

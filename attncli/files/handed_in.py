@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeGuard
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place
 from attncli.files import archives
-from attncli.files.assignment import PROBLEM_SUFFIXES, Assignment, ProblemSet
+from attncli.files.assignment import PROBLEM_SUFFIXES, ProblemSet
 from attncli.files.document import error_at
 from attncli.files.file_access import BY_SUFFIX
 from attncli.files.folders import files_in, folder_name, folders_in, is_hidden
@@ -37,6 +36,7 @@ PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
 Kind: TypeAlias = Literal["answers", "unreadable", "folder", "other"]
+KINDS = get_args(Kind)
 """Answers; a file that is no text, such as a PDF; a folder without files; a file of no interest."""
 
 
@@ -46,8 +46,8 @@ class Handed(Record, eq=False):
     Attributes:
         parts: the names of the folders around it and its own, without the suffix.
         source: the file or folder that the user named.
-        read: its submissions; of a table with one row per student only the first.
-        several: all submissions of such a table, and of a file that names several students.
+        read: its submissions.
+        is_of_several: True for a table with a row per student, and a file that names several.
         error: why it cannot be read.
     """
 
@@ -56,7 +56,7 @@ class Handed(Record, eq=False):
     source: str
     kind: Kind = "answers"
     read: tuple[ReadSubmission, ...] = ()
-    several: Iterable[ReadSubmission] | None = None
+    is_of_several: bool = False
     error: InputError | None = None
 
     @property
@@ -75,7 +75,7 @@ def is_named(one: Submission | InputError) -> TypeGuard[Submission]:
 
 
 class Course(Record, eq=False):
-    """What tells whose a file is: the problems, the class, and the files around it.
+    """What tells whose a file is.
 
     Attributes:
         roster: the class; empty if only the files tell who is in it.
@@ -83,14 +83,10 @@ class Course(Record, eq=False):
         tell: is called with a sentence about the files that are passed over.
     """
 
-    assignment: Assignment
+    problems: ProblemSet
     roster: Roster
     load: Callable[[str], Iterator[ReadSubmission]]
     tell: Callable[[str], None]
-
-    @property
-    def problems(self) -> ProblemSet:
-        return self.assignment.first
 
 
 def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
@@ -118,27 +114,28 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
     return list(found.values())
 
 
-def _in_folder(folder: str, course: Course) -> Iterator[Handed]:
-    """Yield the files in a folder and below: answers first, then unreadable ones, then the rest."""
-    read, unreadable, others = list[Handed](), list[Handed](), list[Handed]()
+def _in_folder(folder: str, course: Course) -> list[Handed]:
+    """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
+    found: list[Handed] = []
     for path, parts in files_in(folder):
-        suffix = Path(path).suffix.lower()
-        if Path(path).name == METADATA:
-            continue
-        if not _is_inside(path, folder) or is_hidden(Path(path).name):
-            others.append(Handed(path, parts, folder, "other"))
-        elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
-            read.append(opened(path, parts, folder, course))
-        elif suffix in BY_SUFFIX:
-            unreadable.append(replace(opened(path, parts, folder, course), kind="unreadable"))
-        else:
-            others.append(Handed(path, parts, folder, "other"))
-    used = {one.parts[:end] for one in (*read, *unreadable) for end in range(len(one.parts))}
+        kind = _kind(path, folder)
+        if kind == "other":
+            found.append(Handed(path, parts, folder, kind))
+        elif Path(path).name != METADATA:
+            found.append(replace(opened(path, parts, folder, course), kind=kind))
+    used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
-    yield from read
-    yield from unreadable
-    yield from (_empty(path, (*parts, ""), folder) for path, parts in empty)
-    yield from others
+    found += [_empty(path, (*parts, ""), folder) for path, parts in empty]
+    return sorted(found, key=lambda one: KINDS.index(one.kind))
+
+
+def _kind(path: str, folder: str) -> Kind:
+    suffix = Path(path).suffix.lower()
+    if not _is_inside(path, folder) or is_hidden(Path(path).name):
+        return "other"
+    if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
+        return "answers"
+    return "unreadable" if suffix in BY_SUFFIX else "other"
 
 
 def _is_inside(path: str, folder: str) -> bool:
@@ -157,20 +154,15 @@ def _empty(path: str, parts: PathParts, source: str) -> Handed:
 
 
 def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
-    read: list[ReadSubmission] = []
-    submissions = course.load(path)
     try:
-        for name, one in submissions:
-            read.append((name, one))
-            if isinstance(one, Submission) and one.is_row:
-                rest = chain(read, submissions)
-                return Handed(path, parts, source, read=tuple(read), several=rest)
+        read = tuple(course.load(path))
     except InputError as error:
         return Handed(path, parts, source, error=error)
     # Several submissions without a problem's number are of several students, or attempts.
     names = {one.name for _, one in read if is_named(one)}
+    are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
     has_several = len(names) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
-    return Handed(path, parts, source, read=tuple(read), several=read if has_several else None)
+    return Handed(path, parts, source, read=read, is_of_several=are_rows or has_several)
 
 
 def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:

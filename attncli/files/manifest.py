@@ -67,11 +67,6 @@ class Entry(Record, eq=False):
         told = "; ".join(filter(None, (rule, self.rule)))
         return replace(self, student=student, rule=told, nearest=nearest)
 
-    def since(self, versions: Mapping[int, int]) -> Entry:
-        """Return the entry without what is older than a version of it, by the problem's index."""
-        answers = {n: x for n, x in self.answers.items() if self.version >= versions.get(n, 0)}
-        return replace(self, answers=answers)
-
     def read(self, index: int) -> Submission | None:
         """Return the answers to a problem, if they could be read."""
         found = self.answers.get(index)
@@ -160,7 +155,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
             found += _without_answers(one, layout, course, found)
         elif one.kind == "other":
             found.append(Entry("", "", one.path, PASSED_OVER))
-        elif one.several is not None:
+        elif one.is_of_several:
             found += _of_several(one, course)
         else:
             for entry in _of_one(one, layout, course):
@@ -194,7 +189,7 @@ def _without_answers(
 
 def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
     """Yield an entry for each student of a table, or of a file of several."""
-    for part in by_student(course.problems, one.several or (), Place(one.path)):
+    for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
         entry = Entry("", "", file, "", part.by_problem, part.variant)
         rule = f"its line says {visible(part.student)}"
@@ -268,7 +263,12 @@ def _settled(group: Sequence[Entry], count: int) -> Iterator[Entry]:
     for one in group:
         read = filter(one.read, one.answers)
         newest |= {index: max(one.version, newest.get(index, 0)) for index in read}
-    latest = [one.since(newest) for one in group]
+    latest = [
+        replace(
+            one, answers={n: x for n, x in one.answers.items() if one.version >= newest.get(n, 0)}
+        )
+        for one in group
+    ]
     clashing = {n for n in newest if isinstance(answers_to(n, latest), InputError)}
     for one, before in zip(latest, group, strict=True):
         unread = [index for index in one.answers if not one.read(index)]

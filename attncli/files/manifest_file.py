@@ -100,7 +100,7 @@ def _read(
     if not line or one.error:
         answers, variant, _ = answers_of(one, course.problems)
         return answers, variant
-    for part in by_student(course.problems, one.several or one.read, Place(file)):
+    for part in by_student(course.problems, one.read, Place(file)):
         if part.line == line:
             return part.by_problem, part.variant
     raise error_at(place, f"there are no answers in line {line} of {visible(file)}")
