@@ -277,6 +277,6 @@ def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[W
             if key not in seen and is_possible(trace, right, step, made.change, found):
                 seen.add(key)
                 said = made.finding(step)
-                words = said.sentence(solution=False), said.advice, frozenset(made.change)
-                wrong.append(WrongNumbers(said.id, step.name, step.on_paper(numbers), *words))
+                about = step.on_paper(numbers), said.sentence(solution=False), said.advice
+                wrong.append(WrongNumbers(said.id, step.name, *about, frozenset(made.change)))
     return wrong

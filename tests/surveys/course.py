@@ -140,9 +140,9 @@ class Audit:
         titles = [problem["title"] for problem in self.course.problems]
         found: dict[Person, list[float | None]] = {}
         for row in csv.DictReader(io.StringIO(run.out)):
-            known = [self.people[words(x)] for x in row.values() if words(x) in self.people]
-            if known:
-                points = found.setdefault(known[0], [None] * len(titles))
+            person = self.people.get(words(row["name"]))
+            if person is not None:
+                points = found.setdefault(person, [None] * len(titles))
                 number = float(row["points"]) if row["points"] else None  # where it is unreadable
                 points[titles.index(row["problem"])] = number
             elif row["verdict"] != "unreadable":  # as a file is that tells no student
