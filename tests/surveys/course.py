@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,9 +34,9 @@ class Audit:
 
     def __post_init__(self) -> None:
         self.people = {
-            words(text): person
+            text: person
             for person in self.course.answers
-            for text in (person.name, person.sid, person.email, person.canvas_id)
+            for text in (person.name, person.sortable, person.sid, person.email)
         }
 
     def counts(self) -> list[int]:
@@ -112,7 +111,7 @@ class Audit:
 
     def judge(self, row: Row, pieces: list[Piece]) -> None:
         """Note of which pieces a row that is not open says what is not so, or what it guessed."""
-        who = self.people.get(words(row["student"]))
+        who = self.people.get(row["student"])
         for piece in pieces:
             is_true = who in piece.owners and not piece.open
             if not is_true and (piece.counts or (who and who not in piece.owners)):
@@ -132,7 +131,7 @@ class Audit:
         titles = [problem["title"] for problem in self.course.problems]
         found: dict[Person, list[float | None]] = {}
         for row in csv.DictReader(io.StringIO(run.out)):
-            known = [self.people[words(x)] for x in row.values() if words(x) in self.people]
+            known = [self.people[cell] for cell in row.values() if cell in self.people]
             if known:
                 points = found.setdefault(known[0], [None] * len(titles))
                 points[titles.index(row["problem"])] = float(row["points"] or 0)
@@ -142,11 +141,6 @@ class Audit:
         if not found:
             self.notes.append(f"no grade book: {run.err.strip()}")
         return found
-
-
-def words(text: str) -> str:
-    """Return the words of a name in one order."""
-    return " ".join(sorted(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())))
 
 
 def earned(course: Course) -> Points:
