@@ -62,7 +62,9 @@ def read(
     both = Assignment([attncli.Problem(X=[[1, 0], [0, 2]], title=t) for t in ("Good", "Small")])
     known = KnownClass(headings or {}, roster, both.first.which)
     found: list[tuple[str, dict[str, str] | str]] = []
-    for name, one in load_each_submission(path, known=known):
+    for said, one in load_each_submission(path, known=known):
+        person = roster.find(said) if roster else None
+        name = person.name if person else said
         if isinstance(one, Submission):
             own = {key: raw for key, raw in one.matrices.items() if key != "student"}
             found.append((name, own))
@@ -201,18 +203,16 @@ def test_a_column_may_hold_the_problem(attn: Attn, tmp_path: Path) -> None:
     assert [verdict for _, _, verdict in rows] == ["correct", "correct", "empty", "wrong"]
 
 
-def test_a_row_of_nobody_in_the_class(tmp_path: Path) -> None:
-    table = 'Name,"scores[1,1]"\nBo Cant,1\n,\n,2\nAda Lovelace,\n'
-    cant, nobody, ada = read(table, tmp_path, ROSTER)
-    assert cant[0] == "Bo Cant"
-    assert str(cant[1]).startswith("form.csv:2:1: Bo Cant names no single student of the class\n")
-    assert str(cant[1]).endswith("the nearest name is Bo Kent")
-    assert str(nobody[1]).startswith("form.csv:4:1: this row has answers, but no name\n")
-    assert ada == ("Ada Lovelace", {"scores[1,1]": ""})
+def test_a_row_of_nobody_in_the_class(attn: Attn, tmp_path: Path) -> None:
+    wide = 'Name,"scores[1,1]"\nBo Cant,1\n,\n,2\nAda Lovelace,\n'
     long = "name,step,row,column,value\nkent bo,scores,1,1,5\nBo Cant,scores,1,1,5\n"
-    bo, cant = read(long, tmp_path, ROSTER)
-    assert bo == ("Bo Kent", {"scores[1, 1]": "5"})
-    assert str(cant[1]).startswith("form.csv:3:1: Bo Cant names no single student of the class\n")
+    (nobody,) = (one for _, one in read(wide, tmp_path, ROSTER) if isinstance(one, str))
+    assert nobody.startswith("form.csv:4:1: this row has answers, but no name\n")
+    names = "".join(f"{person.name}\n" for person in ROSTER.people)
+    write(tmp_path, {"hw.yaml": SMALL, "wide.csv": wide, "long.csv": long, "class.txt": names})
+    for file, line in (("wide.csv", 2), ("long.csv", 3)):
+        err = attn("check", "hw.yaml", file, "--for", "class.txt", cwd=tmp_path).err
+        assert f"{file}:{line}: this does not tell whose answers it has, perhaps Bo Kent\n" in err
 
 
 def test_columns_that_name_different_students(tmp_path: Path) -> None:

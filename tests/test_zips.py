@@ -100,6 +100,28 @@ def test_uploads_in_a_download_are_graded_and_a_bad_one_stops_no_other(
         assert attn("check", "hw.yaml", f"class.zip/{name}", cwd=tmp_path).status == status
 
 
+WAYS = {
+    "a zip file each": {
+        name: {"hw.yaml": RIGHT["Small"]} for name in ("a.zip", "b.zip", "b c.zip")
+    },
+    "the same name": {"up.zip": {"hw.yaml": RIGHT["Small"]}},
+    "a folder in it": {"up.zip": {"hw/hw.yaml": RIGHT["Small"], "__MACOSX/hw/._hw.yaml": "-"}},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_upload_alone_in_a_folder_is_that_folder(way: str, attn: Attn, tmp_path: Path) -> None:
+    uploads = [(name, zipped(members)) for name, members in WAYS[way].items()]
+    names = ["Ada", "Bo", "Cy"]
+    pairs = zip(names, uploads * 3, strict=False)
+    members: dict[str, bytes | str] = {f"{name}/{file}": data for name, (file, data) in pairs}
+    write(tmp_path, {"hw.yaml": SMALL})
+    (tmp_path / "class.zip").write_bytes(zipped({**members, "Di/scan.pdf": "%PDF", "Ed/": ""}))
+    rows = book(attn, tmp_path, "hw.yaml", "class.zip")
+    right = [(name, "Small", "correct") for name in names]
+    assert rows == [*right, *[(name, "Small", "unreadable") for name in ("Di", "Ed")]]
+
+
 def nested(depth: int) -> bytes:
     data = zipped({"hw.yaml": RIGHT["Small"]})
     for _ in range(depth):

@@ -22,8 +22,8 @@ from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-FindStudent: TypeAlias = Callable[[str], tuple[str, str]]
-"""Gives the name of the student whom a text names, or the text and the name most like it."""
+FindStudent: TypeAlias = Callable[[str], str]
+"""Gives the name of the student whom a text names, or the text if it names none of the class."""
 
 
 def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
@@ -44,11 +44,9 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
             yield answers.document(folder, columns.heading)
 
 
-def _named(roster: StudentNames | None, text: str) -> tuple[str, str]:
-    if not roster or not text:
-        return text, ""
-    person = roster.find(text)
-    return (person.name, "") if person else (text, roster.nearest(text))
+def _named(roster: StudentNames | None, text: str) -> str:
+    person = roster.find(text) if roster and text else None
+    return person.name if person else text
 
 
 class _Answers:
@@ -64,13 +62,6 @@ class _Answers:
             self.refuse(line, column, twice(key, self._cells[key][1]), "keep one of them")
         else:
             self._cells[key] = written, line, column
-
-    def add_student(self, text: str, named: FindStudent, line: int, column: int) -> None:
-        name, nearest = named(text)
-        self.add("student", name, line, column)
-        if nearest:
-            message = f"{visible(text)} names no single student of the class"
-            self.refuse(line, column, message, f"the nearest name is {visible(nearest)}")
 
     def refuse(self, line: int, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
@@ -94,7 +85,7 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
     first = columns.students[0] if columns.students else 0
     found: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
-        name, _ = named(joined(row, columns.students))
+        name = named(joined(row, columns.students))
         if folded_heading(name) not in NO_STUDENTS and (name or joined(row, [*columns.keys])):
             group = (name, joined(row, problem)) if name else row.line
             found.setdefault(group, []).append(row)
@@ -103,15 +94,15 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
         row = rows[-1 if latest is None else latest]
         answers = _Answers(table, row.line)
         answers.faults += faults
-        said = joined(row, columns.students)
-        name, _ = named(said)
-        answers.add_student(said, named, row.line, first)
+        name = joined(row, columns.students)
+        answers.add("student", name, row.line, first)
         if not name and columns.students:
             message = "this row has answers, but no name"
             answers.refuse(row.line, first, message, "write the student's name")
         elif latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
-            message = f"{visible(name)} has answers in lines {lines}, and no time tells the latest"
+            who = visible(named(name))
+            message = f"{who} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
             written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
@@ -158,11 +149,11 @@ def _long(
     found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
         student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
-        group = named(student)[0], problem
+        group = named(student), problem
         if group not in found:
             found[group] = _Answers(table, row.line)
             if student:
-                found[group].add_student(student, named, row.line, meant.index("student"))
+                found[group].add("student", student, row.line, meant.index("student"))
             if problem:
                 found[group].add(PROBLEM, problem, row.line, meant.index(PROBLEM))
         refuse = partial(found[group].refuse, row.line)

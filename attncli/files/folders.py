@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -15,20 +16,16 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
     Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
-    for at, hidden, names in _walked(folder):
-        parts = _parts(at, folder)
+    for at, parts, hidden, names in _walked(folder):
         for name in sorted([*names, *hidden], key=natural):
             yield str(Path(at) / name), (*parts, Path(name).stem)
 
 
-def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
-    for at, _, _ in _walked(folder):
-        if parts := _parts(at, folder):
-            yield parts
-
-
-def _parts(path: str, folder: str) -> tuple[str, ...]:
-    return tuple(map(without_zip, Path(path).relative_to(folder).parts))
+def folders_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the path of every folder in a folder and below, and its parts."""
+    for at, parts, _, _ in _walked(folder):
+        if parts:
+            yield str(Path(at)), parts
 
 
 def folder_name(folder: str) -> str:
@@ -40,12 +37,21 @@ def without_zip(name: str) -> str:
     return name[: -len(archives.SUFFIX)] if name.lower().endswith(archives.SUFFIX) else name
 
 
-def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield a folder and each one below it, with the names of its hidden folders and its files."""
+def _walked(folder: str) -> Iterator[tuple[str, tuple[str, ...], list[str], list[str]]]:
+    """Yield a folder and each one below it: its parts, its hidden folders, and its files.
+
+    A zip file that is alone in a folder, as `Ada/upload.zip` is, has the parts of that folder.
+    """
+    parts: dict[str, tuple[str, ...]] = {}
     for at, folders, names in archives.walk(folder):
         hidden = [name for name in folders if is_hidden(name)]
         folders[:] = sorted(set(folders) - set(hidden), key=natural)
-        yield at, hidden, names
+        own = parts.get(at, ())
+        is_alone = own and len(folders) == 1 and all(map(is_hidden, names))
+        for name in folders:
+            is_same = is_alone and without_zip(name) != name
+            parts[posixpath.join(at, name)] = own if is_same else (*own, without_zip(name))
+        yield at, own, hidden, names
 
 
 def is_hidden(name: str) -> bool:

@@ -162,10 +162,10 @@ def _by_student(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def _of_nobody(one: Entry, count: int) -> dict[int, ReadSubmission]:
-    near = one.rule.removeprefix(OPEN).removeprefix(": ")
+    perhaps = f", perhaps {visible(one.nearest)}" if one.nearest else ""
+    message = f"this does not tell whose answers it has{perhaps}"
     hint = "write student: NAME into it, or its row of --manifest FILE.csv"
-    message = "this does not tell whose answers it has"
-    error = error_at(Place(one.file), f"{message}, {near}" if near else message, hint)
+    error = one.error or error_at(Place(one.file), message, hint)
     return dict.fromkeys(range(count), (one.file, error))
 
 

@@ -134,10 +134,10 @@ def _in_folder(folder: str, course: Course) -> Iterator[Handed]:
         else:
             others.append(Handed(path, parts, folder, "other"))
     used = {one.parts[:end] for one in (*read, *unreadable) for end in range(len(one.parts))}
-    empty = [parts for parts in folders_in(folder) if parts not in used]
+    empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
     yield from read
     yield from unreadable
-    yield from (_empty(str(Path(folder, *parts)), (*parts, ""), folder) for parts in empty)
+    yield from (_empty(path, (*parts, ""), folder) for path, parts in empty)
     yield from others
 
 
@@ -173,6 +173,12 @@ def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
     return Handed(path, parts, source, read=tuple(read), several=read if has_several else None)
 
 
+def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
+    """Return True if folders so deep are alone in theirs, and some have one name: Ada/hw, Bo/hw."""
+    level = {chain[:depth] for chain in chains if len(chain) >= depth}
+    return len({chain[:-1] for chain in level}) == len(level) > len({chain[-1] for chain in level})
+
+
 class Layout:
     """How the folders of a class are arranged: which part of a path is the student's folder.
 
@@ -196,6 +202,8 @@ class Layout:
         while self._is_around_all(chains, depth):
             depth += 1
         self._depth = min((len(chain) for chain in chains if len(chain) >= depth), default=depth)
+        while self._depth > depth and _are_of_students_above(chains, self._depth):
+            self._depth -= 1
         self._submitters: dict[Path, Mapping[str, Sequence[tuple[str, ...]]]] = {}
 
     def _folders(self, one: Handed) -> PathParts:

@@ -55,6 +55,7 @@ class Entry(Record, eq=False):
         variant: the variant that it names, or "".
         version: the number of a resubmission; the highest one counts.
         error: why it cannot be read.
+        nearest: the student whom it may mean, where it is open.
     """
 
     student: str
@@ -65,6 +66,15 @@ class Entry(Record, eq=False):
     variant: str = ""
     version: int = 0
     error: InputError | None = None
+    nearest: str = ""
+
+    def open(self, course: Course, said: str) -> Entry:
+        """Return the entry as one that tells no student, with the one that is most like a text."""
+        near = course.roster.nearest(said)
+        perhaps = f": perhaps {near}" if near else ""
+        told = f" ({self.rule})" if self.rule else ""
+        rule = f"{OPEN}{perhaps}{told}"
+        return replace(self, rule=rule, nearest=near)
 
 
 Told: TypeAlias = Callable[[Handed, Layout, Course], Sequence[str]]
@@ -104,7 +114,8 @@ def _by_name(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
     if one.is_listed and not course.roster:
         only = one.read[0][0] if len(one.read) == 1 else one.path
         return [STDIN if only == "-" else only]
-    return [layout.own_words(one) or one.parts[-1]]
+    own = layout.own_words(one)
+    return [own] if own or one.kind == "unreadable" else [one.parts[-1]]
 
 
 RULES: Mapping[str, Told] = {
@@ -120,9 +131,8 @@ RULES: Mapping[str, Told] = {
 no student of it tells nothing."""
 
 
-def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str]:
-    """Return the students of a file and the rule that tells them; or [] and the nearest name."""
-    said: list[str] = []
+def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str] | None:
+    """Return the students of a file and the rule that tells them, if one does."""
     for rule, tell in RULES.items():
         texts = [text for text in tell(one, layout, course) if text]
         if texts and not course.roster:
@@ -130,13 +140,7 @@ def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], s
         people = [course.roster.find(text) for text in texts]
         if texts and None not in people:
             return list(dict.fromkeys(person.name for person in people if person)), rule
-        said += texts
-    return [], _open(said[-1] if said else one.parts[-1], course)
-
-
-def _open(said: str, course: Course) -> str:
-    near = course.roster.nearest(said)
-    return f"{OPEN}: perhaps {near}" if near else OPEN
+    return None
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
@@ -155,13 +159,16 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
             found.append(Entry("", "", one.path, PASSED_OVER))
         elif one.several is not None:
             found += _of_several(one, course)
-        else:
-            students, rule = whose(one, layout, course)
-            if one.kind == "unreadable" and rule == "its name" and not layout.own_words(one):
-                students, rule = [], PASSED_OVER
+        elif students := whose(one, layout, course):
+            names, rule = students
             entry = _of_one(one, rule, course.problems)
-            names = [spelled.setdefault(frozenset(words_of(name)), name) for name in students]
-            found += [replace(entry, student=name) for name in names] or [entry]
+            names = [spelled.setdefault(frozenset(words_of(name)), name) for name in names]
+            found += [replace(entry, student=name) for name in names]
+        elif one.kind == "unreadable" and not layout.own_words(one):
+            found.append(Entry("", "", one.path, PASSED_OVER))
+        else:
+            entry = _of_one(one, "", course.problems)
+            found.append(entry.open(course, layout.own_words(one) or one.stated))
     found = _with_what_is_open(found, course.problems)
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
@@ -176,7 +183,7 @@ def _without_answers(
         return
     name = layout.student(one)[-1]
     path = next(p for p in (Path(one.path), *Path(one.path).parents) if without_zip(p.name) == name)
-    students, rule = whose(one, layout, course)
+    students, rule = whose(one, layout, course) or ([], "")
     for student in students:
         if student not in seen:
             error = error_at(Place(str(path)), NO_ANSWERS)
@@ -196,7 +203,7 @@ def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
         elif person := course.roster.find(student):
             yield replace(entry, student=person.name)
         else:
-            yield replace(entry, rule=_open(student, course))
+            yield entry.open(course, student)
 
 
 def line_of(part: StudentsAnswers) -> int:
@@ -214,7 +221,7 @@ def _of_one(one: Handed, rule: str, problems: ProblemSet) -> Entry:
     if one.error:
         return Entry("", "", one.path, rule, version=version, error=one.error)
     answers, variant, told = answers_of(one, problems)
-    rule = f"{rule}; {told}" if len(problems.keys) > 1 else rule
+    rule = "; ".join(filter(None, [rule, told])) if len(problems.keys) > 1 else rule
     return replace(_entry(one.path, rule, answers, variant, problems), version=version)
 
 

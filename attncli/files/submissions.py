@@ -18,7 +18,7 @@ from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read, with_key
 from attncli.problem.faults import REPLACES
 from attncli.problem.keys import KEYS
-from attncli.records import EMPTY, Record, replace
+from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
