@@ -131,9 +131,9 @@ class Audit:
         titles = [problem["title"] for problem in self.course.problems]
         found: dict[Person, list[float | None]] = {}
         for row in csv.DictReader(io.StringIO(run.out)):
-            known = [self.people[cell] for cell in row.values() if cell in self.people]
-            if known:
-                points = found.setdefault(known[0], [None] * len(titles))
+            person = self.people.get(row["name"])
+            if person is not None:
+                points = found.setdefault(person, [None] * len(titles))
                 points[titles.index(row["problem"])] = float(row["points"] or 0)
             elif row["points"]:  # without points are the files that tell no student
                 text = f"the grade book has a student who is not in the roster: {row}"
