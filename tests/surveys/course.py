@@ -93,7 +93,10 @@ class Audit:
             pieces = list(self.pieces(row))
             listed.update(pieces)
             counting = [piece for piece in pieces if piece.counts]
-            if row["rule"].startswith("open") and counting:
+            is_open = row["rule"].startswith("open")
+            if row["student"] or not is_open:
+                self.judge(row, pieces)
+            if is_open and counting:
                 for owner in counting[0].owners:
                     self.open.add(owner)
                     opened.setdefault(owner, set()).update(*(p.problems for p in counting))
@@ -101,9 +104,8 @@ class Audit:
                     if len(counting) == 1:
                         told["problem"] = " ".join(map(str, counting[0].problems))
                     corrected.append(told)
-            else:
-                self.judge(row, pieces)
-                corrected += [row] if counting or not pieces else []
+            elif counting or not pieces:
+                corrected.append(row)
         for piece in self.layout.pieces:
             if piece.counts and piece not in listed:
                 self.note(self.lost, piece.owners, f"{piece.path} is not in the manifest")
