@@ -77,7 +77,7 @@ def attn(*arguments: str, statuses: tuple[int, ...] = (0,)) -> None:
 
 def of_class(browser: str, folder: Path) -> None:
     """Take a picture of the page of the class of docs/teaching.md, some of whom are wrong."""
-    course = ROOT / "docs" / "teaching"
+    course = Path("docs", "teaching")  # below the root, where the program runs
     given = str(course / "variants"), str(course / "sheets")
     attn("check", *given, "--feedback", str(folder / "class"), "-q", statuses=(1, 2))
     page = folder / "class" / "index.html"

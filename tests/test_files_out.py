@@ -272,9 +272,11 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
         "check", problem, ANSWERS[1], "-f", "html"
     ).out
     (tmp_path / "two").mkdir()
-    again = attn("check", problem, ANSWERS[0], ANSWERS[0], "-f", "json", "-o", tmp_path / "two")
+    table = tmp_path / "table.csv"
+    table.write_text('name,"scores[1,1]"\nAda,1\nada,1\n')
+    again = attn("check", problem, table, "-f", "json", "-o", tmp_path / "two")
     assert again.status == 2
-    assert "is the file of number 1, Ada, and would be that of number 2, Ada" in again.err
+    assert "is the file of number 1, Ada, and would be that of number 2, ada" in again.err
     assert files_of(tmp_path / "two") == ["Ada.json"]
 
 

@@ -22,6 +22,7 @@ from attncli.checking.check import AnswerKey
 from attncli.checking.submission import submission_of
 from attncli.problem.marking import as_points
 from attncli.rendering.tally import Tally
+from attncli.rendering.verdicts import numbers_right
 from docs.pictures import BROWSER
 from tests.conftest import Attn
 from tests.test_page_in_browser import seen_in_frames
@@ -289,6 +290,14 @@ def test_points_are_the_same_in_every_output(course: Path, attn: Attn) -> None:
     (course / "cy.yaml").write_text("scores: [[1, 3], [5, 5]]\n")
     several = attn("check", "one.yaml", "bo.yaml", "cy.yaml", cwd=course).out
     assert "points: 4.02 of 5.35 on average" in several  # (5.35 + 2.68) / 2 = 4.015
+
+
+def test_a_cell_with_points_of_its_own_is_counted_once() -> None:
+    marking = {"points": {"scores": 3, "scores[1, 1]": 1}}
+    problem = attncli.Problem(X=[[1, 0], [0, 2]], score="dot", marking=marking)
+    report = attncli.check(problem, {"scores": [[1, 0], [0, 3]]})
+    assert numbers_right(report, report.wanted.values()) == "3 of 4 numbers right"
+    assert (report.points, report.total) == ({"scores": 2.25, "scores[1, 1]": 1}, 3.25)
 
 
 def test_points_in_thirds_are_those_that_are_shown() -> None:

@@ -244,6 +244,25 @@ def test_few_digits_earn_their_share() -> None:
     assert (share, feedback) == (0.25, "Write 2 decimals; keep more of them until the last step.")
 
 
+def test_rounded_steps_may_be_written_unrounded_too() -> None:
+    problem = attncli.Problem(
+        X=[[1, 0.3], [0.2, 1]], score="scaled_dot", round={"decimals": 1}, marking={"decimals": 2}
+    )
+    trace = attncli.compute(problem)
+    assert trace.unrounded is not None
+    for cell in cells_of(trace, quiz(problem)):
+        number = trace.unrounded[cell.step.name].value[cell.at]
+        assert cell.field.judge(f"{number:.2f}") == cell.field.judge(f"{cell.right}") == (1, "")
+
+
+def test_the_largest_score_may_be_subtracted() -> None:
+    problem = attncli.Problem(X=X, score="dot", tokens="I am good")
+    (cell, *_) = (
+        c for c in cells_of(attncli.compute(problem), quiz(problem)) if c.step.name == "exp"
+    )
+    assert cell.field.judge("1") == (1, "")  # e^(14 − 14)
+
+
 def test_flag_and_suffix(attn: Attn) -> None:
     named = attn("worksheet", SAMPLES / "i_am_good.yaml", "-f", "moodle", "--blank", "weights")
     assert named.status == 0, named.err

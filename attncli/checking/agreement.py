@@ -76,6 +76,10 @@ MAX_FINER = 5.0
 """Maximum error, in units in the last place, explained by hidden steps rounded one digit finer than
 the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss above it."""
 
+MAX_OTHERWISE = 0.05
+"""Maximum error, relative to a number of another right calculation, that rounding may explain: the
+practice page leaves it to the program. Chosen; benchmarks/practice.py counts what differs."""
+
 # ---- rounding schedules
 
 PLAUSIBLE_UNITS = 10.0

@@ -79,21 +79,23 @@ class Report(Record, Shown, eq=False):
     @cached_property
     def counting(self) -> dict[str, Array]:
         """The status of the cells that count, by step; all count if the marking asks for none."""
-        if not self.marking.ask:
-            return {name: _codes(judged) for name, judged in self.steps.items()}
-        asked: dict[str, list[At]] = {}
-        for name in self.marking.ask:
-            asked.setdefault(self.answers[name], []).append(self.cells[name])
-        steps = self.steps
-        return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in asked.items()}
+        every = {name: _codes(judged) for name, judged in self.steps.items()}
+        return self._codes_by_step(self.marking.ask) or every
 
     @property
     def wanted(self) -> dict[str, Array]:
-        """The status of the cells of each wanted name; of each given step if none is wanted."""
-        if names := self.marking.expected:
-            return {name: self.codes(name) for name in names}
+        """The status of the cells that have a wanted name, by step; of given steps without one."""
         every = self.counting.items()
-        return {name: codes for name, codes in every if (codes != status.MISSING).any()}
+        given = {name: codes for name, codes in every if (codes != status.MISSING).any()}
+        return self._codes_by_step(self.marking.expected) or given
+
+    def _codes_by_step(self, names: Collection[str]) -> dict[str, Array]:
+        """Return the status of each cell that one of the names means, by the step that answers."""
+        cells: dict[str, list[At]] = {}
+        for name in names:
+            cells.setdefault(self.answers[name], []).append(self.cells[name])
+        steps = self.steps
+        return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in cells.items()}
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
@@ -14,10 +14,11 @@ from attncli.checking import agreement, schedules
 from attncli.checking.agreement import CUT, RoundingRule, largest
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.reference import axis_of_shares
+from attncli.checking.reference import Reference, axis_of_shares, together
 from attncli.checking.trial import Trial, common_readings, readings
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
-from attncli.tape.replay import Values
+from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
@@ -159,6 +160,67 @@ def _is_within_reach(
         found = Interval(found.low - spare, found.high + spare)
     within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
+
+
+class AnyDigits(Operands):
+    """The numbers of students who show one step alone; those of few digits lead farthest."""
+
+    @cached_property
+    def roundings(self) -> tuple[RoundingRule, ...]:
+        return COARSEST_ROUNDINGS
+
+
+class Reach(Record, eq=False):
+    """How far rounding on the way may lead from the right numbers of a step that is shown alone.
+
+    Attributes:
+        below, above: the distances to the least and the largest number that a schedule gives.
+        finer: the width of the intervals by hidden steps that are rounded to two decimals or not;
+            those of other decimals are in proportion to it.
+        adjusted: which shares may be the largest of a line, and adjusted so that it sums to 1.
+    """
+
+    below: Array
+    above: Array
+    finer: Array
+    adjusted: Array
+
+
+def reach_of(reference: Reference, step: Step) -> Reach:
+    ends, along = _of_schedules(reference, step), axis_of_shares(step)
+    adjusted = np.zeros(step.array.shape, bool)
+    if along is not None:
+        adjusted = ends.high >= ends.low.max(axis=along, keepdims=True)
+    finer = reference.kept(("finer",), partial(_around, reference.trace, RoundingRule(2)))
+    around = interval(finer.result(step))
+    below, above = np.nan_to_num(step.array - ends.low), np.nan_to_num(ends.high - step.array)
+    return Reach(below, above, np.nan_to_num(around.high - around.low), adjusted)
+
+
+def _of_schedules(reference: Reference, step: Step) -> Interval:
+    """Return intervals that hold what any schedule gives for a step that is shown alone."""
+    operands = AnyDigits(reference, {}, {})
+    every = (*operands.ancestors(step), step)
+    numbers = [one.array for one in every[:-1]]
+    is_kept = all((rule(one) == one).all() for rule in COARSEST_ROUNDINGS for one in numbers)
+    if is_kept and not schedules.constants_of(every) and not schedules.long_inputs(every):
+        return Interval(step.array, step.array)
+    ends = [step.array]
+    for reading in common_readings(operands, step):
+        size = sum(one.array.size for one in (step, *reading.worked))
+        for tried in schedules.schedules_for(operands, step, reading.worked):
+            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+                trial = Trial(operands, part, step, reading)
+                found = trial.numbers[trial.is_valid]
+                ends += [found.min(axis=0), found.max(axis=0)] if len(found) else []
+    return Interval(np.fmin.reduce(ends), np.fmax.reduce(ends))
+
+
+def _around(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
+    """Return the calculation on intervals that hold every step rounded or not."""
+    return Replay(
+        trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ())
+    )
 
 
 def _any_of(factors: Array) -> Interval:

@@ -190,12 +190,17 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
-        found: dict[str, dict[RoundingRule, Array]] = {}
+        places: dict[RoundingRule, dict[str, list[int]]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
+                by_name = places.setdefault(schedule.rounding, {})
                 for name in schedule.names:
-                    none = np.zeros(len(self.each), bool)
-                    found.setdefault(name, {}).setdefault(schedule.rounding, none)[index] = True
+                    by_name.setdefault(name, []).append(index)
+        found: dict[str, dict[RoundingRule, Array]] = {}
+        for rounding, by_name in places.items():
+            for name, indices in by_name.items():
+                rounded = found.setdefault(name, {})[rounding] = np.zeros(len(self.each), bool)
+                rounded[indices] = True
         return found
 
     @cached_property

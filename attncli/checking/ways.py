@@ -200,10 +200,6 @@ def operation_or_input(step: Step) -> Expression:
     return step if step.operation is None else step.operation
 
 
-SHIFTED = ("exp", "sum")
-"""First parts of the names of steps with other numbers where a largest score is subtracted."""
-
-
 class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then."""
 
@@ -303,6 +299,25 @@ def _in_form(
 def shifted(right: Reference) -> Iterator[Reference]:
     for _, change in shifts(right.trace):
         yield right.changed(partial(with_change, change=change))
+
+
+def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
+    """Yield right calculations in which a step that is shown alone has other numbers.
+
+    Each comes with the step that has these numbers, and with the name of one, or "": if that is
+    shown, too, the numbers are no longer right.
+    """
+    for said, change in (*masked_early(right.trace, right.trace.steps), *shifts(right.trace)):
+        remake = partial(right.changed, partial(with_change, change=change))
+        other = right.kept((said, frozenset(change)), remake)
+        if not is_same(other.trace[step.name].array, step.array).all():
+            moved = (
+                name for name in change if name != step.name and step.name.startswith("masked")
+            )
+            yield step, other, next((name for name in moved if name.startswith(BEFORE_MASK)), "")
+    for kind in ("scaled", "masked") if step.name.startswith("scores") else ():
+        if (name := step.name.replace("scores", kind)) in right.trace:
+            yield right.trace[name], right, name
 
 
 def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from attncli.rendering.markup import Script, text
 
 BOX = (
+    '<p id="spoken" class="unseen" role="status"></p>'
     '<aside id="why" class="help" aria-label="Help with a number" hidden="hidden">'
-    '<div class="about"><b></b> <span></span></div>'
-    '<div class="hints" aria-live="polite"></div>'
-    '<div><button type="button"></button></div></aside>\n'
+    '<button type="button"></button><div class="about"><b></b> <span></span></div>'
+    '<div class="hints" aria-live="polite"></div></aside>\n'
 )
 
 SCRIPT = Script(
@@ -22,22 +22,20 @@ PRACTICE_HINT = (
     "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
     "a blocked cell, write -inf. "
     "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
-    "Whether a number follows from an earlier one of yours that is wrong, or was rounded on the "
-    "way, this page cannot tell: save your answers, and give the file to attn check. "
-    "What is not saved is gone when the page is closed."
+    "Each step is judged by itself; when your answers are checked, a number that follows from an "
+    "earlier one of yours counts as right, even if that is wrong."
 )
 """Instructions above the first step."""
 
 
-def tools(title: str, student: str) -> str:
-    """Return the line with the student's name; the script shows the button beside it."""
-    label = f"Your name, {title}" if title else "Your name"
+def tools(student: str) -> str:
+    """Return the line for the student's name; the script shows the buttons beside it."""
     return (
-        '<p class="tools"><label>Name '
-        f'<input type="text" class="student" value="{text(student)}" autocomplete="off" '
-        f'aria-label="{text(label)}"/>'
-        '</label> <button type="button" class="save" hidden="hidden">Save answers</button> '
-        '<span class="total" role="status"></span></p>\n'
+        '<p class="tools"><label>Name <input type="text" class="student" autocomplete="off" '
+        f'aria-label="Your name" value="{text(student)}"/></label> '
+        '<button type="button" class="save" hidden="hidden">Save answers</button> '
+        '<button type="button" class="again" hidden="hidden">Start again</button> '
+        '<span class="total" role="status"></span> <span class="kept"></span></p>\n'
     )
 
 

@@ -64,6 +64,8 @@ def traces(
         if not any(titles):  # a page has a heading for those who cannot see it, too
             yield '<h1 class="unseen">Attention</h1>\n'
         yield between[0] if between else ""
+        if selection.is_worksheet:
+            yield fields.tools(next((trace.problem.student for trace in shown), ""))
         yield _jump(links, "Answers" if answers else "Problems")
         count = 0
         for index, trace in enumerate(shown):
@@ -126,8 +128,6 @@ class _Writer:
         page = self.page
         if page.title:
             yield f'<h1 dir="auto">{text(page.title)}</h1>\n'
-        if page.asked:
-            yield fields.tools(page.title, page.student)
         for line in page.notes.splitlines():
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
         if page.asked:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from html import escape
-from math import gcd, isfinite, lcm
+from math import gcd, inf, isfinite, lcm
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,9 +21,8 @@ from attncli.checking.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.check import AnswerKey
 from attncli.checking.judged import CORRECT, LAST_DIGIT
 from attncli.checking.names import mask_of, with_step_names
-from attncli.checking.reference import Reference
-from attncli.checking.ways import shifted
-from attncli.errors import fail
+from attncli.checking.ways import shifts, with_change
+from attncli.errors import fail, located
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import tex
@@ -35,7 +34,7 @@ from attncli.rendering.page import page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.rendering.worksheet import has_number, open_steps
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 from attncli.teaching.distractors import wrong_numbers
 from attncli.teaching.variants import ASKED_DECIMALS
 from attncli.text.escapes import visible
@@ -61,8 +60,11 @@ MAX_NAME = 200
 
 HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
 
-TABLE, ROW = "table table-sm table-bordered w-auto", "display:flex;flex-wrap:wrap;gap:1em"
-"""Classes of Bootstrap, which Moodle has, for matrices; and the style of a row of them."""
+TABLE = '<table class="table table-sm table-bordered w-auto" '
+"""Start of a matrix, with classes of Bootstrap, which Moodle has."""
+
+ROW = '<div style="display:flex;flex-wrap:wrap;gap:1em">{}</div>'
+"""A row of matrices."""
 
 
 def worksheets(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -86,7 +88,7 @@ def worksheets(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]
             grade = f"{problem.marking.possible or 1:g}"
             ElementTree.SubElement(question, "defaultgrade").text = grade
     ElementTree.indent(quiz, "")
-    yield ElementTree.tostring(quiz, "unicode", xml_declaration=True).encode(errors="replace")
+    yield ElementTree.tostring(quiz, "utf-8")
 
 
 def _name(*words: str) -> str:
@@ -105,10 +107,11 @@ def _add(parent: Any, tag: str, content: str = "", **attributes: str) -> Any:
 def _body(trace: Trace, selection: Selection) -> str:
     """Return the text of a question, as HTML."""
     decimals = trace.problem.marking.decimals
-    asked = {"decimals": ASKED_DECIMALS if decimals is None else decimals}
-    trace = replace(trace, problem=trace.problem.marked(asked))
+    marking = {"decimals": ASKED_DECIMALS if decimals is None else decimals}
+    trace = replace(trace, problem=trace.problem.marked(marking))
     page = page_of(trace, replace(selection, full=True))
     fields = _Fields(trace, open_steps(trace, selection))
+    asked = {"", *fields.weights}  # and what is shown
     written: list[str] = []
 
     def shown(part: Panel | str) -> str:
@@ -122,19 +125,17 @@ def _body(trace: Trace, selection: Selection) -> str:
         caption = ", ".join(filter(None, (_formula(part.name), text(part.words))))
         place = "<!--{}-->".format
         table = matrix_table(part.matrix, caption, as_text(part.name), numbers.tolist(), place)
-        return table.replace("<table ", f'<table class="{TABLE}" ', 1)
+        return table.replace("<table ", TABLE).replace('"scroll', '"overflow-auto')
 
     lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
     for entry in page.entries:
-        lines += [text(entry.group), *map(shown, entry.inputs)]
-        lines += [
-            _formula(one) for step in entry.steps for one in (step.notation, step.note) if one
-        ]
+        formulas = [one for step in entry.steps for one in (step.notation, step.note) if one]
+        lines += [text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
         for figure in entry.figures:
-            results = [one for one in figure.results if not fields.is_hidden(one.part)]
-            sign = ["="] if figure.operands else []
-            row = map(shown, (*figure.operands, *sign, *results) if results else ())
-            lines += [text(figure.name), f'<div style="{ROW}">{"".join(row)}</div>']
+            results = [one for one in figure.results if one.answer.partition("[")[0] in asked]
+            signs = ["="] if results and figure.operands else []
+            row = "".join(map(shown, (*figure.operands, *signs, *results)))
+            lines += [text(figure.name), ROW.format(row) if row else ""]
     body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
     body = LIKE_FIELD.sub("&#123;", body)
     return re.sub("<!--([0-9]+)-->", lambda place: escape(written[int(place[1])]), body)
@@ -149,92 +150,75 @@ class _Fields:
 
     def __init__(self, trace: Trace, opened: Mapping[str, Step]) -> None:
         marking = trace.problem.marking
-        self.weights = _weights(trace, opened)
+        self.key = AnswerKey(trace.problem)
+        with located(trace.problem.source):
+            self.weights = _weights(trace, opened)
         self.digits, self.few_digits = marking.decimals or 0, marking.few_digits
+        self.short = f"Write {self.digits} decimals; keep more of them until the last step."
+        self.rounded = RoundingRule(self.digits)
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
-        self.key = AnswerKey(trace.problem)
         others = () if trace.unrounded is None else (trace.unrounded,)
-        ways = shifted(Reference(trace, others))
-        self.right = [trace, *others, *(way.trace for way in ways)]
-        self.hidden = opened.keys() - self.weights.keys()
-        seen = [step.name for step in trace if step.name not in self.hidden]
+        ways = (with_change(trace, change) for _, change in shifts(trace))
+        self.right = [trace, *others, *ways]
+        seen = [name for name in trace.steps if name not in opened or name in self.weights]
         self.wrong = wrong_numbers(trace, seen, self.digits)
-
-    def is_hidden(self, part: Expression) -> bool:
-        """Return True for a step that is worked out, but does not count."""
-        return isinstance(part, Step) and part.name in self.hidden
 
     def of_step(self, step: Step) -> Array:
         """Return the fields of a step as on paper; "" for a cell without one."""
-        traces = (step.on_paper(trace[step.name].array) for trace in self.right)
-        right = [one for numbers in traces for one in self._accepted(step, numbers)]
-        short = f"Write {self.digits} decimals; keep more of them until the last step."
-        few = (RoundingRule(count)(step.value) for count in range(self.digits))
-        wrong = [(numbers, self.few_digits, short) for numbers in few]
+        right = (step.on_paper(trace[step.name].array) for trace in self.right)
+        accepted = [one for numbers in right for one in self._accepted(step, numbers)]
+        wrong = [(RoundingRule(count)(step.value), self.short) for count in range(self.digits)]
         for one in self.wrong:
             if one.step == step.name:
-                wrong.append((self._rounded(one.numbers), 0.0, f"{one.sentence} {one.advice}"))
+                wrong.append((self.rounded(one.numbers), f"{one.sentence} {one.advice}"))
         weights = self.weights[step.name]
         fields = np.full(weights.shape, "", object)
         for at in map(tuple, np.argwhere(weights).tolist()):
-            accepted: dict[float, float] = {}
-            for numbers, more in right:
-                x = round(float(numbers[at]), self.digits + FINER)
-                accepted[x] = max(float(more[at]), accepted.get(x, 0.0))
-            said: dict[float, tuple[float, list[str]]] = {}
-            for numbers, share, words in wrong:
-                x = float(numbers[at])
-                if isfinite(x) and all(abs(x - y) > more for y, more in accepted.items()):
-                    said.setdefault(x, (share, []))[1].append(words)
-            fields[at] = f"{{{weights[at]}:{self._answers(accepted, said)}}}"
+            tolerances: dict[float, float] = {}
+            for numbers, more in accepted:
+                x = round(float(numbers[at]), self.digits + FINER) + 0.0  # −0 is 0
+                tolerances[x] = max(more, tolerances.get(x, 0.0))
+            said: dict[float, list[str]] = {}
+            for numbers, sentence in wrong:
+                x = float(numbers[at]) + 0.0
+                if isfinite(x) and all(abs(x - y) > more for y, more in tolerances.items()):
+                    said.setdefault(x, []).append(sentence)
+            fields[at] = f"{{{weights[at]}:{self._answers(tolerances, said)}}}"
         return fields
 
-    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield numbers that are right, and how far from them others may be.
+    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, float]]:
+        """Yield right numbers with how far from them others may be: the rounded ones first.
 
-        They are the rounded ones; those below and above, which may be one unit off for `attn check`
-        as well; and the exact ones, with the tolerance.
+        `attn check` may take those on the other side of the exact ones, too, as off by one unit.
         """
-        yield (rounded := self._rounded(right)), np.zeros(right.shape)
+        yield (rounded := self.rounded(right)), 0.0
         for sign in (-1, 1):
-            near = self._rounded(right + sign * ALMOST * self.half)
+            near = self.rounded(right + sign * ALMOST * self.half)
             answers = np.char.mod(f"%.{self.digits}f", near).astype(object)
             answers[~has_number(step)] = None
             judged = self.key.check({step.name: answers.tolist()}).steps[step.name]
             is_right = np.isin(step.on_paper(judged.codes), (CORRECT, LAST_DIGIT))
-            yield np.where(is_right, near, rounded), np.zeros(right.shape)
-        yield right, self.tolerance + float_error(right)
+            yield np.where(is_right, near, rounded), 0.0
+        yield right, self.tolerance + float(float_error(right).max())
 
-    def _rounded(self, numbers: Array) -> Array:
-        return RoundingRule(self.digits)(numbers) + 0.0
-
-    def _answers(
-        self, right: Mapping[float, float], wrong: Mapping[float, tuple[float, list[str]]]
-    ) -> str:
-        """Return the type of a field and its answers, from numbers with what is known of each.
-
-        That is a tolerance for right numbers, and a share and sentences for wrong ones.
-        """
-        if isfinite(next(iter(right))):
-            kind, forms = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"]
-            answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items()]
-        else:
+    def _answers(self, right: Mapping[float, float], wrong: Mapping[float, list[str]]) -> str:
+        """Return the type of a field and its answers, from numbers with tolerances or sentences."""
+        kind, forms = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"]
+        answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items()]
+        if -inf in right:
             kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
             answers = [f"={sign}" for sign in BLOCKED]
-        for x, (share, sentences) in wrong.items():
+        for x, sentences in wrong.items():
+            percent = round(100 * self.few_digits, 4) if self.short in sentences else 0
             feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)
             numbers = dict.fromkeys(form.format(x) for form in forms)
-            answers += [f"%{round(100 * share, 4):g}%{one}#{feedback}" for one in numbers]
+            answers += [f"%{percent:g}%{number}#{feedback}" for number in numbers]
         return f"{kind}:{'~'.join(answers)}"
 
 
 def _weights(trace: Trace, opened: Mapping[str, Step]) -> dict[str, Array]:
-    """Return the weights of the numbers of steps, whole ones; 0 for a number that does not count.
-
-    Raises:
-        InputError: if no number counts.
-    """
+    """Return the weights of numbers, which are whole; 0 for a number that does not count."""
     marking, meant = with_step_names(trace.problem.marking, trace)
     same = equal_steps(trace)
     worth = {name: np.full(step.value.shape, Fraction(0)) for name, step in opened.items()}
@@ -248,6 +232,6 @@ def _weights(trace: Trace, opened: Mapping[str, Step]) -> dict[str, Array]:
     parts = [part for one in worth.values() for part in one.ravel() if part]
     if not parts:
         hint = "leave out --blank and --give, or change the marking"
-        raise fail("no number that counts is open on this worksheet", hint=hint)
+        raise fail("no number that counts is open on this worksheet", "marking", hint=hint)
     whole = Fraction(lcm(*(x.denominator for x in parts)), gcd(*(x.numerator for x in parts)))
     return {name: (one * whole).astype(int) for name, one in worth.items() if one.any()}

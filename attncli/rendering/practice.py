@@ -1,7 +1,8 @@
-"""The data of the practice page: the right numbers, and hints.
+"""The data of the practice page: for each number what is right and what mistakes give, and hints.
 
-The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
-does for a submission of one step. It ignores earlier numbers and hidden roundings.
+The script (`web/judging.js`) compares typed numbers with these, and judges the numbers of a step as
+`check` does for a submission of them alone. Whether rounding on the way explains a wrong number is
+worked out by `check` only; the page knows how far it may lead, and says that it cannot tell.
 """
 
 from __future__ import annotations
@@ -9,33 +10,40 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking import agreement, answers
-from attncli.checking.reference import Reference, axis_of_shares, shares_of
-from attncli.checking.ways import SHIFTED, shifted
+from attncli.checking.early_rounding import reach_of
+from attncli.checking.reference import Reference, axis_of_shares
+from attncli.checking.ways import other_readings
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.cell_formulas import CellFormulas, CellPlace
 from attncli.tape.step import Step
+from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
 
 MASK_BYTE = 0x5A
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
+MISTAKE_DECIMALS = 6
+"""Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
+
 CONSTANTS = {
     "rounded": agreement.ROUNDED,
     "cutOff": agreement.CUT_OFF,
+    "finer": agreement.MAX_FINER,
     "share": agreement.FLOAT_ERROR,
     "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
-    "nearZero": agreement.NEAR_ZERO,
-    "smallestTerm": agreement.SMALLEST_TERM,
     "coarsestShare": agreement.MAX_TOLERATED_UNIT,
-    "coarsestUnit": agreement.TOLERATED_UNIT,
     "fine": agreement.FINE_UNIT,
+    "fewest": agreement.MIN_GIVEN,
+    "fewestShare": agreement.MIN_SHARE_GIVEN,
+    "otherwise": agreement.MAX_OTHERWISE,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }
@@ -57,58 +65,70 @@ def page_data(
         judged.append(judged_by(trace, steps))
     data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
+    sealed = base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()
+    return {"key": sha256(plain).hexdigest()[:16], "sealed": sealed}
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    others = () if trace.unrounded is None else (trace.unrounded,)
-    right = Reference(trace, others)
-    shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
-    marking = trace.problem.marking
+    right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
+    with np.errstate(all="ignore"):  # a mistake may divide by 0
+        made = {name: _of_step(step, right) for name, step in steps.items()}
+        mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
+    order = list(trace.steps)
+    for one in mistakes:
+        # Where an open step is between, the numbers depend on whether it was written.
+        first = min(order.index(name) for name in one.changed)
+        if steps.keys().isdisjoint(order[first : order.index(one.step)]):
+            says = f"{one.sentence} {one.advice}".strip()
+            made[one.step]["mistakes"].append({"numbers": _numbers(one.numbers, 6), "says": says})
+    problem = trace.problem
     return {
-        "title": visible(trace.problem.title),
-        "decimals": marking.decimals or 0,
-        "tolerance": marking.tolerance,
-        "steps": {name: _of_step(step, right, shifts) for name, step in steps.items()},
+        "title": visible(problem.title),
+        "variant": problem.variant,
+        "problem": problem.problem,
+        "decimals": problem.marking.decimals or 0,
+        "tolerance": problem.marking.tolerance,
+        "steps": made,
     }
 
 
-def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[str, Any]:
-    """Return the right numbers of a step as written on paper, and how they are judged.
+def _of_step(step: Step, right: Reference) -> dict[str, Any]:
+    """Return the numbers of a step on paper, and how they are judged: see `Reach`.
 
     `readings` are right calculations: the numbers of each, and of others beside it; one with
     `unless` counts only where that step was not written.
     """
-    readings = [_reading(step, right)]
-    if step.name.startswith(SHIFTED):
-        readings += [_reading(step, other) for other in shifts]
-    scaled = step.name.replace("scores", "scaled")
-    if step.name.startswith("scores") and scaled in right.trace:
-        readings.append(_reading(right.trace[scaled], right) | {"unless": scaled})
-    found: dict[str, Any] = {"shape": step.value.shape, "readings": readings}
-    along = axis_of_shares(step)
-    if along is not None:
-        found["lines"] = _lines(step, along)
-        total = shares_of(step.operation)
-        if total is not None:
-            names = [s.name for s in right.trace if s.operation is total]
-            found["parts"] = names[0] if names else ""
-    return found
+    reach = reach_of(right, step)
+    others = other_readings(right, step)
+    more = [_reading(one, other) | {"unless": name} for one, other, name in others]
+    return {
+        "shape": step.value.shape,
+        "readings": [_reading(step, right), *more],
+        "isShare": axis_of_shares(step) is not None,
+        "below": _distances(step.on_paper(reach.below)),
+        "above": _distances(step.on_paper(reach.above)),
+        "finer": _distances(step.on_paper(reach.finer)),
+        "adjusted": np.flatnonzero(step.on_paper(reach.adjusted)).tolist(),
+        "mistakes": [],
+    }
 
 
 def _reading(step: Step, right: Reference) -> dict[str, Any]:
+    """Return right numbers, the error of floats near 0, and the coarsest unit that may be off."""
     traces = (right.trace, *right.others)
     numbers = [_numbers(step.on_paper(trace[step.name].array)) for trace in traces]
-    return {"right": numbers[0], "others": numbers[1:]}
+    most = agreement.largest(right.trace[step.name].array)
+    near = agreement.NEAR_ZERO * min(max(most, agreement.SMALLEST_TERM), agreement.LARGEST_TERM)
+    coarsest = max(agreement.TOLERATED_UNIT, min(most, 0.1), agreement.MAX_TOLERATED_UNIT * most)
+    return {"right": numbers[0], "others": numbers[1:], "near": near, "coarsest": coarsest}
 
 
-def _numbers(value: Array) -> list[float | None]:
-    """Return numbers; None for −∞, which JSON lacks."""
-    return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
+def _numbers(value: Array, digits: int = 13) -> list[float | None]:
+    """Return numbers with some significant digits; None for −∞, which JSON lacks."""
+    found = value.ravel().tolist()
+    return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in found]
 
 
-def _lines(step: Step, along: int) -> Any:
-    """Return lists of places on paper, each of the numbers that are shares of one whole."""
-    places = np.arange(step.array.size).reshape(step.value.shape)
-    own = np.moveaxis(step.from_paper(places), along, -1)
-    return own.reshape(-1, own.shape[-1]).tolist()
+def _distances(value: Array) -> list[float | None]:
+    """Return distances with two significant digits, a little larger."""
+    return _numbers(np.where(value > agreement.FLOAT_ERROR, np.minimum(value, 1e300) * 1.06, 0), 2)

@@ -255,6 +255,7 @@ class WrongNumbers(Record, eq=False):
     numbers: Array  # as on paper, with every digit
     sentence: str
     advice: str
+    changed: frozenset[str]  # the names of the steps in which the mistake is made
 
 
 def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[WrongNumbers]:
@@ -275,7 +276,7 @@ def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[W
             key = (rounded(numbers) + 0.0).tobytes()
             if key not in seen and is_possible(trace, right, step, made.change, found):
                 seen.add(key)
-                said, on_paper = made.finding(step), step.on_paper(numbers)
-                sentence = said.sentence(solution=False)
-                wrong.append(WrongNumbers(said.id, step.name, on_paper, sentence, said.advice))
+                said = made.finding(step)
+                about = step.on_paper(numbers), said.sentence(solution=False), said.advice
+                wrong.append(WrongNumbers(said.id, step.name, *about, frozenset(made.change)))
     return wrong

@@ -1,144 +1,126 @@
-// Judges the numbers that were typed for a step, each by its own digits: the rules are those of
-// checking/agreement and checking/judging, and the numbers in `rules` are those of
-// checking/agreement. What follows from a student's own earlier numbers is not asked here.
+// Compares the numbers that were typed for a step with those that the program worked out for it:
+// right ones, ones that rounding on the way may give, and ones that mistakes give. `rules` holds
+// the tolerances of checking/agreement; rendering/practice says what the rest is.
 var attnJudging = (function () {
   "use strict";
+  var ODD = /\.$|\.\D|e|\d{8}/i; // digits from which the program reads more than their last place
 
   function size(value) { return isFinite(value) ? Math.abs(value) : 0; }
 
-  function largest(values) {
-    return values.reduce(function (most, value) { return Math.max(most, size(value)); }, 0);
+  function largest(values) { return Math.max.apply(null, values.map(size)); }
+
+  // Whether a number is within some distance, beside the error of floats, of one of a step.
+  function isNear(one, value, distance, reading, rules) {
+    var more = distance + rules.share * (size(value) + reading.near);
+    return one.value === value || (one.value >= value - more && one.value <= value + more);
   }
 
-  // How far numbers may be off because of floats, the larger the larger they are.
-  function slackOf(values, share, rules) {
-    var nearZero = rules.nearZero * Math.min(Math.max(largest(values), rules.smallestTerm), 1);
-    return function (index) { return share * (size(values[index]) + nearZero); };
-  }
-
-  // The digits that say something of all that was written.
-  function significant(texts) {
-    return texts.reduce(function (most, text) {
-      var mantissa = text.replace(/^[+-]+/, "").toLowerCase().split("e")[0].replace(/\.0$/, "");
-      var digits = mantissa.replace(/\./g, "").replace(/^0+/, "");
-      if (mantissa.indexOf(".") < 0) digits = digits.replace(/0+$/, "");
-      return Math.max(most, digits.length);
-    }, 0);
-  }
-
-  function power(exponent) { return Number("1e" + exponent); }
-
-  // Returns the units of the last digits that say something.
-  // A number with fewer decimals than are asked is read as padded with zeros.
-  function tellingUnits(given, right, isShare, rules, decimals) {
-    if (decimals) {
-      return given.map(function (one) { return one ? Math.min(one.unit, power(-decimals)) : 0; });
-    }
-    var kept = given.filter(Boolean), units = kept.map(function (one) { return one.unit; });
-    var isEven = kept.length === given.length && units.every(function (unit) { return unit === units[0]; });
-    if (isEven && units[0] > 0 && units[0] <= rules.fine) return units;
-    var values = kept.map(function (one) { return one.value; });
-    var most = isShare ? 1 : Math.max(largest(right), largest(values));
-    function isWhole(one) {
-      return one && Math.abs(one.value) >= 100 && one.value % 1 === 0 && one.unit > rules.fine;
-    }
-    var digits = kept.some(isWhole)
-      ? Math.max(3, significant(kept.map(function (one) { return one.text; }))) : 0;
-    units = given.map(function (one) {
-      if (!isWhole(one)) return one ? one.unit : 0;
-      return Math.max(one.unit, power(Math.floor(Math.log10(Math.abs(one.value))) + 1 - digits));
-    });
-    var finer = units.filter(function (unit, i) { return given[i] && unit > 0 && unit < 1; });
+  // The units of the last digits that say something. A whole number among smaller ones, such as a
+  // weight of 1, is rounded as its neighbours are; with wanted decimals, all are padded with zeros.
+  function unitsOf(given, reading, step, decimals) {
+    var units = given.map(function (one) { return one && one.unit || 0; });
+    if (decimals) return units.map(function (unit) { return Math.min(unit, Number("1e-" + decimals)); });
+    var values = given.map(function (one) { return one ? one.value : 0; });
+    var most = step.isShare ? 1 : Math.max(largest(reading.right), largest(values));
+    var finer = units.filter(function (unit) { return unit > 0 && unit < 1; });
     var instead = finer.length ? Math.max.apply(null, finer) : most / 10;
     return units.map(function (unit, i) {
-      var says = !(unit >= 1 && 2 * unit > most);
-      if (given[i] && given[i].value === 0 && unit === 1 && finer.length) says = false;
-      return says ? unit : instead;
+      var isAZero = given[i] && values[i] === 0 && unit === 1 && finer.length;
+      return isAZero || (unit >= 1 && 2 * unit > most) ? instead : unit;
     });
   }
 
-  // Whether a number has no more digits than were written.
-  function exactCells(right, units, rules) {
-    var finite = right.map(function (value) { return isFinite(value) ? value : 0; });
-    var slack = slackOf(finite, rules.shareOfExact, rules);
-    return right.map(function (value, i) {
-      if (!isFinite(value) || !(units[i] > 0)) return false;
-      var written = Math.round(value / units[i]) * units[i];
-      return Math.abs(written - value) <= slack(i);
-    });
+  function isExact(value, unit, reading, rules) {
+    var off = Math.round(value / unit) * unit - value;
+    return isFinite(value) && Math.abs(off) <= rules.shareOfExact * (size(value) + reading.near);
   }
 
-  function isDecimal(unit) {
-    if (!(unit > 0)) return false;
-    var exponent = Math.log10(unit);
-    return Math.abs(exponent - Math.round(exponent)) < 1e-6;
-  }
-
-  // Returns a status for each cell by one right calculation, and those that are others beside it.
+  // Returns a status for each cell by one right calculation, and its numbers without rounding.
   function byReading(reading, given, step, rules, marking) {
-    var right = reading.right, isShare = Boolean(step.lines);
-    var units = tellingUnits(given, right, isShare, rules, marking.decimals);
-    function within(values, count, tolerance) {
-      var ends = tolerance ? values.map(function (v) { return size(v) + tolerance; }) : values;
-      var slack = slackOf(ends, rules.share, rules);
-      return given.map(function (one, i) {
-        if (!one) return false;
-        var more = (tolerance || 0) + (count * units[i] + slack(i));
-        return one.value >= values[i] - more ? one.value <= values[i] + more : false;
+    var units = unitsOf(given, reading, step, marking.decimals);
+    var every = [reading.right].concat(reading.others);
+    return given.map(function (one, i) {
+      if (!one) return "missing";
+      var unit = units[i];
+      function isOneOf(distance, isPossible) {
+        return every.some(function (values) {
+          return (!isPossible || isPossible(values[i])) && isNear(one, values[i], distance, reading, rules);
+        });
+      }
+      if (isOneOf(rules.rounded * unit) || isOneOf(marking.tolerance || 0)) return "correct";
+      var isFine = step.isShare ? one.unit <= rules.coarsestShare && one.value >= 0 && one.value <= 1 : unit <= reading.coarsest;
+      var isDecimal = unit > 0 && Math.abs(Math.log10(unit) - Math.round(Math.log10(unit))) < 1e-6;
+      var isForgiven = isFine && isDecimal && isOneOf(rules.cutOff * unit, function (value) {
+        return !isExact(value, unit, reading, rules);
       });
-    }
-    var every = [right].concat(reading.others); // without the rounding of the steps, too
-    function agrees(count) {
-      var found = every.map(function (values) {
-        return [within(values, count, 0)].concat(
-          marking.tolerance ? [within(values, 0, marking.tolerance)] : []);
-      });
-      found = [].concat.apply([], found);
-      return given.map(function (_, i) { return found.some(function (one) { return one[i]; }); });
-    }
-    var isRight = agrees(rules.rounded);
-    var codes = given.map(function (one, i) { return !one ? "missing" : isRight[i] ? "correct" : "wrong"; });
-    if (codes.indexOf("wrong") >= 0) {
-      var most = largest(right), isNear = agrees(rules.cutOff);
-      var exact = exactCells(right, units, rules);
-      var others = reading.others.map(function (values) {
-        var near = within(values, rules.cutOff, 0), known = exactCells(values, units, rules);
-        return given.map(function (_, i) { return near[i] && !known[i]; });
-      });
-      codes = codes.map(function (code, i) {
-        var value = given[i] ? given[i].value : 0;
-        var coarsest = units[i] < 1 ? Math.max(most, rules.coarsestUnit) : rules.coarsestShare * most;
-        var isFine = isShare
-          ? given[i] && given[i].unit <= rules.coarsestShare && value >= 0 && value <= 1
-          : units[i] <= coarsest;
-        var forgives = isDecimal(units[i]) && isFine;
-        var isOff = (!exact[i] && isNear[i]) || others.some(function (one) { return one[i]; });
-        return code === "wrong" && forgives && isOff ? "last_digit" : code;
-      });
-    }
-    return codes.map(function (code, i) {
-      if (code !== "wrong" || !(given[i].unit > units[i]) || !marking.decimals) return code;
-      var isShort = every.some(function (values) {
-        return Math.abs(given[i].value - values[i]) <= rules.rounded * given[i].unit + rules.share;
-      });
-      return isShort ? "short" : code;
+      if (isForgiven) return "last_digit";
+      return one.unit > unit && marking.decimals && isOneOf(rules.rounded * one.unit) ? "short" : "wrong";
     });
   }
 
-  // Returns a status for each cell of a step: correct, last_digit, wrong, short or missing.
-  // `given` holds what was read of each cell, or null; `isTyped` tells of which steps any was.
+  // Tells wrong numbers from those that only the program can judge, as it knows ways of rounding.
+  function unsure(codes, given, step, rules, marking, isOtherwise) {
+    var reading = step.readings[0], units = unitsOf(given, reading, step, marking.decimals);
+    var isOdd = isOtherwise || given.some(function (one) { return one && (isNaN(one.unit) || ODD.test(one.text)); });
+    var wrong = Object.keys(given).filter(function (i) { return codes[i] === "wrong"; });
+    function isInReach(i) {
+      var value = reading.right[i], x = given[i].value;
+      var more = (1 + (step.adjusted.indexOf(Number(i)) >= 0 ? Math.max.apply(null, step.shape) : 0)) * units[i] + rules.share * size(value);
+      return x >= value - step.below[i] - more && x <= value + step.above[i] + more;
+    }
+    function isCoarse(i) { // the zeros of 1200 may be no digits
+      var x = given[i].value, unit = Math.pow(10, Math.floor(Math.log10(Math.abs(x))) - 2);
+      return size(x) >= 100 && x % 1 === 0 && given[i].unit > rules.fine && x % unit === 0 && isNear(given[i], reading.right[i], unit, reading, rules);
+    }
+    var coarsest = largest(units.map(function (unit) { return unit < 1 ? unit : 0; }));
+    var within = wrong.filter(isInReach);
+    var isFew = within.length < Math.min(wrong.length, Math.max(rules.fewest, rules.fewestShare * wrong.length));
+    return codes.map(function (code, i) {
+      if (code !== "wrong") return code;
+      var most = Math.min(rules.finer * units[i], 10 * coarsest * step.finer[i] + units[i]);
+      var isFiner = coarsest > 0 && isNear(given[i], reading.right[i], most, reading, rules);
+      return isOdd || isCoarse(i) || isFiner || (!isFew && isInReach(i)) ? "unsure" : code;
+    });
+  }
+
+  // Returns a status for each cell of a step (correct, last_digit, wrong, unsure, short or missing)
+  // and the mistake that gives its numbers, or null. `given` holds what was read of each cell, or
+  // null; `isTyped` tells of which steps any was. Another right calculation counts if it gives half.
   function judge(step, given, rules, marking, isTyped) {
+    var reading = step.readings[0];
     given = given.map(function (one, i) {
-      var isBlocked = one && step.readings[0].right[i] === -Infinity && one.value <= rules.likeBlocked;
-      return isBlocked ? { value: -Infinity, unit: one.unit, text: one.text } : one;
+      var isBlocked = one && reading.right[i] === -Infinity && one.value <= rules.likeBlocked;
+      return isBlocked ? { value: -Infinity, unit: one.unit, text: "-inf" } : one;
     });
-    var readings = step.readings.filter(function (one) { return !(one.unless && isTyped(one.unless)); });
-    var best = null;
-    readings.forEach(function (reading) {
-      var codes = byReading(reading, given, step, rules, marking);
-      if (!best || (best.indexOf("wrong") >= 0 && codes.indexOf("wrong") < 0)) best = codes;
+    var seen = step.readings.filter(function (other) {
+      var near = given.filter(function (one, i) {
+        return one && isNear(one, other.right[i], rules.cutOff * (one.unit || 0), other, rules);
+      });
+      return other === reading || (!(other.unless && isTyped(other.unless)) && 2 * near.length >= given.filter(Boolean).length);
     });
-    return best;
+    var found = seen.map(function (other) { return byReading(other, given, step, rules, marking); });
+    var codes = found.filter(function (one) { return one.indexOf("wrong") < 0; })[0];
+    if (codes) return { codes: codes, mistake: null };
+    var isOtherwise = seen.some(function (other, which) { // but for rounding
+      return which && given.every(function (one, i) {
+        return found[which][i] !== "wrong" || isNear(one, other.right[i], Math.max(rules.otherwise * size(other.right[i]), 2 * one.unit), other, rules);
+      });
+    });
+    codes = unsure(found[0], given, step, rules, marking, isOtherwise);
+    return { codes: codes, mistake: mistakeIn(codes, given, step, rules, marking) };
+  }
+
+  // Returns the first mistake that gives every number; a single wrong one is no evidence.
+  function mistakeIn(codes, given, step, rules, marking) {
+    var units = unitsOf(given, step.readings[0], step, marking.decimals);
+    var typed = given.filter(Boolean);
+    var isHollow = typed.length > 2 && typed.every(function (one) { return one.value === typed[0].value; });
+    if (isHollow || codes.indexOf("short") >= 0 || codes.filter(function (code) { return code === "wrong"; }).length < 2) return null;
+    return step.mistakes.filter(function (mistake) {
+      return given.every(function (one, i) {
+        return !one || isNear(one, mistake.numbers[i], rules.rounded * units[i] + 5e-6 * size(mistake.numbers[i]), step.readings[0], rules);
+      });
+    })[0] || null;
   }
 
   return { judge: judge };
