@@ -112,7 +112,7 @@ class Audit:
         return opened, corrected
 
     def judge(self, row: Row, pieces: list[Piece]) -> None:
-        """Note of which pieces a row that is not open says what is not so, or what it guessed."""
+        """Note the pieces whose student a row does not name, or guesses."""
         who = self.people.get(row["student"])
         for piece in pieces:
             is_true = who in piece.owners and not piece.open
