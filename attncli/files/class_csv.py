@@ -22,6 +22,9 @@ from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
+NO_RESPONSE = "-"
+"""What Moodle's report of responses has for a question that was not answered."""
+
 FindStudent: TypeAlias = Callable[[str], str]
 """Gives the name of the student whom a text names, or the text if it names none of the class."""
 
@@ -90,7 +93,7 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
             group = (name, joined(row, problem)) if name else row.line
             found.setdefault(group, []).append(row)
     for rows in found.values():
-        latest = _latest([joined(row, columns.time) for row in rows]) if len(rows) > 1 else 0
+        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
         row = rows[-1 if latest is None else latest]
         answers = _Answers(table, row.line)
         answers.faults += faults
@@ -102,8 +105,8 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
-            written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
-            answers.add(key, written, row.line, index)
+            written = joined(row, [index]).removeprefix("'")
+            answers.add(key, "" if written == NO_RESPONSE else written, row.line, index)
         if len(row.cells) > len(columns.heads):
             message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
             hint = 'quote numbers with a comma: "0,14"'
@@ -111,14 +114,20 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
         yield answers
 
 
-def _latest(times: Sequence[str]) -> int | None:
-    """Return the index of the latest of some times; None if they do not tell it."""
-    latest = set()
-    for order in ((2, 1, 0), (2, 0, 1)):
-        moments = [_moment(time, order) for time in times]
-        if all(moments):
-            latest.add(max(range(len(times)), key=lambda index: (moments[index], index)))
-    return latest.pop() if len(latest) == 1 else None
+def _latest(rows: Sequence[CsvRow], columns: Sequence[int]) -> int | None:
+    """Return the index of the row that was sent last; None if no column tells the times.
+
+    Of several columns with times, the last is that at which a form was sent.
+    """
+    for column in reversed(columns):
+        latest = set()
+        for order in ((2, 1, 0), (2, 0, 1)):
+            moments = [_moment(joined(row, [column]), order) for row in rows]
+            if all(moments):
+                latest.add(max(range(len(rows)), key=lambda index: (moments[index], index)))
+        if len(latest) == 1:
+            return latest.pop()
+    return None
 
 
 def _moment(time: str, order: Sequence[int]) -> list[int]:

@@ -6,7 +6,7 @@ A student's page shows no number that is not the student's own, unless with the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from urllib.parse import quote
 
 from attncli.checking.check import Report
@@ -80,9 +80,10 @@ def _remark(report: Report, remark: Remark) -> str:
     name, notation = remark.step.name, remark.step.notation
     formula = mathml(notation, block=True)
     heading = f'<h3 class="formula" aria-label="{text(as_text(notation))}">{formula}</h3>\n'
-    counted = [codes for step, codes in report.counting.items() if step == name]
-    counts = filter(None, [numbers_right(report, counted), points_of_step(report, name)])
-    above = heading + paragraphs(filter(None, [", ".join(counts)]))
+    counted = (report.counting | report.wanted).get(name)
+    count = "" if counted is None else numbers_right(report, [counted])
+    counts = ", ".join(filter(None, [count, points_of_step(report, name)]))
+    above = heading + paragraphs([counts] if counts else [])
     return f'<section class="step">\n{above}{report_html.remark(remark)}</section>\n'
 
 
@@ -174,12 +175,14 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
         yield (
             f'<tr><th scope="row" dir="auto">{link}</th>' + f"<td>{text(one.points)}</td>" * points
         )
-        for problem, names in zip(marks, columns, strict=True):
-            if why := text(problem.unread):
-                yield f'<td class="none bar unread" colspan="{len(names)}">{why}</td>'
-                continue
-            cells = (problem.steps.get(name, NOT_GIVEN) for name in names)
-            yield from (_cell(mark, number) for number, mark in enumerate(cells))
+        pairs = zip(marks, columns, strict=True)
+        for why, some in groupby(pairs, key=lambda pair: pair[0].unread):
+            if why:
+                width = sum(len(names) for _, names in some)
+                yield f'<td class="none bar unread" colspan="{width}">{text(why)}</td>'
+            for problem, names in some:
+                cells = (problem.steps.get(name, NOT_GIVEN) for name in names)
+                yield from (_cell(mark, number) for number, mark in enumerate(cells))
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
 

@@ -25,6 +25,10 @@ from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
+NO_GRADE = "-"
+"""The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
+new column would be 0 in Moodle."""
+
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
@@ -70,7 +74,7 @@ def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
 
 def roster_cell(text: str) -> str:
     """Return a cell of the roster as it was, unless a spreadsheet would take it for a formula."""
-    return text if PLAIN_NUMBER.fullmatch(text) else as_cell(text)
+    return text if PLAIN_NUMBER.fullmatch(text) or text == NO_GRADE else as_cell(text)
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
