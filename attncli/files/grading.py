@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.check import Report, own_submission
-from attncli.checking.submission import Submission
+from attncli.checking.check import Report
+from attncli.checking.submission import Submission, own_submission
 from attncli.errors import InputError, Place, fail
 from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet

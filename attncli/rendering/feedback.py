@@ -177,12 +177,12 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
         )
         pairs = zip(marks, columns, strict=True)
         for why, some in groupby(pairs, key=lambda pair: pair[0].unread):
+            parts = [([problem.steps.get(n, NOT_GIVEN) for n in names]) for problem, names in some]
             if why:
-                width = sum(len(names) for _, names in some)
+                width = sum(map(len, parts))
                 yield f'<td class="none bar unread" colspan="{width}">{text(why)}</td>'
-            for problem, names in some:
-                cells = (problem.steps.get(name, NOT_GIVEN) for name in names)
-                yield from (_cell(mark, number) for number, mark in enumerate(cells))
+            else:
+                yield from (_cell(mark, n) for part in parts for n, mark in enumerate(part))
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
 

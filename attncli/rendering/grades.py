@@ -145,7 +145,7 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
-        given = verdicts.written_texts(judged).tolist()
+        given = judged.texts.tolist()
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
@@ -167,7 +167,7 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), verdicts.written_texts(judged), step.value
+    codes, texts, right = step.on_paper(judged.codes), judged.texts, step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
     no_numbers = verdicts.unreadable_cells(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)

@@ -176,7 +176,7 @@ def _comparisons(
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    codes, texts = step.on_paper(judged.codes), verdicts.written_texts(judged)
+    codes, texts = step.on_paper(judged.codes), judged.texts
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
@@ -229,7 +229,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     if not isinstance(judged, Given):
         return
     step = judged.step
-    texts, right = verdicts.written_texts(judged), step.value
+    texts, right = judged.texts, step.value
     write = style_of(right, decimals)
     for at in verdicts.places(step.on_paper(judged.codes) == status.WRONG):
         shown = write(float(right[at])) if solution else ""

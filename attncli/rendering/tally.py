@@ -12,7 +12,7 @@ from attncli.checking import judged as status
 from attncli.checking.judged import Given
 from attncli.files.grading import Graded, Unread
 from attncli.records import Record
-from attncli.rendering.verdicts import places, points_text, rounded_like, some_of, wrong_values
+from attncli.rendering.verdicts import places, points_text, rounded_like, some_of
 from attncli.tape.cells import Index, cell_name
 from attncli.text.numbers import every_digit
 from attncli.text.sentences import small
@@ -88,7 +88,7 @@ class Tally:
         key = f"{title}: " if title else "", step.name.encode() + step.array.tobytes()
         right = (status.CORRECT, status.LAST_DIGIT, status.ROUNDED_EARLY)
         self.right[key] = self.right.get(key, 0) + np.isin(step.on_paper(judged.codes), right)
-        for at in places(step.on_paper(wrong_values(judged))):
+        for at in places(step.on_paper(judged.wrong_numbers)):
             arrays = (step.on_paper(written.values), step.on_paper(written.unit), step.value)
             numbers = (float(array[at]) for array in arrays)
             number = WrongNumber(cell_name(step, at), mistake, *numbers)

@@ -192,22 +192,12 @@ def _count(cells: Array) -> str:
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def wrong_values(judged: Judged) -> Array:
-    """Return which cells hold a wrong number, and not one with too few digits, or no number."""
-    wrong: Array = judged.codes == status.WRONG
-    if isinstance(judged, Compared) and judged.short is not None:
-        wrong &= ~judged.short
-    if isinstance(judged, Given) and judged.written.unreadable is not None:
-        wrong &= ~judged.written.unreadable
-    return wrong
-
-
 def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
     """Yield sentences on the wrong numbers that the finding does not explain."""
     step = judged.step
     finding = report.findings.get(step.name)
     few = too_few_digits(judged, report.marking.decimals or 0)
-    wrong = wrong_values(judged)
+    wrong = judged.wrong_numbers
     if wrong.any() and _is_unexplained(report, step):
         hint = _what_to_compare(report, step, solution)
         if finding is None:
@@ -303,7 +293,7 @@ def early_words(judged: Compared, strict: bool) -> str:
 def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     """Yield the cells that are off in their last digit, with the numbers if `solution` is set."""
     step, off = judged.step, judged.codes == status.LAST_DIGIT
-    texts, values = written_texts(judged), step.on_paper(judged.written.values)
+    texts, values = judged.texts, step.on_paper(judged.written.values)
     units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
     found = places(step.on_paper(off))
     cut_off = all(
@@ -336,8 +326,3 @@ def rounded_like(value: float, unit: float) -> str:
     """Return a number rounded to a unit as people round: 0.975559 to 0.01 is 0.98."""
     decimals = round(-np.log10(unit))
     return f"{Rounding(decimals=decimals).number(value):.{max(decimals, 0)}f}"
-
-
-def written_texts(judged: Given) -> Array:
-    """Return what was written, as on paper; `_` for a cell that was left out."""
-    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))
