@@ -79,18 +79,11 @@ def roster_cell(text: str) -> str:
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
     """Return the points of each step, of all together, and the possible ones."""
-    if not steps:
-        return []
-    if isinstance(graded, Unread) or not graded.marking.points:
-        return [""] * (len(steps) + len(POINT_COLUMNS))
-    by_step = [
-        verdicts.points_text(graded.points[name]) if name in graded.points else "" for name in steps
-    ]
-    return [
-        *by_step,
-        verdicts.points_text(graded.total),
-        verdicts.points_text(graded.marking.possible),
-    ]
+    numbers: list[float | None] = [None] * len([*steps, *POINT_COLUMNS])
+    if isinstance(graded, Report) and graded.marking.points:
+        numbers = [*map(graded.points.get, steps), graded.total, graded.marking.possible]
+    texts = ["" if number is None else verdicts.points_text(number) for number in numbers]
+    return texts if steps else []
 
 
 def grade(graded: Graded) -> list[str]:
