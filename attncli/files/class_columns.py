@@ -26,7 +26,7 @@ NAMES = (
 )
 """Headings of whole names, of their parts, and of what is used where there are neither."""
 NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
-"""Cells in the column of names, in lower case, that are no students."""
+"""First cells of rows, in lower case, that are of no student."""
 PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
 
@@ -85,6 +85,8 @@ class ClassColumns:
         top = 0 if self.is_long else min(with_cells, default=0)
         last = max(n for n, row in enumerate(headers) if n == top or row[0].startswith(IDENTIFIERS))
         self.header, self.rows = tops[top], table.rows[last + 1 :]
+        if not self.is_long:
+            self.rows = [r for r in self.rows if folded_heading(r.cells[0]) not in NO_STUDENTS]
         self.heads, self.words = headers[top], words[top]
         if unknown := mapped.keys() - set(map(folded_heading, self.heads)):
             head = next(head for head in known.headings if folded_heading(head) in unknown)
@@ -99,6 +101,11 @@ class ClassColumns:
     def is_long(self) -> bool:
         """True for a table with one row per number."""
         return set(self.long) >= LONG
+
+    def student(self, text: str) -> str:
+        """Return the name of the student whom a text names; the text, if it names none."""
+        person = self._known.roster.find(text) if self._known.roster and text else None
+        return str(person.name) if person else text
 
     def is_of_class(self) -> bool:
         """Return True for a table with one row per student, and not of a matrix or of options."""
@@ -191,9 +198,8 @@ class ClassColumns:
         found = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            said = [text for text in texts if text and folded_heading(text) not in NO_STUDENTS]
             people = [roster.find(text) if text else None for text in texts]
-            if said and 2 * (len(people) - people.count(None)) >= len(said):
+            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
                 found.append((columns, people))
         return found
 
