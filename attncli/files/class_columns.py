@@ -176,8 +176,8 @@ class ClassColumns:
         if not roster or not self.rows:
             return headed
         free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
-        named = self._naming(roster, [headed, *([n] for n in free)])
-        named = named or self._naming(roster, [[a, b] for a, b in pairwise(free) if b == a + 1])
+        pairs = [[a, b] for a, b in pairwise(free) if b == a + 1]
+        named = self._naming(roster, [headed, *([n] for n in free)]) or self._naming(roster, pairs)
         if not named:
             return headed
         (first, people), *others = named
