@@ -482,6 +482,12 @@ def test_numbers_are_counted_in_the_cells_that_have_points(attn: Attn, tmp_path:
     assert "<p>9 of 11 numbers right</p>" in page
     assert "<p>9 of 9 numbers right, 1 of 1 point</p>" in page
     assert "<p>0 of 2 numbers right, 0 of 2 points</p>" in page
+    scores = "[[5, 5, _], [_, _, _], [_, _, _]]"
+    answers = f"student: Ada\nscores: {scores}\n'weights[1, 3]': 1\n"
+    (tmp_path / "Ada.yaml").write_text(answers)
+    attn("check", "hw.yaml", "Ada.yaml", "--feedback", "out", cwd=tmp_path)
+    page = (tmp_path / "out" / "Ada.html").read_text()
+    assert "<p>_ left out: 7 of 9 cells of scores</p>\n<p>not given: weights[1, 1]</p>" in page
 
 
 def test_a_reason_that_problems_share_is_in_the_class_page_once(course: Path, attn: Attn) -> None:

@@ -237,12 +237,13 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 
 
 def _missing(report: Report) -> Iterator[str]:
-    """Yield how many cells are left out of the student's steps, and the steps that are missing."""
-    cells = [
-        verdicts.cell_count(one.step.name, one.counts["missing"], one.codes.size)
-        for one in report.steps.values()
-        if isinstance(one, Given) and one.counts["missing"]
-    ]
+    """Yield how many cells are left out of what is wanted, and the steps that are missing."""
+    given = [one for one in report.steps.values() if isinstance(one, Given)]
+    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
+    if report.marking.expected:
+        missing = report.left_out.items()
+        counts = {name: count for name, count in missing if name not in report.not_given}
+    cells = [verdicts.cell_count(name, *count) for name, count in counts.items() if count[0]]
     if cells:
         yield f"_ left out: {', '.join(cells)}"
     if report.not_given:

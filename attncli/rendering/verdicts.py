@@ -150,28 +150,26 @@ def why(report: Report) -> str:
 def points_of(*graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
     reports = [one for one in graded if isinstance(one, Report) and one.marking.points]
-    earned = points_text(sum(one.total for one in reports))
-    possible = points_text(sum(one.marking.possible for one in reports))
-    return f"{earned} of {possible}" if reports else ""
+    said = _of([one.total for one in reports], [one.marking.possible for one in reports])
+    return said if reports else ""
 
 
 def points_by_step(report: Report) -> str:
     """Return the points of a student as a sentence, with those of each step."""
-    if not report.marking.points:
-        return ""
     possible = report.marking.points
-    steps = (
-        f"{n} {points_text(x)} of {points_text(possible[n])}" for n, x in report.points.items()
-    )
-    return f"points: {points_of(report)} ({', '.join(steps)})"
+    steps = (f"{name} {_of([earned], [possible[name]])}" for name, earned in report.points.items())
+    return f"points: {points_of(report)} ({', '.join(steps)})" if possible else ""
 
 
 def points_of_step(report: Report, step: str) -> str:
     """Return the points of a step and its cells, such as `3.5 of 4 points`; "" for none."""
     earned = {name: x for name, x in report.points.items() if report.answers[name] == step}
-    possible = points_text(sum(report.marking.points[name] for name in earned))
-    points = f"{points_text(sum(earned.values()))} of {possible} point{'s'[: possible != '1']}"
-    return points if earned else ""
+    said = _of(earned.values(), [report.marking.points[name] for name in earned])
+    return f"{said} point{'s'[: not said.endswith(' 1')]}" if earned else ""
+
+
+def _of(earned: Iterable[float], possible: Iterable[float]) -> str:
+    return f"{points_text(sum(earned))} of {points_text(sum(possible))}"
 
 
 def points_text(number: float) -> str:
