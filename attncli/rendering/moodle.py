@@ -178,7 +178,7 @@ class _Fields:
             tolerances: dict[float, float] = {}
             for numbers, more in accepted:
                 x = round(float(numbers[at]), self.digits + FINER) + 0.0  # −0 is 0
-                tolerances[x] = max(more, tolerances.get(x, 0.0))
+                tolerances[x] = max(float(more[at]), tolerances.get(x, 0.0))
             said: dict[float, list[str]] = {}
             for numbers, sentence in wrong:
                 x = float(numbers[at]) + 0.0
@@ -187,20 +187,21 @@ class _Fields:
             fields[at] = f"{{{weights[at]}:{self._answers(tolerances, said)}}}"
         return fields
 
-    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, float]]:
+    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
         """Yield right numbers with how far from them others may be: the rounded ones first.
 
         `attn check` may take those on the other side of the exact ones, too, as off by one unit.
         """
-        yield (rounded := self.rounded(right)), 0.0
+        rounded, exactly = self.rounded(right), np.zeros(right.shape)
+        yield rounded, exactly
         for sign in (-1, 1):
             near = self.rounded(right + sign * ALMOST * self.half)
             answers = np.char.mod(f"%.{self.digits}f", near).astype(object)
             answers[~has_number(step)] = None
             judged = self.key.check({step.name: answers.tolist()}).steps[step.name]
             is_right = np.isin(step.on_paper(judged.codes), (CORRECT, LAST_DIGIT))
-            yield np.where(is_right, near, rounded), 0.0
-        yield right, self.tolerance + float(float_error(right).max())
+            yield np.where(is_right, near, rounded), exactly
+        yield right, self.tolerance + float_error(right)
 
     def _answers(self, right: Mapping[float, float], wrong: Mapping[float, list[str]]) -> str:
         """Return the type of a field and its answers, from numbers with tolerances or sentences."""
