@@ -437,6 +437,15 @@ def test_several_problems_and_their_answers(attn: Attn, tmp_path: Path) -> None:
     assert "there is 1 set of answers, but 2 problems" in result.err
 
 
+def test_one_name_in_a_file_is_that_of_all_its_documents(attn: Attn, tmp_path: Path) -> None:
+    problem, answers = "X: [[1, 1], [1, 2]]\nscore: dot\n", "scores: [[2, 3], [3, 5]]\n"
+    (tmp_path / "both.yaml").write_text(f"{problem}---\n{problem}")
+    (tmp_path / "ada.yaml").write_text(f"student: Ada\n{answers}---\n{answers}")
+    out = attn("check", "both.yaml", "ada.yaml", "-q", cwd=tmp_path).out
+    lines = [f"Ada, problem {number}: correct: 4 numbers" for number in (1, 2)]
+    assert out.splitlines() == lines
+
+
 def test_answers_from_standard_input(attn: Attn) -> None:
     result = attn("check", SCALED, "-", stdin=(SAMPLES / "answers" / "bo.yaml").read_bytes())
     assert result.status == 1

@@ -203,16 +203,41 @@ def test_a_column_may_hold_the_problem(attn: Attn, tmp_path: Path) -> None:
     assert [verdict for _, _, verdict in rows] == ["correct", "correct", "empty", "wrong"]
 
 
-def test_a_row_of_nobody_in_the_class(attn: Attn, tmp_path: Path) -> None:
-    wide = 'Name,"scores[1,1]"\nBo Cant,1\n,\n,2\nAda Lovelace,\n'
-    long = "name,step,row,column,value\nkent bo,scores,1,1,5\nBo Cant,scores,1,1,5\n"
-    (nobody,) = (one for _, one in read(wide, tmp_path, ROSTER) if isinstance(one, str))
-    assert nobody.startswith("form.csv:4:1: this row has answers, but no name\n")
-    names = "".join(f"{person.name}\n" for person in ROSTER.people)
-    write(tmp_path, {"hw.yaml": SMALL, "wide.csv": wide, "long.csv": long, "class.txt": names})
-    for file, line in (("wide.csv", 2), ("long.csv", 3)):
-        err = attn("check", "hw.yaml", file, "--for", "class.txt", cwd=tmp_path).err
-        assert f"{file}:{line}: this does not tell whose answers it has, perhaps Bo Kent\n" in err
+def test_rows_of_nobody_in_the_class_are_listed(attn: Attn, tmp_path: Path) -> None:
+    roster = "Name,Email\nAda Lovelace,ada@x.org\nBo Kent,bo@x.org\nCy Young,cy@x.org\n"
+    table = 'Wer?,"scores[1,1]"\n"Lovelace, Ada",1\nBo Cant,1\n,\n,2\nTotal,2\n'
+    long = "name,step,row,column,value\nlovelace ada,scores,1,1,1\nBo Cant,scores,1,1,1\n"
+    write(tmp_path, {"hw.yaml": SMALL, "class.csv": roster, "form.csv": table, "long.csv": long})
+    flags = ("hw.yaml", "form.csv", "--for", "class.csv")
+    result = attn("check", *flags, cwd=tmp_path)
+    assert "form.csv:3: this does not tell whose answers it has, perhaps Bo Kent\n" in result.err
+    assert "form.csv:5: this does not tell whose answers it has\n" in result.err
+    assert [(name, verdict) for name, _, verdict in book(attn, tmp_path, *flags)] == [
+        ("Ada Lovelace", "correct"),
+        ("form.csv:3", "unreadable"),
+        ("form.csv:5", "unreadable"),
+        ("Bo Kent", "empty"),
+        ("Cy Young", "empty"),
+    ]
+    attn("check", *flags, "--manifest", "whose.csv", cwd=tmp_path)
+    whose = (tmp_path / "whose.csv").read_text()
+    whose = whose.replace(",,form.csv:3", "Bo Kent,,form.csv:3")
+    (tmp_path / "whose.csv").write_text(whose.replace(",,form.csv:5", "Cy Young,,form.csv:5"))
+    rows = book(attn, tmp_path, *flags, "--manifest", "whose.csv")
+    assert [verdict for _, _, verdict in rows] == ["correct", "correct", "wrong"]
+    rows = book(attn, tmp_path, "hw.yaml", "long.csv", "--for", "class.csv")
+    assert rows[:2] == [("Ada Lovelace", "Small", "correct"), ("long.csv:3", "Small", "unreadable")]
+
+
+def test_of_a_name_and_an_address_one_may_be_wrong(tmp_path: Path) -> None:
+    table = (
+        'Email,Your name,"scores[1,1]"\nada@x.org,Lovelace Ada,1\nsunny@mail.example,KentBo,2\n'
+        "4713,zoe,3\nbo@x.org,Ada Lovelace,4\n"
+    )
+    found = read(table, tmp_path, ROSTER)
+    names = ["Ada Lovelace", "Bo Kent", "Zoë Groß"]
+    assert found[:3] == [(n, {"scores[1,1]": f"{i}"}) for i, n in enumerate(names, 1)]
+    assert ROSTER.find(found[3][0]) is None  # so that it is listed as open
 
 
 def test_columns_that_name_different_students(tmp_path: Path) -> None:
@@ -256,7 +281,7 @@ def test_of_a_form_that_was_sent_twice_the_later_counts(
             "Last name,First name,Email address,Response 1,Response 2\nLovelace,Ada,a@x.org,1,2\n",
             "form.csv:1: no heading names a cell of a step: Last name, First name, Email address, "
             "Response 1, Response 2\n",
-            "add --map 'Response 1=weights[1,1]' for each, or a file of pairs",
+            "add --map 'Response 2=weights[1,1]' for each, or a file of pairs",
         ),
         (
             "Timestamp,Your name,Question 1\n2024/01/02,Ada,1\n",

@@ -272,6 +272,16 @@ def test_the_largest_score_may_be_subtracted() -> None:
     assert cell.field.judge("1") == (1, "")  # e^(14 − 14)
 
 
+def test_scores_may_be_scaled_where_only_they_are_asked() -> None:
+    problem = attncli.Problem(X=X, score="scaled_dot")
+    for ask, share in ((["scores"], 1), (["scores", "scaled"], 0)):
+        asked = problem.marked({"ask": ask, "decimals": 2})
+        cell = next(cells_of(attncli.compute(asked), quiz(asked)))
+        assert cell.right == 14
+        assert cell.field.judge("14")[0] == 1
+        assert cell.field.judge("8.08")[0] == share  # 14/√3
+
+
 def test_flag_and_suffix(attn: Attn) -> None:
     named = attn("worksheet", SAMPLES / "i_am_good.yaml", "-f", "moodle", "--blank", "weights")
     assert named.status == 0, named.err

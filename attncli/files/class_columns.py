@@ -11,7 +11,7 @@ from attncli.checking.submission import KEYS_BESIDE_STEPS, STUDENT_KEYS
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.cell_headings import likely_cell, named_cell
 from attncli.files.csv_blocks import CsvRow, CsvText
-from attncli.files.document import KnownClass
+from attncli.files.document import KnownClass, StudentNames
 from attncli.notation.grid import is_word
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
@@ -50,8 +50,6 @@ MAX_SAMPLE = 100
 """Maximum number of rows by which the columns of the students' names are found."""
 MAX_NAMED = 20
 """Maximum number of headings that a message names."""
-QUESTION = re.compile(r"response|question|answer|frage|antwort|q\W?\d", re.IGNORECASE)
-"""How the headings of questions begin in forms and quizzes."""
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
@@ -134,20 +132,21 @@ class ClassColumns:
             if index != last[key]:
                 message = f"the heading {visible(key)} is there twice"
                 yield self._fault(message, "keep one of them", last[key])
-        others = {n: head for n, head in self._others.items() if n not in self.students}
+        others = [n for n in self._others if n not in (*self.students, *self.time)]
         likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
         for index, cell in likely.items():
-            head = others[index]
+            head = self._others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
         named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
-        heads = sorted(others.values(), key=lambda head: not QUESTION.match(head))
         if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
-            ways = [f"{_flag(head, 'weights[1,1]')} for each, or a file of pairs" for head in heads]
-            way = next(iter(ways), "columns such as weights[1,1]")
-            yield self._fault(f"no heading names a cell of a step: {named}", f"add {way}")
+            hint = "add columns such as weights[1,1]"
+            for index in others[-1:]:  # in forms the questions come last
+                flag = _flag(self._others[index], "weights[1,1]")
+                hint = f"add {flag} for each, or a file of pairs"
+            yield self._fault(f"no heading names a cell of a step: {named}", hint)
         if not self.students and len(self.rows) > 1:
-            way = f", or add {_flag(heads[-1], 'name')}" if heads else ""
+            way = f", or add {_flag(self._others[others[0]], 'name')}" if others else ""
             message = f"no column is that of the students' names: {named}"
             yield self._fault(message, f"head it by Name{way}")
 
@@ -179,28 +178,42 @@ class ClassColumns:
         same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
         return any(head in own and head != own for head in same)
 
-    def _student_columns(self) -> tuple[int, ...]:
-        """Return the columns that the headings tell, or in which most cells name a student."""
-        headed, roster = tuple(name_columns(self.words)), self._known.roster
-        if roster is None or not self.rows:
+    def _student_columns(self) -> list[int]:
+        """Return the columns that tell the student of a row, by the headings or by the class.
+
+        Where several do, such as a name and an address, all count, so that one may be wrong.
+        """
+        headed, roster = name_columns(self.words), self._known.roster
+        if not roster or not self.rows:
             return headed
         free = [n for n in self._others if not PARTNER.fullmatch(self.words[n])]
-        parts = [pair for pair in pairwise(free) if pair[1] == pair[0] + 1]
-        sample = self.rows[:: len(self.rows) // MAX_SAMPLE + 1]
-        finds = {
-            columns: [roster.find(joined(row, columns)) for row in sample]
-            for columns in (headed, *((n,) for n in free), *parts)
-        }
-        most = {columns: who for columns, who in finds.items() if 2 * who.count(None) <= len(who)}
-        best = min(most, key=lambda columns: most[columns].count(None), default=headed)
-        for other, who in most.items():
-            if any(a and b and a != b for a, b in zip(who, most[best], strict=True)):
-                if headed in most:
-                    return headed
-                both = all_of([self._others[n] for n in (best[0], other[0])])
-                hint = f"add {_flag(self._others[best[0]], 'name')}"
+        named = self._naming(roster, [headed, *([n] for n in free)])
+        named = named or self._naming(roster, [[a, b] for a, b in pairwise(free) if b == a + 1])
+        if not named:
+            return headed
+        (first, people), *others = named
+        for columns, who in others:
+            same = [a == b for a, b in zip(people, who, strict=True) if a and b]
+            if 2 * sum(same) >= len(same):
+                first = [*first, *(n for n in columns if n not in first)]
+            elif first[: len(headed)] != headed or not headed:
+                both = all_of([self._others[n] for n in (first[0], columns[0])])
+                hint = f"add {_flag(self._others[first[0]], 'name')}"
                 raise InputError(self._fault(f"{both} name different students", hint))
-        return best
+        return first
+
+    def _naming(
+        self, roster: StudentNames, options: Sequence[list[int]]
+    ) -> list[tuple[list[int], list[object]]]:
+        """Return those columns of which at least half of the texts name a student, and whom."""
+        found = []
+        for columns in options:
+            texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
+            said = [text for text in texts if text and folded_heading(text) not in NO_STUDENTS]
+            people = [roster.find(text) if text else None for text in texts]
+            if said and 2 * (len(people) - people.count(None)) >= len(said):
+                found.append((columns, people))
+        return found
 
     def heading(self, path: KeyPath) -> Place:
         """Return the place of the heading of a key."""

@@ -46,7 +46,7 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
 
 def _named(roster: StudentNames | None, text: str) -> str:
     person = roster.find(text) if roster and text else None
-    return person.name if person else text
+    return str(person.name) if person else text
 
 
 class _Answers:
@@ -96,13 +96,10 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
         answers.faults += faults
         name = joined(row, columns.students)
         answers.add("student", name, row.line, first)
-        if not name and columns.students:
-            message = "this row has answers, but no name"
-            answers.refuse(row.line, first, message, "write the student's name")
-        elif latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
+        if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
-            who = visible(named(name))
-            message = f"{who} has answers in lines {lines}, and no time tells the latest"
+            said = visible(named(name))
+            message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
             written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
@@ -133,7 +130,7 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     for number, month in enumerate(MONTHS, 1):
         time = re.sub(rf"\b{month}[a-z]*", str(number), time, flags=re.IGNORECASE)
     numbers = [int(number) for number in re.findall(r"\d+", time)]
-    if len(numbers) < 5 or not re.search(r"\d{4}|/", time):  # 24-01-02 may be a day or a year
+    if len(numbers) < 5 or not re.search(r"\d{4}|[/.]", time):  # 24-01-02 may be a day or a year
         return []
     date = numbers[:3] if numbers[0] > 31 else [numbers[index] for index in order]
     if half := re.search(r"\d *([ap])\.?m\b", time, re.IGNORECASE):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from attncli.errors import Place, fail, located
+from attncli.errors import fail, located
 from attncli.files.archives import is_file
 from attncli.files.csv_blocks import CsvText
-from attncli.files.document import Headings, error_at
-from attncli.files.read import read, read_text
+from attncli.files.document import Headings
+from attncli.files.read import CSV_SUFFIXES, read, read_text
 from attncli.text.escapes import visible
 
 MAP_HINT = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
@@ -33,16 +33,17 @@ def read_headings(flags: Sequence[str]) -> Headings:
     return found
 
 
-def _of_file(name: str) -> list[tuple[str, str]]:
-    if not Path(name).suffix:
+def _of_file(name: str) -> Sequence[tuple[str, str]]:
+    suffix = Path(name).suffix.lower()
+    if not suffix:
         raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=MAP_HINT)
-    if Path(name).suffix.lower() in (".csv", ".tsv"):
-        text = read_text(name)
-        rows = CsvText(text, name).rows
-        if wrong := [row.line for row in rows if len(row.cells) != 2]:
-            message = "a line of a map has two cells: the heading and what it means"
-            raise error_at(Place(name, wrong[0]), message, 'quote a comma: "weights[1,1]"')
-        return [(row.cells[0], row.cells[1]) for row in rows]
+    if suffix in CSV_SUFFIXES:
+        table = CsvText(read_text(name), name)
+        for row in table.rows:
+            if len(row.cells) != 2:
+                message = "a line of a map has two cells: the heading and what it means"
+                raise table.error(row.line, message, 'quote a comma: "weights[1,1]"')
+        return [(row.cells[0], row.cells[1]) for row in table.rows]
     pairs: list[tuple[str, str]] = []
     for document in read(name):
         with located(document.locate):
@@ -50,8 +51,6 @@ def _of_file(name: str) -> list[tuple[str, str]]:
                 raise document.error
             for heading, cell in document.values.items():
                 if not isinstance(cell, str):
-                    raise fail(
-                        f"{visible(str(heading))} must mean a cell", str(heading), hint=MAP_HINT
-                    )
-                pairs.append((str(heading), cell))
+                    raise fail(f"{visible(heading)} must mean a cell", heading, hint=MAP_HINT)
+                pairs.append((heading, cell))
     return pairs

@@ -29,11 +29,9 @@ Headings: TypeAlias = Mapping[str, str]
 
 
 class StudentNames(Protocol):
-    """The students of a class, as `Roster` in `files/roster` finds them by their names."""
+    """The students of a class, found by their names, as by `Roster` in `files/roster`."""
 
     def find(self, text: str) -> Any: ...
-
-    def nearest(self, text: str) -> str: ...
 
 
 class KnownClass(Record):

@@ -169,7 +169,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
         else:
             entry = _of_one(one, "", course.problems)
             found.append(entry.open(course, layout.own_words(one) or one.stated))
-    found = _with_what_is_open(found, course.problems)
+    found = _with_what_is_open([*_without_older(found)], course.problems)
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
 
@@ -256,15 +256,23 @@ def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
 
 
 def submission_to(index: int, entries: Sequence[Entry]) -> ReadSubmission | None:
-    """Return what the files of a student hold of one problem; of resubmissions the newest counts.
+    """Return what the files of a student hold of one problem; its parts in several are merged."""
+    own = [(one.file, one.answers[index]) for one in entries if index in one.answers]
+    read = [(file, one) for file, one in own if isinstance(one[1], Submission)]
+    return merged(read, index) if read else own[0][1] if own else None
 
-    The parts of a problem in several files are merged.
-    """
-    own = [one for one in entries if index in one.answers]
-    newest = max((one.version for one in own), default=0)
-    latest = [(one.file, one.answers[index]) for one in own if one.version == newest]
-    read = [(file, one) for file, one in latest if isinstance(one[1], Submission)]
-    return merged(read, index) if read else latest[0][1] if latest else None
+
+def _without_older(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield the entries without the answers for which there is a newer resubmission."""
+    newest: dict[tuple[str, int], int] = {}
+    for one in entries:
+        for key in ((one.student, index) for index in one.answers):
+            newest[key] = max(one.version, newest.get(key, 0))
+    for one in entries:
+        kept = {n: x for n, x in one.answers.items() if one.version == newest[one.student, n]}
+        is_older = one.answers and not kept
+        rule = f"{PASSED_OVER}: it was handed in again" if is_older else one.rule
+        yield replace(one, answers=kept, rule=rule)
 
 
 def _with_what_is_open(entries: Sequence[Entry], problems: ProblemSet) -> list[Entry]:

@@ -165,7 +165,7 @@ def by_student(
     problems; by the shapes, if only one problem has them. An answer that tells no problem may be
     to each that is not answered, and so is unreadable there.
     """
-    together: dict[str, list[ReadSubmission]] = {}
+    rest: list[tuple[str, ReadSubmission]] = []
     for name, one in submissions:
         student = _student(name, one, place.file)
         if len(problems.keys) == 1:
@@ -173,10 +173,16 @@ def by_student(
         elif isinstance(one, Submission) and (parts := _parts(problems, one)):
             yield _of_parts(problems, student, parts)
         else:
-            together.setdefault(student, []).append((name, one))
-    for student, some in together.items():
-        found = _by_problem(problems, some, place)
-        yield StudentsAnswers(student, found, _variant(one for _, one in some))
+            rest.append((student, (name, one)))
+    students = dict.fromkeys(student for student, _ in rest if student) or {"": None}
+    for student in students:
+        # The only name in a file is that of all its documents.
+        own = [read for who, read in rest if who == student or len(students) == 1]
+        if own:
+            found = _by_problem(problems, own, place)
+            yield StudentsAnswers(student, found, _variant(one for _, one in own))
+    if len(students) > 1 and (others := [read for who, read in rest if not who]):
+        yield StudentsAnswers("", _by_problem(problems, others, place), "")
 
 
 def _student(name: str, one: Submission | InputError, file: str) -> str:
