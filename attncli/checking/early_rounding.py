@@ -197,8 +197,9 @@ def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, Reach]:
         if along is not None:
             adjusted = high >= low.max(axis=along, keepdims=True)
         finer = interval(around.result(step))
-        sizes = (step.array - low, high - step.array, finer.high - finer.low)
-        found[step.name] = Reach(*map(np.nan_to_num, sizes), adjusted)
+        sizes = step.array - low, high - step.array, finer.high - finer.low
+        below, above, width = map(np.nan_to_num, sizes)
+        found[step.name] = Reach(below, above, width, adjusted)
     return found
 
 

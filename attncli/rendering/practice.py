@@ -65,7 +65,8 @@ def page_data(
         judged.append(judged_by(trace, steps))
     data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    sealed = base64.b64encode(np.frombuffer(plain, np.uint8) ^ MASK_BYTE).decode()
+    masked = np.frombuffer(plain, np.uint8) ^ MASK_BYTE
+    sealed = base64.b64encode(masked.tobytes()).decode()
     return {"key": sha256(plain).hexdigest()[:16], "sealed": sealed}
 
 
