@@ -7,8 +7,9 @@ earn when they are judged without any file.
 
 A student is WRONG if the points differ, or a file is said to be another's, and the manifest does
 not list the file as open; and lost if the student is not in the grade book, or the file not in the
-manifest. What not even a person could tell has to be open. Then whose the open files are is written
-into the manifest, as a teacher does, and all points have to be equal.
+manifest. What not even a person could tell (`unclear`) has to be open. Then the manifest is
+corrected as by a teacher, who knows whose the open files are, and which were handed in before
+others, and all points have to be equal.
 """
 
 from __future__ import annotations
@@ -46,13 +47,15 @@ def main() -> None:
     options.add_argument("--layouts", default=",".join(LAYOUTS), help="by default all")
     options.add_argument("--keep", type=Path, help="an empty folder to write to, which stays")
     given = options.parse_args()
-    print(f"{'layout':20}{'students':>9}{'equal':>7}{'open':>6}{'WRONG':>7}{'lost':>6}")
+    print(
+        f"{'layout':20}{'students':>9}{'equal':>7}{'open':>6}{'unclear':>9}{'WRONG':>7}{'lost':>6}"
+    )
     is_bad = False
     with tempfile.TemporaryDirectory() as temporary:
         folder = (given.keep or Path(temporary)).resolve()
         names = given.layouts.split(",")
         for name, audit in survey(folder, given.seed, given.students, names, process):
-            print("{:20}{:9}{:7}{:6}{:7}{:6}".format(name, *audit.counts()), flush=True)
+            print("{:20}{:9}{:7}{:6}{:9}{:7}{:6}".format(name, *audit.counts()), flush=True)
             for note in audit.notes:
                 print(f"    {note}")
             is_bad |= bool(audit.notes)

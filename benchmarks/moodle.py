@@ -31,8 +31,10 @@ def main() -> None:
     for one in survey(arguments.count, arguments.seed):
         if one.expected is None:
             counts["follows from others, or from earlier rounding"] += 1
-        elif one.is_same:
+        elif one.share == one.expected:
             counts[f"both give {one.share:g}"] += 1
+        elif one.is_same:
+            counts["as for the number with zeros added, which Moodle cannot tell apart"] += 1
         else:
             counts["differ"] += 1
             print(one.cell.step.name, one.cell.at, one.cell.right, *one[1:])

@@ -270,7 +270,7 @@ def test_the_list_of_keys_is_shown_once(tmp_path: Path) -> None:
         *("unknown key aaa", "unknown key scroe", "unknown key bbb", "unknown key zzz"),
         "unknown key haeds",
     ]
-    assert message.count("known: title, notes, kind") == 1
+    assert message.count("known: title, notes, student") == 1
     assert message.index("unknown key zzz") < message.index("known: title, notes")
     assert "did you mean score?" in message
     assert "did you mean heads?" in message

@@ -296,11 +296,6 @@ def _in_form(
                 yield replace(way, reference=right, said=(*way.said, said))
 
 
-def shifted(right: Reference) -> Iterator[Reference]:
-    for _, change in shifts(right.trace):
-        yield right.changed(partial(with_change, change=change))
-
-
 def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
     """Yield right calculations in which a step that is shown alone has other numbers.
 

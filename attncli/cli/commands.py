@@ -71,7 +71,6 @@ EXAMPLES = {
     "worksheet": (
         "attn worksheet hw.yaml -f html -o practice.html",
         "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
-        "attn worksheet variants/*.yaml -f moodle -o quiz.xml",
     ),
     "vary": (
         "attn vary hw.yaml -n 3 --seed 7 --ask weights,output -o variants/ --key",

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.check import Report, own_submission
-from attncli.checking.submission import Submission
+from attncli.checking.check import Report
+from attncli.checking.submission import Submission, own_submission
 from attncli.errors import InputError, Place, fail
 from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
@@ -66,7 +66,8 @@ class Grading(Record):
     def course(self) -> Course:
         roster = self.assignment.roster if self.roster is None else self.roster
         first = self.assignment.first
-        known = KnownClass(self.headings, roster, first.which if len(first.keys) > 1 else None)
+        which = (lambda said: first.in_name(said)[0]) if len(first.keys) > 1 else None
+        known = KnownClass(self.headings, roster, which)
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
         )

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.check import contents_of
+from attncli.checking.answers import contents_of
 from attncli.checking.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet

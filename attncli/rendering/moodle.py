@@ -21,7 +21,8 @@ from attncli.checking.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.check import AnswerKey
 from attncli.checking.judged import CORRECT, LAST_DIGIT
 from attncli.checking.names import mask_of, with_step_names
-from attncli.checking.ways import shifts, with_change
+from attncli.checking.reference import Reference
+from attncli.checking.ways import other_readings
 from attncli.errors import fail, located
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
@@ -158,15 +159,16 @@ class _Fields:
         self.rounded = RoundingRule(self.digits)
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
-        others = () if trace.unrounded is None else (trace.unrounded,)
-        ways = (with_change(trace, change) for _, change in shifts(trace))
-        self.right = [trace, *others, *ways]
-        seen = [name for name in trace.steps if name not in opened or name in self.weights]
-        self.wrong = wrong_numbers(trace, seen, self.digits)
+        self.right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
+        self.seen = [name for name in trace.steps if name not in opened or name in self.weights]
+        self.wrong = wrong_numbers(trace, self.seen, self.digits)
 
     def of_step(self, step: Step) -> Array:
         """Return the fields of a step as on paper; "" for a cell without one."""
-        right = (step.on_paper(trace[step.name].array) for trace in self.right)
+        ways = [(step, self.right, ""), *other_readings(self.right, step)]
+        ways = [one for one in ways if one[2] not in self.seen]
+        steps = [trace[one.name] for one, way, _ in ways for trace in (way.trace, *way.others)]
+        right = [step.on_paper(one.array) for one in steps]
         accepted = [one for numbers in right for one in self._accepted(step, numbers)]
         wrong = [(RoundingRule(count)(step.value), self.short) for count in range(self.digits)]
         for one in self.wrong:
@@ -178,35 +180,36 @@ class _Fields:
             tolerances: dict[float, float] = {}
             for numbers, more in accepted:
                 x = round(float(numbers[at]), self.digits + FINER) + 0.0  # −0 is 0
-                tolerances[x] = max(more, tolerances.get(x, 0.0))
+                tolerances[x] = max(float(more[at]), tolerances.get(x, 0.0))
             said: dict[float, list[str]] = {}
             for numbers, sentence in wrong:
                 x = float(numbers[at]) + 0.0
-                if isfinite(x) and all(abs(x - y) > more for y, more in tolerances.items()):
+                if isfinite(x) and all(abs(x - y) > near for y, near in tolerances.items()):
                     said.setdefault(x, []).append(sentence)
             fields[at] = f"{{{weights[at]}:{self._answers(tolerances, said)}}}"
         return fields
 
-    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, float]]:
+    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
         """Yield right numbers with how far from them others may be: the rounded ones first.
 
         `attn check` may take those on the other side of the exact ones, too, as off by one unit.
         """
-        yield (rounded := self.rounded(right)), 0.0
+        rounded, exactly = self.rounded(right), np.zeros(right.shape)
+        yield rounded, exactly
         for sign in (-1, 1):
             near = self.rounded(right + sign * ALMOST * self.half)
             answers = np.char.mod(f"%.{self.digits}f", near).astype(object)
             answers[~has_number(step)] = None
             judged = self.key.check({step.name: answers.tolist()}).steps[step.name]
             is_right = np.isin(step.on_paper(judged.codes), (CORRECT, LAST_DIGIT))
-            yield np.where(is_right, near, rounded), 0.0
-        yield right, self.tolerance + float(float_error(right).max())
+            yield np.where(is_right, near, rounded), exactly
+        yield right, self.tolerance + float_error(right)
 
     def _answers(self, right: Mapping[float, float], wrong: Mapping[float, list[str]]) -> str:
         """Return the type of a field and its answers, from numbers with tolerances or sentences."""
         kind, forms = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"]
-        answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items()]
-        if -inf in right:
+        answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items() if isfinite(x)]
+        if next(iter(right)) == -inf:
             kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
             answers = [f"={sign}" for sign in BLOCKED]
         for x, sentences in wrong.items():

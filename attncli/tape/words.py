@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import chain
 
 WORDS = """
@@ -56,9 +57,14 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """
     if word in ALIASES or "*" in word or len(word) < 3:
         return True
+    return _any_step(frozenset(inputs)).fullmatch(_plain(word)) is not None
+
+
+@lru_cache(8)  # a class of 300 with several problems asks 10,000 times
+def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    return re.fullmatch(rf"(d|new)?(net|score)?({known})(x|memory|\d)*", _plain(word)) is not None
+    return re.compile(rf"(d|new)?(net|score)?({known})(x|memory|\d)*")
 
 
 def has_time(name: str) -> bool:

@@ -17,6 +17,8 @@ from tests.surveys.course_students import Answer, Course, Person, make_course, w
 
 Attn: TypeAlias = Callable[..., Any]
 Points: TypeAlias = Mapping[Person, list[float | None]]
+Opened: TypeAlias = dict[Person, set[int]]
+Row: TypeAlias = dict[str, str]
 
 
 @dataclass
@@ -33,15 +35,18 @@ class Audit:
 
     def __post_init__(self) -> None:
         self.people = {
-            words(text): person
+            text: person
             for person in self.course.answers
-            for text in (person.name, person.sid, person.email, person.canvas_id)
+            for text in (person.name, person.sortable, person.sid, person.email)
         }
 
     def counts(self) -> list[int]:
-        bad = self.open | self.wrong | self.lost
-        counts = [len(self.open - self.wrong - self.lost), len(self.wrong), len(self.lost)]
-        return [len(self.course.answers), len(self.course.answers) - len(bad), *counts]
+        """Return how many students there are; equal, open, not even for a person, WRONG, lost."""
+        students = len(self.course.answers)
+        bad = self.wrong | self.lost
+        unclear = {owner for piece in self.layout.pieces if piece.open for owner in piece.owners}
+        found = (self.open - bad, unclear, self.wrong, self.lost)
+        return [students, students - len(bad | self.open), *map(len, found)]
 
     def note(self, kind: set[Person], people: Iterable[Person], text: str) -> None:
         kind.update(people)
@@ -56,96 +61,81 @@ class Audit:
             return
         with manifest.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-        opened = self.tell(rows)
-        points = self.points(self.check())
+        opened, corrected = self.tell(rows)
+        self.compare(self.points(self.check()), want, opened)
+        if corrected != rows:
+            with manifest.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(corrected)
+            told = self.points(self.check("--manifest", manifest.name))
+            self.compare(told, want, {}, ", when all is told")
+
+    def compare(self, points: Points, want: Points, opened: Opened, when: str = "") -> None:
+        """Note who has other points in a problem that is not open."""
         for person, numbers in want.items():
             got = points.get(person)
             if got is None:
-                self.note(self.lost, [person], f"{person.name} is not in the grade book")
+                self.note(self.lost, [person], f"{person.name} is not in the grade book{when}")
             elif {n for n in (1, 2, 3) if got[n - 1] != numbers[n - 1]} - opened.get(person, set()):
-                self.note(self.wrong, [person], f"{person.name} has {got}, not {numbers}")
-        if self.open:
-            with manifest.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, ["student", "problem", "file", "rule"])
-                writer.writeheader()
-                writer.writerows(filter(None, rows))
-            points = self.points(self.check("--manifest", manifest.name))
-            for person, numbers in want.items():
-                if points.get(person) != numbers:
-                    text = (
-                        f"{person.name} has {points.get(person)}, not {numbers}, when all is told"
-                    )
-                    self.note(self.wrong, [person], text)
+                self.note(self.wrong, [person], f"{person.name} has {got}, not {numbers}{when}")
 
     def check(self, *more: str) -> Any:
         target = self.layout.target
         command = ["check", "course.yaml", target.name, "--for", self.layout.roster, "-f", "csv"]
         return self.attn(*command, *more, cwd=target.parent)
 
-    def tell(self, rows: list[dict[str, str]]) -> dict[Person, set[int]]:
-        """Return which problems of whom are open; write into the rows whose they are.
-
-        A document that only a person can read, or an older file, may be an answer to any problem
-        until the teacher takes its row out.
-        """
-        opened: dict[Person, set[int]] = {}
+    def tell(self, rows: list[Row]) -> tuple[Opened, list[Row]]:
+        """Return which problems of whom are open, and the rows as a teacher corrects them."""
+        opened: Opened = {}
+        corrected: list[Row] = []
         listed = set()
         for row in rows:
             pieces = list(self.pieces(row))
             listed.update(pieces)
-            if not row["rule"].startswith("open"):
-                self.compare(row, pieces)
-                continue
-            opened.update({person: {1, 2, 3} for person in self.meant(row)})
-            if counting := [piece for piece in pieces if piece.counts]:
-                for piece in counting:
-                    for owner in piece.owners:
-                        opened.setdefault(owner, set()).update(piece.problems)
-                    row["student"] = piece.owners[0].name
-                    if len(pieces) == len(piece.problems) == 1:
-                        row["problem"] = str(piece.problems[0])
-            else:
-                opened.update({owner: {1, 2, 3} for owner in self.owners(row, pieces)})
-                row.clear()
-        self.open.update(opened)
+            counting = [piece for piece in pieces if piece.counts]
+            is_open = row["rule"].startswith("open")
+            for person in self.meant(row) if is_open else ():
+                opened.setdefault(person, set()).update((1, 2, 3))
+            if row["student"] or not is_open:
+                self.judge(row, pieces)
+            if is_open and counting:
+                for owner in counting[0].owners:
+                    self.open.add(owner)
+                    opened.setdefault(owner, set()).update(*(p.problems for p in counting))
+                    told = row | {"student": owner.name}
+                    if len(counting) == 1:
+                        told["problem"] = " ".join(map(str, counting[0].problems))
+                    corrected.append(told)
+            elif counting or not pieces:
+                corrected.append(row)
         for piece in self.layout.pieces:
             if piece.counts and piece not in listed:
                 self.note(self.lost, piece.owners, f"{piece.path} is not in the manifest")
-        return opened
+        return opened, corrected
 
     def meant(self, row: Mapping[str, str]) -> Iterator[Person]:
         """Yield who may have written an open file, as the manifest says."""
         perhaps = re.search(r"perhaps (.+?)(?: \(|\Z)", row["rule"])
         for name in perhaps[1].split(" or ") if perhaps else ():
-            if person := self.people.get(words(name)):
+            if person := self.people.get(name):
                 yield person
 
-    def compare(self, row: Mapping[str, str], pieces: Iterable[Piece]) -> None:
-        """Note a file that the manifest says is of another student, or that nobody can tell."""
-        is_passed_over = row["rule"].startswith("passed over")
+    def judge(self, row: Row, pieces: list[Piece]) -> None:
+        """Note the pieces whose student a row does not name, or guesses."""
+        who = self.people.get(row["student"])
         for piece in pieces:
-            if is_passed_over and not piece.counts:
-                continue
-            if piece.open or self.people.get(words(row["student"])) not in piece.owners:
+            is_true = who in piece.owners and not piece.open
+            if not is_true and (piece.counts or (who and who not in piece.owners)):
                 text = f"{piece.path} is said to be of {row['student']} ({row['rule']})"
                 self.note(self.wrong, piece.owners, text)
 
-    def owners(self, row: Mapping[str, str], pieces: Iterable[Piece]) -> list[Person]:
-        """Return who handed in a file that does not count, and whose the manifest says it is."""
-        told = self.people.get(words(row["student"]))
-        return [*(owner for piece in pieces for owner in piece.owners), *([told] if told else ())]
-
     def pieces(self, row: Mapping[str, str]) -> Iterator[Piece]:
-        """Yield the pieces that a row of a manifest means: a file, a folder, a row of a table."""
+        """Yield the pieces that a row of a manifest means: a file, a folder, the line of a row."""
         file = unicodedata.normalize("NFC", row["file"]).split(f"{self.layout.target.name}/")[-1]
         for piece in self.layout.pieces:
             path = unicodedata.normalize("NFC", piece.path)
-            if piece.typed:
-                typed = rf"(?<!\w){re.escape(piece.typed)}(?!\w)"
-                means = path in file and re.search(typed, " ".join(row.values())) is not None
-            else:
-                means = path == file or path.startswith(f"{file}/")
-            if means:
+            if path == file or path.startswith(f"{file}/"):
                 yield piece
 
     def points(self, run: Any) -> Points:
@@ -153,22 +143,16 @@ class Audit:
         titles = [problem["title"] for problem in self.course.problems]
         found: dict[Person, list[float | None]] = {}
         for row in csv.DictReader(io.StringIO(run.out)):
-            person = self.people.get(words(row["name"]))
+            person = self.people.get(row["name"])
             if person is not None:
                 points = found.setdefault(person, [None] * len(titles))
-                number = float(row["points"]) if row["points"] else None  # where it is unreadable
-                points[titles.index(row["problem"])] = number
-            elif row["verdict"] != "unreadable":  # as a file is that tells no student
+                points[titles.index(row["problem"])] = float(row["points"] or 0)
+            elif row["points"]:  # without points are the files that tell no student
                 text = f"the grade book has a student who is not in the roster: {row}"
                 self.note(self.wrong, [], text)
         if not found:
             self.notes.append(f"no grade book: {run.err.strip()}")
         return found
-
-
-def words(text: str) -> str:
-    """Return the words of a name in one order."""
-    return " ".join(sorted(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())))
 
 
 def earned(course: Course) -> Points:

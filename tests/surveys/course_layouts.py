@@ -54,14 +54,13 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A file of a student, or of a group; or in a table, the row that a student `typed`."""
+    """A file of a student, or of a group; in a table, a row as `file:line`."""
 
     path: str
     owners: tuple[Person, ...]
     problems: tuple[int, ...]
     counts: bool = True
     open: bool = False
-    typed: str = ""
 
 
 @dataclass
@@ -197,7 +196,7 @@ def gradescope(course: Course, out: Layout) -> None:
         for owner in owners:  # students choose their names there, and some have no number
             name = owner.spelled(out.rng) if out.rng.random() < 0.15 else owner.name
             sid = owner.sid if out.rng.random() < 0.9 else ""
-            known.append(f'  - :name: "{name}"\n    :sid: "{sid}"\n    :email: {owner.email}\n')
+            known.append(f"  - :name: {name}\n    :sid: '{sid}'\n    :email: {owner.email}\n")
         known.append("  :created_at: 2026-11-22 23:51:07.123456000 Z\n  :score: 0.0\n")
     out.add(f"{root}/submission_metadata.yml", Upload("", "".join(known)))
 
@@ -273,11 +272,13 @@ def google(course: Course, out: Layout) -> None:
     for place, person in enumerate([*twice, *people]):
         numbers = [number for _, number in cells(course, course.answers[person], form)]
         email, typed = person.email, person.spelled(out.rng)
-        if place < len(twice):  # sent again later, with other numbers
+        counts = place >= len(twice)
+        if not counts:  # sent again later, with other numbers
             numbers = [number and "1" for number in numbers]
-        else:
+        elif person not in twice:
             email = out.rng.choice([*[email] * 6, email.upper(), "sunny99@mail.example"])
-            out.pieces.append(Piece(path, (person,), tuple(course.answers[person]), typed=typed))
+        problems = tuple(course.answers[person])
+        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), problems, counts))
         rows.append([f"11/22/2026 {12 + place // 6}:0{place % 6}:07", email, typed, *numbers])
     out.add(path, Upload("", table(rows)))
 
@@ -291,8 +292,8 @@ def microsoft(course: Course, out: Layout) -> None:
         typed, answers = person.spelled(out.rng), course.answers[person]
         times = [f"22.11.26 {12 + place // 6}:0{place % 6}:{x}" for x in ("07", "51")]
         numbers = [number.replace(".", ",") for _, number in cells(course, answers, form)]
+        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), tuple(answers)))
         rows.append([str(place), *times, "anonymous", "", typed, *numbers])
-        out.pieces.append(Piece(path, (person,), tuple(answers), typed=typed))
     out.add(path, Upload("", "\ufeff" + table(rows, ";")))
 
 
