@@ -49,8 +49,9 @@ class ProblemSet(Record):
         return index if 0 <= index < len(self.keys) else None
 
     def in_name(self, said: str) -> tuple[int | None, str]:
-        """Return the index of the problem that a name of a file tells, and the rest of the name."""
-        return problem_in(said, self.words)
+        """Return the index of the problem that a name tells, of several, and the rest of it."""
+        index, rest = problem_in(said, self.words)
+        return index if len(self.keys) > 1 else None, rest
 
     def fitting(self, submission: Submission) -> int | None:
         """Return the index of the only problem whose steps a submission has, in their shapes."""

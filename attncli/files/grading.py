@@ -132,7 +132,7 @@ class Grading(Record):
         else:
             found = ((index, answers_to(index, group)) for index in every)
             answers |= {index: one for index, one in found if one is not None}
-        variants = dict.fromkeys(one.variant for one in group)
+        variants = [one.variant for one in answers.values() if isinstance(one, Submission)]
         names = [*variants, first.student, Path(first.file).stem]
         try:
             given = self.assignment.given_to(*filter(None, names))

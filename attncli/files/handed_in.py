@@ -200,8 +200,6 @@ class Layout:
 
     def _folders(self, one: Handed) -> PathParts:
         """Return the folders around a file, without those that are named for a problem."""
-        if len(self._problems.keys) == 1:
-            return one.parts[:-1]
         told = (self._problems.in_name(part) for part in one.parts[:-1])
         pairs = zip(one.parts, told, strict=False)
         return tuple(part for part, (index, rest) in pairs if index is None or rest)

@@ -48,7 +48,6 @@ class Entry(Record, eq=False):
         file: its path, with a line of it as in `form.csv:12`; "" if nothing was handed in.
         rule: what told the student and the problem; it begins with `OPEN` where nothing did.
         answers: what was read, or why it could not be, by the index of the problem.
-        variant: the variant that it names, or "".
         version: the number of a resubmission; the highest one counts.
         nearest: the students whom it may mean, where it is open.
     """
@@ -58,14 +57,8 @@ class Entry(Record, eq=False):
     file: str
     rule: str
     answers: Mapping[int, Answers] = EMPTY
-    variant: str = ""
     version: int = 0
     nearest: Sequence[str] = ()
-
-    def of(self, student: str, rule: str, nearest: Sequence[str] = ()) -> Entry:
-        """Return the entry as that of a student whom a rule told, or of nobody."""
-        told = "; ".join(filter(None, (rule, self.rule)))
-        return replace(self, student=student, rule=told, nearest=nearest)
 
     def read(self, index: int) -> Submission | None:
         """Return the answers to a problem, if they could be read."""
@@ -191,13 +184,11 @@ def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
     """Yield an entry for each student of a table, or of a file of several."""
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
-        entry = Entry("", "", file, "", part.by_problem, part.variant)
         rule = f"its line says {visible(part.student)}"
         person = course.roster.find(part.student)
-        if person or not course.roster:
-            yield entry.of(person.name if person else part.student, rule)
-        else:
-            yield entry.of("", rule, course.roster.nearest(part.student))
+        name = part.student if not course.roster else person.name if person else ""
+        nearest = () if name else course.roster.nearest(part.student)
+        yield Entry(name, "", file, rule, part.by_problem, nearest=nearest)
 
 
 def _of_one(one: Handed, layout: Layout, course: Course) -> Iterator[Entry]:
@@ -208,31 +199,23 @@ def _of_one(one: Handed, layout: Layout, course: Course) -> Iterator[Entry]:
         return
     match = by_platform(CANVAS, one)
     version = int(match["version"] or 0) if match else 0
-    answers, variant, told = answers_of(one, course.problems)
-    entry = Entry("", "", one.path, told, answers, variant, version)
-    yield from (entry.of(name, rule, nearest) for name in names or [""])
+    answers, told = answers_of(one, course.problems)
+    rule = "; ".join(filter(None, (rule, told)))
+    for name in names or [""]:
+        yield Entry(name, "", one.path, rule, answers, version, nearest)
 
 
-def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, Answers], str, str]:
-    """Return the answers of one student by problem, the variant, and what tells the problem."""
+def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, Answers], str]:
+    """Return the answers of one student by problem, and what tells the problem."""
     if one.error:
-        return dict.fromkeys(range(len(problems.keys)), one.error), "", ""
-    told = next((index for index in _told(one, problems) if index is not None), None)
-    if told is not None and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
-        submission = one.read[0][1]
-        variant = submission.variant if isinstance(submission, Submission) else ""
-        return {told: submission}, variant, "the problem by its path"
-    parts = list(by_student(problems, one.read, Place(one.path)))
+        return dict.fromkeys(range(len(problems.keys)), one.error), ""
+    inner_first = (own_name(one), *one.parts[-2::-1])
+    told = [index for part in inner_first if (index := problems.in_name(part)[0]) is not None]
+    if told and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
+        return {told[0]: one.read[0][1]}, "the problem by its path"
+    parts = by_student(problems, one.read, Place(one.path))
     found = {index: read for part in parts for index, read in part.by_problem.items()}
-    rule = "the problem by its contents" if len(problems.keys) > 1 else ""
-    return found, next((p.variant for p in parts if p.variant), ""), rule
-
-
-def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
-    """Yield the problems that the parts of a path tell, the innermost part first."""
-    if len(problems.keys) > 1:
-        yield problems.in_name(own_name(one))[0]
-        yield from (problems.in_name(part)[0] for part in one.parts[-2::-1])
+    return found, "the problem by its contents" if len(problems.keys) > 1 else ""
 
 
 def answers_to(index: int, entries: Sequence[Entry]) -> Answers | None:

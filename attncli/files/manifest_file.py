@@ -76,31 +76,28 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
-    answers, variant = _read(path, wanted, place, course)
+    answers = _read(path, wanted, place, course)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     perhaps = None if student else PERHAPS.fullmatch(rule)
     nearest = perhaps[1].split(" or ") if perhaps else ()
-    return Entry(student, problem, path, rule, chosen, variant, nearest=nearest)
+    return Entry(student, problem, path, rule, chosen, nearest=nearest)
 
 
-def _read(
-    path: str, wanted: Sequence[int], place: Place, course: Course
-) -> tuple[Mapping[int, Answers], str]:
-    """Return the answers in a file, or in a line of one, and the variant."""
+def _read(path: str, wanted: Sequence[int], place: Place, course: Course) -> Mapping[int, Answers]:
+    """Return the answers in a file, or in a line of one."""
     if is_folder(path):
         error = error_at(Place(path), NO_ANSWERS)
-        return dict.fromkeys(range(len(course.problems.keys)), error), ""
+        return dict.fromkeys(range(len(course.problems.keys)), error)
     match = LINE.fullmatch(path)
     file, line = (match["file"], int(match["line"])) if match and not is_file(path) else (path, 0)
     if not is_file(file):
         raise error_at(place, f"there is no such file: {visible(path)}")
     one = opened(file, (Path(file).stem,), file, course)
     if len(wanted) == len(one.read) == 1 and not line:
-        return {wanted[0]: one.read[0][1]}, ""
+        return {wanted[0]: one.read[0][1]}
     if not line or one.error:
-        answers, variant, _ = answers_of(one, course.problems)
-        return answers, variant
+        return answers_of(one, course.problems)[0]
     for part in by_student(course.problems, one.read, Place(file)):
         if part.line == line:
-            return part.by_problem, part.variant
+            return part.by_problem
     raise error_at(place, f"there are no answers in line {line} of {visible(file)}")

@@ -33,11 +33,10 @@ Answers: TypeAlias = Submission | InputError
 
 
 class StudentsAnswers(Record, eq=False):
-    """The answers of a student in a file, by the index of the problem; `variant` may be ""."""
+    """The answers of a student in a file, by the index of the problem."""
 
     student: str
     by_problem: Mapping[int, Answers]
-    variant: str = ""
 
     @property
     def line(self) -> int:
@@ -168,7 +167,7 @@ def by_student(
     for name, one in submissions:
         parts = {0: one} if len(problems.keys) == 1 else _parts(problems, one)
         if parts:
-            yield StudentsAnswers(name, parts, _variant([one]))
+            yield StudentsAnswers(name, parts)
         else:
             rest.append((_student(name, one, place.file), (name, one)))
     names = {student for student, _ in rest} - {""}
@@ -177,9 +176,8 @@ def by_student(
     for student, named in rest:
         groups.setdefault(student or only, []).append(named)
     for student, some in groups.items():
-        own = [one for _, one in some]
-        found = _by_problem(problems, own, place)
-        yield StudentsAnswers(student or some[0][0], found, _variant(own))
+        found = _by_problem(problems, [one for _, one in some], place)
+        yield StudentsAnswers(student or some[0][0], found)
 
 
 def _student(name: str, one: Answers, file: str) -> str:
@@ -187,11 +185,6 @@ def _student(name: str, one: Answers, file: str) -> str:
     if isinstance(one, Submission):
         return name if one.is_named or one.is_row else ""
     return "" if name == file or re.fullmatch(rf"{re.escape(file)}, \d+", name) else name
-
-
-def _variant(submissions: Iterable[Answers]) -> str:
-    found = (one.variant for one in submissions if isinstance(one, Submission))
-    return next(filter(None, found), "")
 
 
 def _by_problem(
