@@ -90,7 +90,7 @@ class Grading(Record):
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
         first = self.assignment.first
-        files = answer_files(self.matrices)
+        files = answer_files(self.matrices)  # which are of one submission to one problem
         _refuse_several(self.matrices, len(first.keys), "problems")
         _refuse_several(self.matrices, len(sources), "files of answers")
         if not sources and not self.manifest:
@@ -101,13 +101,15 @@ class Grading(Record):
         )
         entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
+        if files:
+            entries = [_with(one, files) for one in entries]
         perhaps: dict[str, list[Entry]] = {}
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
         for group in by_person(entries):
             if _counts(group[0]):
-                yield self._graded(group, perhaps.get(group[0].student, ()), files)
+                yield self._graded(group, perhaps.get(group[0].student, ()))
 
     def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
         if len(self.assignment.names) > 1:
@@ -117,9 +119,7 @@ class Grading(Record):
         for number, one in enumerate(own):
             yield (self._report(given, number, one.name, with_matrices(one, files)),)
 
-    def _graded(
-        self, group: Sequence[Entry], perhaps: Sequence[Entry], files: Mapping[str, Document]
-    ) -> Student:
+    def _graded(self, group: Sequence[Entry], perhaps: Sequence[Entry]) -> Student:
         """Return what is found on each problem of one student; missing answers are empty.
 
         They are unknown if they may be in one of the files that are `perhaps` the student's.
@@ -139,13 +139,12 @@ class Grading(Record):
         except InputError as error:
             given = self.assignment.first
             own = next((one for one in answers.values() if isinstance(one, InputError)), error)
-            return tuple(Unread(name, own, given.title(n)) for n in range(len(given.keys)))
-        graded: list[Graded] = []
-        for number in range(len(given.keys)):
-            one = answers.get(number, Submission(name, {}))
-            added = with_matrices(one, files) if isinstance(one, Submission) else one
-            graded.append(self._report(given, number, name, added))
-        return tuple(graded)
+            answers = dict.fromkeys(every, own)
+        nothing = Submission(name, {})
+        return tuple(
+            self._report(given, number, name, answers.get(number, nothing))
+            for number in range(len(given.keys))
+        )
 
     def _report(self, given: ProblemSet, number: int, name: str, one: Answers) -> Graded:
         title = given.title(number)
@@ -156,6 +155,12 @@ class Grading(Record):
         except InputError as error:
             return Unread(name, error, title)
         return report if report.title == title else replace(report, title=title)
+
+
+def _with(entry: Entry, files: Mapping[str, Document]) -> Entry:
+    read = {n: one for n in entry.answers if (one := entry.read(n))}
+    added = {n: with_matrices(one, files) for n, one in read.items()}
+    return replace(entry, answers={**entry.answers, **added})
 
 
 def _counts(one: Entry) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeGuard, get_args
+from typing import Literal, TypeAlias, get_args
 
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place
@@ -60,18 +60,15 @@ class Handed(Record, eq=False):
     error: InputError | None = None
 
     @property
-    def stated(self) -> str:
-        """The name of the student that is written in the file; "" for none."""
-        return next((one.name for _, one in self.read if is_named(one)), "")
+    def names(self) -> list[str]:
+        """The names of students that are written in the file."""
+        read = (one for _, one in self.read if isinstance(one, Submission))
+        return [one.name for one in read if one.is_named]
 
     @property
     def is_listed(self) -> bool:
         """True for a file that the user named, and not its folder."""
         return self.source == self.path
-
-
-def is_named(one: Submission | InputError) -> TypeGuard[Submission]:
-    return isinstance(one, Submission) and one.is_named
 
 
 class Course(Record, eq=False):
@@ -104,7 +101,7 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
             if not any(one.kind != "other" for one in some):
                 if not several:
                     raise error_at(Place(source), NO_ANSWERS)
-                some.append(_empty(source, (*within, ""), source))
+                some.append(Handed(source, (*within, ""), source, "folder"))
         else:
             parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
             some = [opened(source, parts, source, course)]
@@ -125,7 +122,7 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
             found.append(replace(opened(path, parts, folder, course), kind=kind))
     used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
-    found += [_empty(path, (*parts, ""), folder) for path, parts in empty]
+    found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
     return sorted(found, key=lambda one: KINDS.index(one.kind))
 
 
@@ -149,20 +146,16 @@ def _has_answers(worksheet: Path) -> bool:
     return has_answers(worksheet)
 
 
-def _empty(path: str, parts: PathParts, source: str) -> Handed:
-    return Handed(path, parts, source, "folder", error=error_at(Place(path), NO_ANSWERS))
-
-
 def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
     try:
         read = tuple(course.load(path))
     except InputError as error:
         return Handed(path, parts, source, error=error)
+    found = Handed(path, parts, source, read=read)
     # Several submissions without a problem's number are of several students, or attempts.
-    names = {one.name for _, one in read if is_named(one)}
+    is_of_several = len(set(found.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
     are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
-    has_several = len(names) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
-    return Handed(path, parts, source, read=read, is_of_several=are_rows or has_several)
+    return replace(found, is_of_several=is_of_several or are_rows)
 
 
 def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:

@@ -71,7 +71,7 @@ Told: TypeAlias = Callable[[Handed, Layout, Course], Sequence[str]]
 
 
 def _by_key(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
-    return [one.stated]
+    return one.names[:1]
 
 
 def _by_metadata(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
