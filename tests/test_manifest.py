@@ -471,6 +471,15 @@ def test_answers_that_may_be_in_an_open_file_are_unknown(attn: Attn, tmp_path: P
     assert table.err.count("this does not tell whose answers it has, perhaps Ada Lovelace") == 1
 
 
+def test_a_file_that_came_later_is_not_lost_in_silence(attn: Attn, tmp_path: Path) -> None:
+    files = {"a.csv": "Name,2: scores[1,1]\nAda,1\n", "Bo.yaml": BOTH_ANSWERS, ".DS_Store": ""}
+    manifest(attn, tmp_path, Case(files, []))
+    written(tmp_path / "in", {"Cy.yaml": BOTH_ANSWERS, "Di.pdf": "%PDF", "a.log": ""})
+    result = attn("check", "hw.yaml", "in", "--manifest", "m.csv", cwd=tmp_path)
+    assert result.err == "m.csv: no row for in/Cy.yaml and in/Di.pdf, so not marked\n"
+    assert "Cy" not in result.out
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

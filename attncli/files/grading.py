@@ -15,7 +15,7 @@ from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, KnownClass, error_at
 from attncli.files.handed_in import Course
 from attncli.files.manifest import OPEN, Entry, answers_to, by_person, manifest
-from attncli.files.manifest_file import ABSENT, read_manifest
+from attncli.files.manifest_file import ABSENT, read_manifest, tell_missing
 from attncli.files.roster import Roster
 from attncli.files.submissions import Answers, answer_files, load_each_submission, with_matrices
 from attncli.problem.problem import Problem
@@ -87,6 +87,11 @@ class Grading(Record):
             found += [Entry(name, "", "", ABSENT) for name in people if name not in seen]
         return found
 
+    def _followed(self, sources: Sequence[str]) -> list[Entry]:
+        entries = read_manifest(self.manifest, self.course)
+        tell_missing(self.manifest, entries, sources, self.course)
+        return entries
+
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
         first = self.assignment.first
@@ -96,9 +101,7 @@ class Grading(Record):
         if not sources and not self.manifest:
             yield from self._own_answers(first, files)
             return
-        every = (
-            read_manifest(self.manifest, self.course) if self.manifest else self.entries(sources)
-        )
+        every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
         if files:

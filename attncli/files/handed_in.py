@@ -35,9 +35,9 @@ Using_Assignment and https://community.canvaslms.com (Download student submissio
 PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
-Kind: TypeAlias = Literal["answers", "unreadable", "folder", "other"]
+Kind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
 KINDS = get_args(Kind)
-"""Answers; a file that is no text, such as a PDF; a folder without files; a file of no interest."""
+"""Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; others."""
 
 
 class Handed(Record, eq=False):
@@ -118,7 +118,7 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
         kind = _kind(path, folder)
         if kind == "other":
             found.append(Handed(path, parts, folder, kind))
-        elif Path(path).name != METADATA:
+        elif kind != "metadata":
             found.append(replace(opened(path, parts, folder, course), kind=kind))
     used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
@@ -126,10 +126,21 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
     return sorted(found, key=lambda one: KINDS.index(one.kind))
 
 
+def answer_paths(sources: Sequence[str]) -> Iterator[str]:
+    """Yield the files of answers that the user names, and those in folders."""
+    for source in sources:
+        inside = files_in(source) if archives.is_folder(source) else ()
+        yield from (path for path, _ in inside if _kind(path, source) in ("answers", "unreadable"))
+        if not archives.is_folder(source):
+            yield source
+
+
 def _kind(path: str, folder: str) -> Kind:
     suffix = Path(path).suffix.lower()
     if not _is_inside(path, folder) or is_hidden(Path(path).name):
         return "other"
+    if Path(path).name == METADATA:
+        return "metadata"
     if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
         return "answers"
     return "unreadable" if suffix in BY_SUFFIX else "other"

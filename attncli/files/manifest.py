@@ -289,9 +289,14 @@ def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: C
         own.sort(key=lambda path: (len(Path(path).parts), natural(path)))
         shown = [path for path in own if not is_hidden(Path(path).name)]
         names = [visible(str(Path(path).relative_to(source))) for path in shown]
-        more = len(names) - MAX_PATHS_NAMED
-        listed = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
-        if hidden := len(own) - len(shown):
-            listed.append(f"{hidden} hidden file{'s'[: hidden != 1]}")
-        if listed:
-            course.tell(f"{visible(source)}: passed over {all_of(listed)}")
+        hidden = len(own) - len(shown)
+        others = [f"{hidden} hidden file{'s'[: hidden != 1]}"] if hidden else []
+        if own:
+            course.tell(f"{visible(source)}: passed over {few(names, *others)}")
+
+
+def few(names: Sequence[str], *others: str) -> str:
+    """Return a list of names, the last of many only counted, and of other words."""
+    more = len(names) - MAX_PATHS_NAMED
+    shown = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
+    return all_of([*shown, *others])

@@ -12,8 +12,8 @@ from attncli.errors import Fault, InputError, Place, refuse
 from attncli.files.archives import is_file, is_folder
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import error_at
-from attncli.files.handed_in import NO_ANSWERS, Course, opened
-from attncli.files.manifest import OPEN, PASSED_OVER, Entry, answers_of
+from attncli.files.handed_in import NO_ANSWERS, Course, answer_paths, opened
+from attncli.files.manifest import OPEN, PASSED_OVER, Entry, answers_of, few
 from attncli.files.read import read_text
 from attncli.files.submissions import Answers, by_student
 from attncli.text.escapes import as_cell, visible
@@ -23,7 +23,7 @@ ABSENT = "handed in nothing"
 """The rule for a student without a file."""
 
 PERHAPS = re.compile(rf"{OPEN}: perhaps (.+?)(?: \(.*)?")
-LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
+LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)\Z")
 """A line of a file of several students."""
 
 
@@ -56,6 +56,15 @@ def read_manifest(file: str, course: Course) -> list[Entry]:
             faults += error.faults
     refuse(faults)
     return entries
+
+
+def tell_missing(
+    file: str, entries: Sequence[Entry], sources: Sequence[str], course: Course
+) -> None:
+    """Say which files of answers have no row in a manifest, as what was handed in since."""
+    known = {LINE.sub(r"\g<file>", one.file) for one in entries} | {one.file for one in entries}
+    if missing := [visible(path) for path in answer_paths(sources) if path not in known]:
+        course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
 
 
 def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
