@@ -188,10 +188,25 @@ def test_who_has_0_points_while_answers_have_no_row_is_named(course: Path, attn:
     """Kay's answers may be those under another name; Moodle would take the 0 in silence."""
     (course / "in" / "eli_vance.yaml").write_text("scores: _\n---\nweights: _\n")
     err = attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
-    said = "no answers are theirs, unless those without a row are"
+    said = "no answers are theirs, unless some above are"
     assert f"warning: 0 points for Vance, Eli; Kay, Bo: {said}\n" in err
     (course / "in" / "someone.yaml").unlink()
     assert "warning" not in attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
+
+
+def test_points_of_cells_reach_the_variants_and_their_totals(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "hw.yaml").write_text(TWO)
+    (tmp_path / "roster.txt").write_text("Ada Lovelace\nBo Kay\n")
+    attn("vary", "hw.yaml", "--for", "roster.txt", "-o", "variants/", cwd=tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "someone.yaml").write_text("weights: [[1, 1], [1, 1]]\n")
+    (tmp_path / "in" / "Ada Lovelace.yaml").write_text("weights: [[1, 1], [1, 1]]\n")
+    result = attn("check", "variants", "in", "--totals", "-f", "csv", cwd=tmp_path)
+    heads, *rows = rows_of(result.out)
+    assert heads == ["name", "Weights", "total"]
+    unknown = ["in/someone.yaml", "-", "-"]
+    assert rows == [["Ada Lovelace", "0", "0"], unknown, ["Bo Kay", "0", "0"]]
+    assert "warning: 0 points for Bo Kay: no answers are theirs, unless some above" in result.err
 
 
 def test_the_grades_of_moodle_that_are_not_given_stay_so(course: Path, attn: Attn) -> None:
