@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from attncli.checking.submission import PROBLEM
+from attncli.checking.submission import PROBLEM, STUDENT_KEYS
 from attncli.errors import Fault, InputError, KeyPath, Place, refuse
-from attncli.files.class_columns import ClassColumns, joined
+from attncli.files.class_columns import ClassColumns, folded_heading, joined, meanings
 from attncli.files.csv_blocks import CsvRow, CsvText
 from attncli.files.document import Document, KnownClass, twice
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+LONG = {"step", "row", "value"}
+"""Columns of a table with one row per number; the others of it may be left out."""
 
 NO_RESPONSE = "-"
 """What Moodle's report of responses has for a question that was not answered."""
@@ -33,12 +36,13 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
     table = CsvText(text, name)
     if not table.rows:
         return
-    columns = ClassColumns(table, known)
-    if columns.is_long:
-        for answers in _long(table, columns):
+    words = map(folded_heading, meanings(table.rows[0], known))
+    meant = ["student" if word in STUDENT_KEYS else word for word in words]
+    if set(meant) >= LONG:
+        for answers in _long(table, meant, known):
             yield answers.document(folder)
-    elif columns.is_of_class():
-        for answers in _wide(table, columns):  # one by one, to need little memory
+    elif (columns := ClassColumns(table, known)).is_of_class():
+        for answers in _wide(table, columns, known):  # one by one, to need little memory
             yield answers.document(folder, columns.heading)
 
 
@@ -69,7 +73,7 @@ class _Answers:
         return self._table.place(line, column)
 
 
-def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
+def _wide(table: CsvText, columns: ClassColumns, known: KnownClass) -> Iterator[_Answers]:
     """Yield the answers of each student; of several rows for one problem, the latest counts."""
     faults = [*columns.faults()]
     if not columns.students or not columns.rows:
@@ -78,7 +82,7 @@ def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
     first = columns.students[0] if columns.students else 0
     found: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
-        name = columns.student(joined(row, columns.students))
+        name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
             group = (name, joined(row, problem)) if name else row.line
             found.setdefault(group, []).append(row)
@@ -91,7 +95,7 @@ def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
         answers.add("student", name, row.line, first)
         if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
-            said = visible(columns.student(name))
+            said = visible(known.student(name))
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
@@ -137,14 +141,14 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     return [*date, *numbers[3:6]] if date[1] <= 12 else []
 
 
-def _long(table: CsvText, columns: ClassColumns) -> Iterable[_Answers]:
-    meant, rows = columns.long, columns.rows
+def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
+    rows = table.rows[1:]
     lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
     found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
         student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
-        group = columns.student(student), problem
+        group = known.student(student), problem
         if group not in found:
             found[group] = _Answers(table, row.line)
             if student:
