@@ -75,6 +75,16 @@ def test_any_number_is_judged_as_check_judges_it(which: int, data: st.DataObject
     assert outcome is None or outcome.is_same
 
 
+def test_large_numbers_of_a_matrix_do_not_widen_the_others() -> None:
+    problem = attncli.load(SAMPLES / "integers_columns.yaml").marked({"decimals": 2})
+    judges = Judges(problem)
+    (cell,) = (one for one in judges.cells if one.step.name == "exp" and one.at == (1, 0))
+    assert judges.key.trace["exp"].value.max() > 1e6  # e¹⁶
+    outcome = judges.judge(cell, "54.61")
+    assert outcome is not None
+    assert outcome.share == outcome.expected == 0
+
+
 @pytest.mark.parametrize("which", range(0, len(PROBLEMS), 2))
 def test_every_mistake_that_shows_gives_its_sentence(which: int) -> None:
     judges = judges_of_all()[which]

@@ -15,7 +15,7 @@ from attncli.checking.agreement import CUT, RoundingRule, largest
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares, together
-from attncli.checking.trial import Trial, common_readings, readings
+from attncli.checking.trial import Reading, Trial, common_readings, readings
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.replay import Replay, Values
@@ -186,34 +186,49 @@ class Reach(Record, eq=False):
     adjusted: Array
 
 
-def reach_of(reference: Reference, step: Step) -> Reach:
-    ends, along = _of_schedules(reference, step), axis_of_shares(step)
-    adjusted = np.zeros(step.array.shape, bool)
-    if along is not None:
-        adjusted = ends.high >= ends.low.max(axis=along, keepdims=True)
-    finer = reference.kept(("finer",), partial(_around, reference.trace, RoundingRule(2)))
-    around = interval(finer.result(step))
-    below, above = np.nan_to_num(step.array - ends.low), np.nan_to_num(ends.high - step.array)
-    return Reach(below, above, np.nan_to_num(around.high - around.low), adjusted)
+def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, Reach]:
+    """Return the reach of each step; `steps` are in the order of computation."""
+    ends = _of_schedules(reference, steps)
+    around = _around(reference.trace, RoundingRule(2))
+    found = {}
+    for step in steps:
+        low, high, along = ends[step.name].low, ends[step.name].high, axis_of_shares(step)
+        adjusted = np.zeros(step.array.shape, bool)
+        if along is not None:
+            adjusted = high >= low.max(axis=along, keepdims=True)
+        finer = interval(around.result(step))
+        sizes = step.array - low, high - step.array, finer.high - finer.low
+        below, above, width = map(np.nan_to_num, sizes)
+        found[step.name] = Reach(below, above, width, adjusted)
+    return found
 
 
-def _of_schedules(reference: Reference, step: Step) -> Interval:
-    """Return intervals that hold what any schedule gives for a step that is shown alone."""
+def _of_schedules(reference: Reference, steps: Sequence[Step]) -> dict[str, Interval]:
+    """Return intervals that hold what any schedule gives for a step that is shown alone.
+
+    The schedules of a step are among those of a later one that is made from it.
+    """
     operands = AnyDigits(reference, {}, {})
-    every = (*operands.ancestors(step), step)
-    numbers = [one.array for one in every[:-1]]
-    is_kept = all((rule(one) == one).all() for rule in COARSEST_ROUNDINGS for one in numbers)
-    if is_kept and not schedules.constants_of(every) and not schedules.long_inputs(every):
-        return Interval(step.array, step.array)
-    ends = [step.array]
-    for reading in common_readings(operands, step):
-        size = sum(one.array.size for one in (step, *reading.worked))
-        for tried in schedules.schedules_for(operands, step, reading.worked):
-            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
-                trial = Trial(operands, part, step, reading)
-                found = trial.numbers[trial.is_valid]
-                ends += [found.min(axis=0), found.max(axis=0)] if len(found) else []
-    return Interval(np.fmin.reduce(ends), np.fmax.reduce(ends))
+    ends = {step.name: Interval(step.array, step.array) for step in steps}
+    done: set[str] = set()
+
+    def widen(step: Step, numbers: Array) -> None:
+        if step.name in ends and len(numbers):
+            low, high = ends[step.name].low, ends[step.name].high
+            ends[step.name] = Interval(
+                np.fmin(low, numbers.min(axis=0)), np.fmax(high, numbers.max(axis=0))
+            )
+
+    for step in reversed(steps):
+        worked = operands.ancestors(step)
+        if step.name not in done:
+            size = sum(one.array.size for one in (step, *worked))
+            for tried in schedules.schedules_for(operands, step, worked):
+                for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+                    Trial(operands, part, step, Reading(worked), widen)
+        if len(worked) <= schedules.MAX_SINGLE and not step.backward:
+            done.update(one.name for one in worked)
+    return ends
 
 
 def _around(trace: Trace, rounding: RoundingRule) -> Replay[Values]:

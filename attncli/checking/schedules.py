@@ -189,18 +189,20 @@ class Schedules(Record, eq=False):
     is_usual: bool = False
 
     @cached_property
-    def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
-        places: dict[RoundingRule, dict[str, list[int]]] = {}
+    def by_step(self) -> dict[str, list[tuple[RoundingRule, Array]]]:
+        """The rules by which a step or an input is rounded, with the indices of their schedules."""
+        by_rounding: dict[RoundingRule, list[int]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
-                by_name = places.setdefault(schedule.rounding, {})
-                for name in schedule.names:
+                by_rounding.setdefault(schedule.rounding, []).append(index)
+        found: dict[str, list[tuple[RoundingRule, Array]]] = {}
+        for rounding, indices in by_rounding.items():
+            by_name: dict[str, list[int]] = {}
+            for index in indices:
+                for name in self.each[index].names:
                     by_name.setdefault(name, []).append(index)
-        found: dict[str, dict[RoundingRule, Array]] = {}
-        for rounding, by_name in places.items():
-            for name, indices in by_name.items():
-                rounded = found.setdefault(name, {})[rounding] = np.zeros(len(self.each), bool)
-                rounded[indices] = True
+            for name, places in by_name.items():
+                found.setdefault(name, []).append((rounding, np.array(places)))
         return found
 
     @cached_property
@@ -277,11 +279,10 @@ def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> It
     if len(names) <= MAX_SINGLE:
         chosen.update({frozenset((name,)): None for name in names})
     roundings = BACKWARD_ROUNDINGS if is_backward else COMMON_ROUNDINGS
+    others = [rounding for rounding in roundings if rounding not in own]
+    ways = [rounding.of_mode(mode) for rounding in others for mode in (UP, CUT)]
     for together in chosen:
-        for rounding in roundings:
-            if rounding not in own:
-                yield Schedule(together, rounding)
-                yield Schedule(together, rounding.of_mode(CUT))
+        yield from (Schedule(together, rounding) for rounding in ways)
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:

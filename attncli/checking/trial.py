@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
 import numpy as np
@@ -74,8 +74,14 @@ class Trial:
     numbers: Array  # what the step becomes, (schedules, …) with the shape of the step
 
     def __init__(
-        self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
+        self,
+        operands: Operands,
+        schedules: Schedules,
+        step: Step,
+        reading: Reading,
+        watch: Callable[[Step, Array], None] = lambda step, numbers: None,
     ) -> None:
+        """Work the step; `watch` takes each step before it, with its valid numbers unrounded."""
         self.schedules, self._step = schedules, step
         self._count, self._batch = len(schedules.each), step.array.shape[0]
         self._adjusts = np.array([one.adjusts for one in schedules.each])
@@ -85,7 +91,8 @@ class Trial:
         adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
         if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
-            each = [Trial(operands, one, step, reading) for one in schedules.chunks(1)]
+            parts = schedules.chunks(1)
+            each = [Trial(operands, one, step, reading, watch) for one in parts]
             self.numbers = np.concatenate([one.numbers for one in each])
             self.is_valid = np.concatenate([one.is_valid for one in each])
             self.has_ties = any(one.has_ties for one in each)
@@ -101,16 +108,22 @@ class Trial:
             return self._known(source, operands.written(source) if numbers is None else numbers)
 
         def settled(source: Step, made: Array) -> Array:
+            watch(source, self._of_each(source, made)[self.is_valid])
             made = self._settled(source, made)
             found: Array = operands.completed(source, made, is_kept=reading.is_kept)
             return found
 
         replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=self._input)
-        found = self._rounded(step, replay.result(step))
+        watch(step, self._of_each(step, replay.result(step))[self.is_valid])
+        self.numbers = self._of_each(step, self._rounded(step, replay.result(step)))
+
+    def _of_each(self, step: Step, found: Array) -> Array:
+        """Return the numbers of a step for each schedule."""
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         if self._count == 1:
             found = np.broadcast_to(found, step.array.shape)
-        self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
+        found = self._spread(found).reshape(self._count, -1, *step.array.shape[1:])
+        return found[:, : len(step.array)]
 
     def _along_batch(self, factors: Array) -> Array:
         return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
@@ -138,22 +151,22 @@ class Trial:
         return made
 
     def _rounded(self, source: Step, numbers: Array) -> Array:
-        by_rounding = self.schedules.by_step.get(source.name, {})
+        by_rounding = self.schedules.by_step.get(source.name, ())
         made = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None
-        for rounding, schedules in by_rounding.items():
-            batch = len(made) // self._count
-            places = np.repeat(schedules, batch)
+        for rounding, schedules in by_rounding:
+            batch = np.arange(len(made) // self._count)
+            places = np.add.outer(schedules * len(batch), batch).ravel()
             exact = made[places]
             if self.schedules.is_usual and rounding.mode == UP:
                 self.has_ties |= bool(rounding.ties(exact).any())
-            made[places] = rounding(exact)
+            found = rounding(exact)
             if along is not None:
-                lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
-                self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
-                adjusts = np.repeat(schedules & self._adjusts, batch)
+                lost = (found == 0).all(axis=along) & (exact != 0).any(axis=along)
+                self.is_valid[schedules] &= ~lost.reshape(len(schedules), -1).any(axis=-1)
+                adjusts = np.repeat(self._adjusts[schedules], len(batch))
                 if adjusts.any():
-                    shares = exact[adjusts[places]]
-                    total = (shares != 0).any(axis=along, keepdims=True).astype(float)
-                    made[adjusts] = with_sum(shares, along, total, rounding)
+                    total = (exact[adjusts] != 0).any(axis=along, keepdims=True).astype(float)
+                    found[adjusts] = with_sum(exact[adjusts], along, total, rounding)
+            made[places] = found
         return made

@@ -20,8 +20,8 @@ from attncli.text.suggestions import did_you_mean
 
 NAMES = (
     STUDENT_KEYS,
-    ("first name", "firstname", "given name", "vorname"),
-    ("last name", "lastname", "surname", "family name", "nachname"),
+    ("first name", "firstname", "first", "given name", "vorname"),
+    ("last name", "lastname", "last", "surname", "family name", "nachname"),
     ("full name", "student name", "your name", "username", "email address", "email", "e-mail"),
 )
 """Headings of whole names, of their parts, and of what is used where there are neither."""

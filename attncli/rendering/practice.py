@@ -17,7 +17,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking import agreement, answers
-from attncli.checking.early_rounding import reach_of
+from attncli.checking.early_rounding import Reach, reaches
 from attncli.checking.reference import Reference, axis_of_shares
 from attncli.checking.ways import other_readings
 from attncli.mechanisms.trace import Trace
@@ -27,7 +27,7 @@ from attncli.tape.step import Step
 from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
 
-MASK_BYTE = 0x5A
+MASK_BYTE = np.uint8(0x5A)
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
 MISTAKE_DECIMALS = 6
@@ -65,14 +65,16 @@ def page_data(
         judged.append(judged_by(trace, steps))
     data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    sealed = base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()
+    masked = np.frombuffer(plain, np.uint8) ^ MASK_BYTE
+    sealed = base64.b64encode(masked.tobytes()).decode()
     return {"key": sha256(plain).hexdigest()[:16], "sealed": sealed}
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        made = {name: _of_step(step, right) for name, step in steps.items()}
+        reach = reaches(right, [step for step in trace if step.name in steps])
+        made = {name: _of_step(step, right, reach[name]) for name, step in steps.items()}
         mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
     order = list(trace.steps)
     for one in mistakes:
@@ -92,13 +94,12 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     }
 
 
-def _of_step(step: Step, right: Reference) -> dict[str, Any]:
+def _of_step(step: Step, right: Reference, reach: Reach) -> dict[str, Any]:
     """Return the numbers of a step on paper, and how they are judged: see `Reach`.
 
     `readings` are right calculations: the numbers of each, and of others beside it; one with
     `unless` counts only where that step was not written.
     """
-    reach = reach_of(right, step)
     others = other_readings(right, step)
     more = [_reading(one, other) | {"unless": name} for one, other, name in others]
     return {

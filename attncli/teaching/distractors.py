@@ -39,25 +39,15 @@ Key = tuple[str, str, int]
 
 
 class Question:
-    """The steps and digits that a problem and all its variants ask for.
-
-    Attributes:
-        given: the calculation of the problem; those of its variants have the same steps.
-        asked: the names of the wanted steps, in the order of computation.
-        decimals: number of wanted decimals.
-        unit: one unit in the last of the wanted decimals.
-        tolerance: maximum error of a number that counts as right.
-    """
+    """The steps and digits that a problem and all its variants ask for."""
 
     def __init__(
-        self, given: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
+        self, given: Trace, asked: Collection[str], decimals: int, tolerance: float = 0.0
     ) -> None:
-        names = {*asked}
         self.given = given
         self.steps = tuple(given.steps)
-        self.asked = [name for name in given.steps if name in names]
-        self.decimals = decimals
-        self.unit = 10.0**-decimals
+        self.asked = [name for name in self.steps if name in asked]
+        self.unit = 10.0**-decimals  # in the last place of the wanted numbers
         self.tolerance = tolerance
         self._made_from = {
             s.name: {x.name for x in sources(s) if x.operation is not None} for s in given
@@ -66,9 +56,7 @@ class Question:
     def reached(self, names: Iterable[str]) -> list[str]:
         """Return these steps and all that depend on them, in the order of computation."""
         found = set(names)
-        for name in self.steps:
-            if self._made_from[name] & found:
-                found.add(name)
+        found.update(name for name in self.steps if self._made_from[name] & found)
         return [name for name in self.steps if name in found]
 
 
@@ -130,11 +118,7 @@ class Distractors:
             is_different = [self._is_different(replay, step, change) for step in made]
             if None in is_different:
                 return None
-            counts = [
-                ENOUGH_WRONG if count and step in made else count
-                for step, count in self._wrong_numbers(replay, steps, asked, made)
-            ]
-            seen = min([ENOUGH_WRONG, *counts]) if any(is_different) else 0
+            seen = self._wrong_numbers(replay, steps, asked, made) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
@@ -143,15 +127,18 @@ class Distractors:
 
     def _wrong_numbers(
         self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
-    ) -> list[tuple[Step, int]]:
-        """Return the steps that must show a mistake, each with its count of wrong numbers.
+    ) -> int:
+        """Return the least count of wrong numbers in the steps that must show a mistake.
 
         They are the first wanted one and, if the mistake is in the powers or their sum, the first
         step after those: other powers are right if a number was subtracted from all scores.
         """
         shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
-        after = [] if made[0] in shows else shows[:1]
-        return [(step, self._count_wrong(replay(step), step)) for step in (*asked[:1], *after)]
+        found = [ENOUGH_WRONG]
+        for step in (*asked[:1], *(shows[:1] if made[0] not in shows else ())):
+            count = self._count_wrong(replay(step), step)
+            found.append(ENOUGH_WRONG if count and step in made else count)
+        return min(found)
 
     def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
         """Return True if a changed step looks different; None if no student writes it.
@@ -161,8 +148,9 @@ class Distractors:
         found = replay(step)
         if not (found < np.inf).all():
             return None
-        if found.shape != step.array.shape and _is_same_vector(found, step.array):
-            return None
+        is_turned = found.shape != step.array.shape and found.size == step.array.size
+        if is_turned and found.size in found.shape:
+            return None if agreement.is_same(found.ravel(), step.array.ravel()).all() else True
         is_as_large = broadcast_to_step(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
@@ -192,14 +180,12 @@ class Distractors:
         """Return an interval around each number of a step that contains all right answers."""
         if step.name not in self._right_ranges:
             ends = [step.array]
-            roughly = [self._roughly] if step.name in self.right else []
-            for replay in (self._around, *roughly):
+            for replay in (self._around, *[self._roughly] * (step.name in self.right)):
                 found = interval(replay.result(step))
                 known = agreement.is_informative(found, agreement.largest(step.array))
                 ends += [np.where(known, end, step.array) for end in (found.low, found.high)]
-            more = self._question.tolerance
+            unit, more = self._question.unit, self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
-            unit = self._question.unit
             self._right_ranges[step.name] = agreement.reach(unit, expected, units=MAX_UNSEEN_ERROR)
         return self._right_ranges[step.name]
 
@@ -220,26 +206,19 @@ class Distractors:
         return Interval(step.array - half, step.array + half)
 
 
-def _is_same_vector(one: Array, other: Array) -> bool:
-    """Return True if two arrays hold the same vector, perhaps transposed."""
-    is_vector = one.size == other.size and one.size in one.shape
-    return is_vector and bool(agreement.is_same(one.ravel(), other.ravel()).all())
-
-
 def alike_pairs(
     distractors: Sequence[Distractor], right: Mapping[str, Array], unit: float
 ) -> set[frozenset[Key]]:
     """Return the pairs of distractors whose wanted numbers agree to one unit."""
     found: set[frozenset[Key]] = set()
-    groups: dict[object, list[tuple[Key, Array]]] = {}
+    groups: dict[object, dict[Key, Array]] = {}
     for one in distractors:
-        numbers = {**right, **one.numbers}
-        shapes = tuple(array.shape for array in numbers.values())
-        line = np.concatenate([array.ravel() for array in numbers.values()])
-        groups.setdefault(shapes, []).append((one.key, line))
+        numbers = {**right, **one.numbers}.values()
+        shapes = tuple(array.shape for array in numbers)
+        line = np.concatenate([array.ravel() for array in numbers])
+        groups.setdefault(shapes, {})[one.key] = line
     for group in groups.values():
-        keys = [key for key, _ in group]
-        lines = np.array([line for _, line in group])
+        keys, lines = [*group], np.array([*group.values()])
         ends = agreement.reach(unit, lines, units=CUT_OFF)
         for key, low, high in zip(keys, ends.low, ends.high, strict=True):
             is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)

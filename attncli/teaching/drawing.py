@@ -17,8 +17,9 @@ from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.start import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
+from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
-from attncli.records import EMPTY, Record
+from attncli.records import Record
 from attncli.text.escapes import visible
 
 MAX_VARIED_NUMBERS = 2_000
@@ -75,21 +76,16 @@ class DrawnMatrix(Record, eq=False):
 
 
 class Drawing:
-    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay.
+    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay."""
 
-    Attributes:
-        cells: how each matrix is drawn, by key.
-        others: how many problems can be drawn, beside the given one.
-
-    Raises:
-        InputError: for a problem that is too large.
-    """
+    cells: dict[str, DrawnMatrix]  # how each matrix is drawn, by key
+    others: int  # how many problems can be drawn, beside the given one
 
     def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
         self._problem = problem
         with located(problem.source):
             _check_size(problem)
-        self.cells: dict[str, DrawnMatrix] = {}
+        self.cells = {}
         for key, array in problem.matrices().items():
             given, drawn = array.astype(float), np.isfinite(array)
             if key.startswith("mask") or (not drawn.all() and len(np.unique(given[drawn])) < 2):
@@ -125,8 +121,8 @@ class Drawing:
     def trace(self, matrices: Matrices) -> Trace:
         return calculated(self._problem.with_arrays(matrices))
 
-    def problem(self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY) -> Problem:
-        """Return the problem with other numbers and marking."""
+    def problem(self, matrices: Matrices, marking: Marking | None = None) -> Problem:
+        """Return the problem with other numbers and marking, as in a file."""
         every = {**self._problem.matrices(), **matrices}
         new = {key: in_lists(array) for key, array in every.items()}
         values: dict[str, Any] = {}
@@ -137,7 +133,10 @@ class Drawing:
             else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
                 names = (name for name in new if name.partition(".")[0] == key)
                 values[key] = new.get(next(names, ""), raw)
-        return Problem(**{**values, **dict.fromkeys(OF_STUDENTS), "marking": marking or None})
+        parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
+        own = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
+        own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
+        return Problem(**{**values, **dict.fromkeys(OF_STUDENTS), "marking": own or None})
 
 
 def calculated(problem: Problem) -> Trace:
@@ -173,9 +172,8 @@ def _check_size(problem: Problem) -> None:
         raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
         if (most := largest(array)) > MAX_VARIED_SIZE:
-            message = (
-                f"{key} holds a number as large as {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
-            )
+            message = f"{key} holds a number as large as {most:g}"
+            message = f"{message}; at most {MAX_VARIED_SIZE:g} is varied"
             raise fail(message, *key.split("."), hint=hint)
 
 

@@ -54,18 +54,12 @@ MAX_REASON_STEPS = 4
 
 
 class Pool:
-    """The mistakes that some calculations of one form show, as a variant therefore can.
-
-    Attributes:
-        made: every mistake that can be made, in the order in which they were found.
-        shown: each mistake that is seen in some calculation, with the largest count of numbers that
-            show it, as `Distractor.seen` counts them.
-    """
+    """The mistakes that some calculations of one form show, as a variant therefore can."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.made: dict[Key, None] = {}
-        self.shown: dict[Key, int] = {}
+        self.made: dict[Key, None] = {}  # every mistake, in the order in which they were found
+        self.shown: dict[Key, int] = {}  # the largest count of numbers that show one
         self._met: set[frozenset[Key]] = set()
         self._apart: set[frozenset[Key]] = set()
 
@@ -121,14 +115,10 @@ def _may_be_one(one: Key, other: Key) -> bool:
 
 
 class Candidate:
-    """Drawn numbers, with their flaws and faults.
+    """Drawn numbers, with their flaws and faults: mistakes that are hidden or alike.
 
-    Attributes:
-        grave: the number of flaws that no variant should have, warnings of its numbers included.
-        seen: the distractors that are seen.
-        hidden: mistakes that are not seen, or in fewer numbers than they could be.
-        alike: pairs of mistakes that give the same numbers, though other numbers tell them apart.
-        faults: the number of the hidden and the alike; ∞ before the candidate was examined.
+    Mistakes are hidden if they are not seen, or in fewer numbers than they could be; they are alike
+    if they give the same numbers, though other numbers tell them apart.
     """
 
     def __init__(self, matrices: Matrices, trace: Trace, question: Question) -> None:
@@ -139,11 +129,11 @@ class Candidate:
         sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
         large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
         warnings = len(trace.warnings) - len(trace.problem.warnings)
-        self.grave = self.saturated + large + warnings
+        self.grave = self.saturated + large + warnings  # flaws that no variant should have
         self.seen: list[Distractor] = []
         self.hidden: list[Distractor] = []
         self.alike: set[frozenset[Key]] = set()
-        self.faults = inf
+        self.faults = inf  # before the candidate is examined
 
     @cached_property
     def small(self) -> int:
@@ -161,12 +151,7 @@ class Candidate:
 
 
 class Search:
-    """Finds numbers for variants of one problem.
-
-    Attributes:
-        pool: the mistakes that can be shown.
-        fewest: the number of grave flaws that every candidate has.
-    """
+    """Finds numbers for variants of one problem."""
 
     def __init__(self, drawing: Drawing, question: Question) -> None:
         self.drawing = drawing
@@ -176,7 +161,7 @@ class Search:
         weights = [s for s in question.given if s.name.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
-        self.fewest = self._learn()
+        self.fewest = self._learn()  # grave flaws, which every candidate has
 
     def _learn(self) -> int:
         """Fill the pool; return the fewest grave flaws of any candidate."""

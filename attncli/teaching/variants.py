@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from attncli.explaining.terms import found as terms_in
 from attncli.forms.scalars import to_count
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
-from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import Record
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Operation
 from attncli.teaching.distractors import Question
 from attncli.teaching.drawing import Drawing, calculated, read_values
 from attncli.teaching.search import Candidate, Search
@@ -44,8 +42,8 @@ TRIVIAL = (-1.0, 0.0, 1.0)
 
 MORE_VALUES = "allow more --values, or ask for fewer variants"
 
-NEAR_WHOLE = 1e-9
-"""Maximum distance, by errors of floats, of a number from the one with fewer digits that it is."""
+COUNTED_DECIMALS = 9
+"""Number of decimals by which a number is told from a whole one: later ones may be errors."""
 
 
 class Work(Record):
@@ -126,12 +124,10 @@ def vary(
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
-    wanted = to_count(count, ("count",))
+    wanted, start = to_count(count, ("count",)), to_count(seed, ("seed",), None)
     if wanted > MAX_VARIANTS:
         raise fail(f"{wanted:,} variants are asked for; {MAX_VARIANTS:,} is the most", "count")
-    start = to_count(seed, ("seed",), None)
-    asked = {"ask": ask, "decimals": decimals}
-    problem = problem.marked({key: part for key, part in asked.items() if part is not None})
+    problem = problem.marked({"ask": ask, "decimals": decimals})
     return _varied(problem, wanted, start, None if values is None else read_values(values))
 
 
@@ -169,7 +165,7 @@ def _varied(
                 with located(problem.source):
                     message = f"only {number - 1} different variants were found"
                     raise fail(message, *first, hint=MORE_VALUES)
-            new = drawing.problem(best.matrices, _as_in_a_file(marking))
+            new = drawing.problem(best.matrices, marking)
             yield _variant(number, new.with_texts(variant=str(number)), best, form)
 
     return found()
@@ -191,12 +187,6 @@ def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) 
     )
 
 
-def _as_in_a_file(marking: Marking) -> dict[str, Any]:
-    parts = {name: getattr(marking, name) for name in Marking.fields}
-    own = {name: part for name, part in parts.items() if part != getattr(Marking(), name)}
-    return {name: [*part] if isinstance(part, tuple) else part for name, part in own.items()}
-
-
 def work_of(trace: Trace, decimals: int) -> Work:
     """Return the amount of work in a calculation that is written with so many decimals.
 
@@ -204,28 +194,23 @@ def work_of(trace: Trace, decimals: int) -> Work:
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
     Work(products=10, exponentials=4, digits=70)
     """
-    tally, worked = Counter[str](), Worked()
+    worked, counts = Worked(), Counter[str]()
     for step in trace:
         if isinstance(step.operation, Operation):
-            _count(step, worked, tally)
+            cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
+            # What several numbers are made from, as the length of a row, is worked once.
+            nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
+            counts.update(node.op for node in nodes.values() if not _is_trivial(node))
+    products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
     numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
-    digits = sum(_digits(x, decimals) for x in numbers)
-    return Work(tally["products"], tally["exponentials"], digits)
+    return Work(products, powers, sum(_digits(x, decimals) for x in numbers))
 
 
-def _count(step: Step, worked: Worked, tally: Counter[str]) -> None:
-    cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
-    # What several numbers of a step are made from, as the length of a row, is worked once.
-    nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
-    for node in nodes.values():
-        sizes = [operand.value for operand in node.operands]
-        if not any(size in TRIVIAL or abs(size) == inf for size in sizes):
-            tally["products"] += node.op in PRODUCT_SIGNS
-            tally["exponentials"] += node.op in POWERS
+def _is_trivial(node: Made) -> bool:
+    sizes = [operand.value for operand in node.operands]
+    return any(size in TRIVIAL or abs(size) == inf for size in sizes)
 
 
 def _digits(number: float, decimals: int) -> int:
-    """Return the number of digits of a written number."""
-    size = abs(number) + NEAR_WHOLE
-    is_whole = size % 1 <= 2 * NEAR_WHOLE
-    return len(f"{size:.{0 if is_whole else decimals}f}".replace(".", ""))
+    size = round(abs(number), COUNTED_DECIMALS)
+    return len(f"{size:.{decimals if size % 1 else 0}f}".replace(".", ""))
