@@ -36,7 +36,7 @@ IDENTIFIERS = '{"ImportId"'
 """How the cells in Qualtrics' row of identifiers begin."""
 MAX_SAMPLE = 100
 """Maximum number of rows by which the columns of the students' names are found."""
-MAX_NAMED = 20
+MAX_HEADINGS = 20
 """Maximum number of headings that a message names."""
 
 
@@ -122,7 +122,7 @@ class ClassColumns:
             head = self.others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
-        named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
+        named = ", ".join(visible(head) for head in self.heads[:MAX_HEADINGS])
         if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
             cell = "1: weights[1,1]" if self._known.which else "weights[1,1]"
             flags = [f"{_flag(self.others[n], cell)} for each, or a file of pairs" for n in others]
@@ -186,7 +186,7 @@ class ClassColumns:
         found = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            people = [roster.find(text) if text else None for text in texts]
+            people = list(map(roster.find, texts))
             if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
                 found.append((columns, people))
         return found

@@ -25,7 +25,7 @@ LONG = {"step", "row", "value"}
 """Columns of a table with one row per number; the others of it may be left out."""
 
 NO_RESPONSE = "-"
-"""What Moodle's report of responses has for a question that was not answered."""
+"""The text in the responses that Moodle exports for a question that was not answered."""
 
 
 def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
