@@ -25,10 +25,8 @@ def totals(
     found: dict[str, list[float | None]] = {}
     titles, without, empty = list[list[str]](), list[str](), list[str]()
     for student in students:
-        name, reports = (
-            student[0].name,
-            [one if isinstance(one, Report) else None for one in student],
-        )
+        name = student[0].name
+        reports = [one if isinstance(one, Report) else None for one in student]
         found[name] = [one.total if one and one.marking.points else None for one in reports]
         titles.append([one.title for one in student])
         empty += [name] if all(one and one.verdict == "empty" for one in reports) else []
