@@ -7,6 +7,7 @@ long one the columns `student, problem, step, batch, head, row, column, hidden, 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -143,23 +144,21 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
 
 def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
     rows = table.rows[1:]
-    lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
+    lines = [defaultdict(str, zip(meant, row.cells, strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
     found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
-        student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
-        group = known.student(student), problem
+        group = known.student(own["student"]), own[PROBLEM]
         if group not in found:
             found[group] = _Answers(table, row.line)
-            if student:
-                found[group].add("student", student, row.line, meant.index("student"))
-            if problem:
-                found[group].add(PROBLEM, problem, row.line, meant.index(PROBLEM))
+            for word in filter(own.get, ("student", PROBLEM)):
+                found[group].add(word, own[word], row.line, meant.index(word))
+        key = own["step"]
         refuse = partial(found[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
             refuse(meant.index("step"), message, "write the step's name")
-        elif own.get("column", "") and not own["row"] and key in with_rows:
+        elif own["column"] and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
             refuse(meant.index("row"), message, "write the row's number or label")
         else:
@@ -171,9 +170,9 @@ def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_
 def _cell_of(own: Mapping[str, str]) -> str:
     key = own["step"]
     for axis in ("batch", "head"):
-        if place := own.get(axis, ""):
+        if place := own[axis]:
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
-    places = [own["row"], own.get("column", ""), own.get("hidden", "")]
+    places = [own["row"], own["column"], own["hidden"]]
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key
