@@ -347,7 +347,7 @@ def test_points_in_thirds_are_those_that_are_shown() -> None:
 def tally_of(answers: Sequence[str], problem: str = ONE) -> list[str]:
     """Return the doubts about the key of a problem, from the scores that a class wrote."""
     key = AnswerKey(attncli.Problem(**yaml.safe_load(problem)))
-    tally = Tally()
+    tally = Tally(doubts_key=True)
     for number, text in enumerate(answers):
         sheet = submission_of({"scores": json.loads(text)}, f"student {number}")
         tally.add(key.check(sheet))
@@ -439,7 +439,7 @@ def test_a_doubt_names_the_mistake_that_all_make(attn: Attn, tmp_path: Path) -> 
 
 
 def test_variants_with_other_numbers_put_no_key_in_doubt() -> None:
-    tally = Tally()
+    tally = Tally(doubts_key=True)
     for number in range(5):
         problem = attncli.Problem(X=[[1, number], [2, 1]], score="dot", title="A variant")
         right = attncli.compute(problem)["scores"].value
@@ -454,7 +454,7 @@ def test_a_tally_does_not_grow_with_the_class() -> None:
     report = key.check(submission_of({"scaled": json.loads(BY_D_K[2])}, "Ada"))
     sizes = []
     for count in (10, 1000):
-        tally = Tally([report] * count)
+        tally = Tally([report] * count, doubts_key=True)
         sizes.append(len(pickle.dumps(tally.__dict__)))
     assert sizes[1] < sizes[0] + 100
 
