@@ -30,15 +30,15 @@ ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
 
 MAX_FILE = 100_000_000
 """Maximum size in bytes of a file in a zip file, and of all that is read of a zip file in another:
-what one student hands in must not use up `MAX_UNPACKED`, that of all that is read for a class."""
-MAX_UNPACKED = 4_000_000_000
+what one student hands in must not use up `MAX_READ`, that of all that is read for a class."""
+MAX_READ = 4_000_000_000
 MIN_FILE = 4096  # bytes that a file counts as at least, as on a disk
 MAX_LIST = 4_000_000  # bytes of the list of the files in a zip file, some 40,000
 MAX_ZIPS = 3  # inside each other
 MAX_FOLDERS = 32  # inside each other in one zip file
 KEPT = 4  # zip files that stay open
 
-METHODS = 0, 8  # stored and deflated: of no other does `zipfile` bound what it unpacks at once
+PACKED_BY = 0, 8  # stored and deflated: of no other does `zipfile` bound what it unpacks at once
 IS_ENCRYPTED, IS_UTF8 = 0x1, 0x800  # flags of a file in a zip file
 
 
@@ -100,7 +100,7 @@ class _Zip:
             "several files in the zip file have this name": others,
             "this file is locked with a password": info.flag_bits & IS_ENCRYPTED,
             "this is a link, which is not followed": stat.S_ISLNK(info.external_attr >> 16),
-            "this file is packed by an uncommon method": info.compress_type not in METHODS,
+            "this file is packed by an uncommon method": info.compress_type not in PACKED_BY,
             f"this file unpacks to {of_bytes(info.file_size)}": info.file_size > MAX_FILE,
         }
         if refused := [reason for reason, is_so in reasons.items() if is_so]:
@@ -113,7 +113,7 @@ class _Zip:
         """Count what is read for the first time, in this zip file and in those around it."""
         for one in () if path in self._counted else (self, *reversed(self._around)):
             self._sizes[one.path] += max(size, MIN_FILE)
-            most = MAX_FILE if one._around else MAX_UNPACKED
+            most = MAX_FILE if one._around else MAX_READ
             if self._sizes[one.path] > most:
                 raise _refused(f"more than {of_bytes(most)} of the zip file would be read")
         self._counted.add(path)

@@ -36,7 +36,6 @@ PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
 Kind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
-KINDS = get_args(Kind)
 """Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; others."""
 
 
@@ -72,7 +71,7 @@ class Handed(Record, eq=False):
 
 
 class Course(Record, eq=False):
-    """What tells whose a file is.
+    """The problems and the class, which tell whose a file is.
 
     Attributes:
         roster: the class; empty if only the files tell who is in it.
@@ -123,7 +122,7 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
     used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
     found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
-    return sorted(found, key=lambda one: KINDS.index(one.kind))
+    return sorted(found, key=lambda one: get_args(Kind).index(one.kind))
 
 
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:

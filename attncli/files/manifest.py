@@ -113,8 +113,8 @@ RULES: Mapping[str, Told] = {
     "a name of the class in its path": _by_class,
     "its name": _by_name,
 }
-"""What tells the students of a file, the first that does. If the class is known, a text that names
-no student of it tells nothing."""
+"""Functions that find the students of a file, the most reliable first. If the class is known, names
+that are not in it are left out."""
 
 
 def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str, Sequence[str]]:
