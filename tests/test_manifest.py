@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -515,3 +516,11 @@ def test_the_command_says_what_to_do_with_a_manifest(attn: Attn, tmp_path: Path)
     nothing = attn("check", "hw.yaml", "--manifest", "n.csv", cwd=tmp_path)
     assert nothing.status == 2
     assert nothing.err.startswith("a manifest is of answers\n")
+
+
+def test_a_table_that_many_rows_name_is_read_once(attn: Attn, tmp_path: Path) -> None:
+    rows = "".join(f"N{number},1\n" for number in range(600))
+    manifest(attn, tmp_path, Case({"form.csv": f'Name,"scores[1,1]"\n{rows}'}, [], problems=ONE))
+    started = time.perf_counter()
+    assert len(book(attn, tmp_path, "hw.yaml", "--manifest", "m.csv")) == 600
+    assert time.perf_counter() - started < 10  # and not 600 times as long as the table takes

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
 from attncli.errors import Fault, InputError, Place, refuse
 from attncli.files.archives import is_file, is_folder
@@ -18,6 +20,7 @@ from attncli.files.read import read_text
 from attncli.files.submissions import Answers, by_student
 from attncli.text.escapes import as_cell, visible
 
+LinesOf: TypeAlias = Callable[[str], Mapping[int, Mapping[int, Answers]]]
 COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
@@ -48,13 +51,14 @@ def read_manifest(file: str, course: Course) -> list[Entry]:
         hint = f"the first line of a manifest is {','.join(COLUMNS)}"
         raise error_at(Place(file, 1), f"a column is missing: {', '.join(missing)}", hint)
     entries, faults = list[Entry](), list[Fault]()
+    lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
         try:
-            entries.append(_followed(cells, table.place(row.line), course))
+            entries.append(_followed(cells, table.place(row.line), course, lines_of))
         except InputError as error:
             faults += error.faults
-    refuse(faults)
+    refuse(list(dict.fromkeys(faults)))
     return entries
 
 
@@ -67,7 +71,7 @@ def tell_missing(
         course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
 
 
-def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
+def _followed(cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf) -> Entry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
     person = course.roster.find(student)
     if student and course.roster and person is None:
@@ -85,28 +89,38 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course) -> Entry:
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
-    answers = _read(path, wanted, place, course)
+    answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     perhaps = None if student else PERHAPS.fullmatch(rule)
     nearest = perhaps[1].split(" or ") if perhaps else ()
     return Entry(student, problem, path, rule, chosen, nearest=nearest)
 
 
-def _read(path: str, wanted: Sequence[int], place: Place, course: Course) -> Mapping[int, Answers]:
+def _read(
+    path: str, wanted: Sequence[int], place: Place, course: Course, lines_of: LinesOf
+) -> Mapping[int, Answers]:
     """Return the answers in a file, or in a line of one."""
     if is_folder(path):
         error = error_at(Place(path), NO_ANSWERS)
         return dict.fromkeys(range(len(course.problems.keys)), error)
     match = LINE.fullmatch(path)
-    file, line = (match["file"], int(match["line"])) if match and not is_file(path) else (path, 0)
-    if not is_file(file):
+    if match and is_file(match["file"]) and not is_file(path):
+        if (found := lines_of(match["file"]).get(int(match["line"]))) is not None:
+            return found
+        message = f"there are no answers in line {match['line']} of {visible(match['file'])}"
+        raise error_at(place, message)
+    if not is_file(path):
         raise error_at(place, f"there is no such file: {visible(path)}")
-    one = opened(file, (Path(file).stem,), file, course)
-    if len(wanted) == len(one.read) == 1 and not line:
+    one = opened(path, (Path(path).stem,), path, course)
+    if len(wanted) == len(one.read) == 1:
         return {wanted[0]: one.read[0][1]}
-    if not line or one.error:
-        return answers_of(one, course.problems)[0]
-    for part in by_student(course.problems, one.read, Place(file)):
-        if part.line == line:
-            return part.by_problem
-    raise error_at(place, f"there are no answers in line {line} of {visible(file)}")
+    return answers_of(one, course.problems)[0]
+
+
+def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, Answers]]:
+    """Return the answers in a file of several students, by the line in which each is named."""
+    one = opened(file, (Path(file).stem,), file, course)
+    if one.error:
+        raise one.error
+    parts = by_student(course.problems, one.read, Place(file))
+    return {part.line: part.by_problem for part in parts}
