@@ -82,12 +82,11 @@ def worksheets(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]
         _add(_add(quiz, "question", type="category"), "category", path)
         for number, trace in enumerate(variants, 1):
             problem, question = trace.problem, _add(quiz, "question", type="cloze")
-            which = problem.variant or (f"{number}" if len(variants) > 1 else "")
+            which = problem.variant or str(number) * (len(variants) > 1)
             which = f"Variant {which.zfill(len(str(len(variants))))}" if which else ""
             _add(question, "name", _name(which, problem.student, category))
             _add(question, "questiontext", _body(trace, selection), format="html")
-            grade = f"{problem.marking.possible or 1:g}"
-            ElementTree.SubElement(question, "defaultgrade").text = grade
+            _add(question, "defaultgrade").text = f"{problem.marking.possible or 1:g}"
     ElementTree.indent(quiz, "")
     yield ElementTree.tostring(quiz, "utf-8")
 
@@ -131,12 +130,12 @@ def _body(trace: Trace, selection: Selection) -> str:
     lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
     for entry in page.entries:
         formulas = [one for step in entry.steps for one in (step.notation, step.note) if one]
-        lines += [text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
+        lines += ["<hr/>", text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
         for figure in entry.figures:
             results = [one for one in figure.results if one.answer.partition("[")[0] in asked]
             signs = ["="] if results and figure.operands else []
             row = "".join(map(shown, (*figure.operands, *signs, *results)))
-            lines += [text(figure.name), ROW.format(row) if row else ""]
+            lines += [text(figure.name), row and ROW.format(row)]
     body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
     body = LIKE_FIELD.sub("&#123;", body)
     return re.sub("<!--([0-9]+)-->", lambda place: escape(written[int(place[1])]), body)
