@@ -485,7 +485,6 @@ def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn:
 
 
 NONSENSE = [
-    (("--values", "3..-2"), "--values: the values 3..-2 go down from 3 to -2"),
     (("--values", "0..9 by 0"), "--values: the step of the values 0..9 by 0 must be above 0"),
     (("--values", "0..1 by 1e-9"), "--values: from 0 to 1 there are more than 10,000 values"),
     (("--values", "5"), "--values: 5 names 1 value, and numbers are drawn from several"),
