@@ -95,7 +95,7 @@ def test_a_file_a_student_with_a_sheet_a_problem(attn: Attn, tmp_path: Path) -> 
         *[("bo", "Good", "empty"), ("bo", "Small", "wrong")],
         *[("cy", "Good", "empty"), ("cy", "Small", "unreadable")],
         *[("di", "Good", "empty"), ("di", "Small", "correct")],
-        *[("ed", "Good", "unreadable"), ("ed", "Small", "empty")],
+        *[("ed", "Good", "unreadable"), ("ed", "Small", "unreadable")],
     ]
     err = attn("check", "hw.yaml", "in", "-q", cwd=tmp_path).err
     assert "problem 2 is answered twice" in err

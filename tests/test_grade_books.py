@@ -184,6 +184,23 @@ def test_canvas_and_moodle_take_the_totals(course: Path, attn: Attn) -> None:
     assert rows_of(tsv, "\t") == [heads, *rows]
 
 
+def test_who_has_0_points_while_answers_have_no_row_is_named(course: Path, attn: Attn) -> None:
+    """Kay's answers may be those under another name; Moodle would take the 0 in silence."""
+    (course / "in" / "eli_vance.yaml").write_text("scores: _\n---\nweights: _\n")
+    err = attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
+    said = "no answers are theirs, unless those without a row are"
+    assert f"warning: 0 points for Vance, Eli; Kay, Bo: {said}\n" in err
+    (course / "in" / "someone.yaml").unlink()
+    assert "warning" not in attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
+
+
+def test_the_grades_of_moodle_that_are_not_given_stay_so(course: Path, attn: Attn) -> None:
+    """Moodle exports a grade that is not given as -, and imports it as none."""
+    (course / "roster.csv").write_text("First name,Last name,Quiz 1\nAda,Lovelace,-\nBo,Kay,-1\n")
+    rows = rows_of(attn(*CLASS, "--totals", "-f", "csv", cwd=course).out)
+    assert [row[:3] for row in rows[1:]] == [["Ada", "Lovelace", "-"], ["Bo", "Kay", "-1"]]
+
+
 def test_without_a_roster_a_row_begins_with_the_name(course: Path, attn: Attn) -> None:
     (course / "in" / "someone.yaml").unlink()
     problem = (course / "hw.yaml").read_text().replace("title: Weights\n", "")
@@ -205,11 +222,11 @@ def test_of_students_of_one_name_neither_gets_the_points(course: Path, attn: Att
     result = attn(*CLASS, "--totals", "-f", "csv", cwd=course)
     rows = {row[1]: row[2:] for row in rows_of(result.out)[1:]}
     assert rows == {"7": ["-", "-", "-"], "8": ["2.68", "1.25", "3.93"], "9": ["-", "-", "-"]}
-    assert "no grade (-) for Ada Lovelace; Ada Lovelace" in result.err
+    both = "Ada Lovelace (7) or Ada Lovelace (9)"
+    assert f"this does not tell whose answers it has, perhaps {both}\n" in result.err
     book = rows_of(attn(*CLASS, "-f", "csv", cwd=course).out)
-    assert {tuple(row[:3]) for row in book if row[2] == "Ada Lovelace"} <= {
-        ("", "", "Ada Lovelace")
-    }
+    found = {tuple(row[1:3]) for row in book if row[0] == "Ada Lovelace"}
+    assert found == {("7", "Ada Lovelace (7)"), ("9", "Ada Lovelace (9)")}
 
 
 @pytest.mark.parametrize(
@@ -282,7 +299,7 @@ def test_points_are_the_same_in_every_output(course: Path, attn: Attn) -> None:
     (path,) = (one for one in (course / "pages").iterdir() if one.name != "index.html")
     page = path.read_text()
     assert "<p>2 of 4 numbers right, 2.68 of 5.35 points</p>" in page
-    assert "<p>3 of 4 numbers right, 1.25 of 1.5 points</p>" in page
+    assert "<p>2 of 3 numbers right, 1.25 of 1.5 points</p>" in page
     assert "<p>points: 1.25 of 1.5 (weights[1, 1] 1 of 1, weights[2] 0.25 of 0.5)</p>" in page
     assert "<td>3.93 of 6.85</td>" in (course / "pages" / "index.html").read_text()
     (course / "one.yaml").write_text(ONE)
@@ -453,6 +470,31 @@ def test_pages_say_how_many_numbers_are_right_and_no_id(attn: Attn, tmp_path: Pa
     assert "<p>9 of 18 numbers right</p>" in page
     index = (tmp_path / "out" / "index.html").read_text()
     assert '<span class="id" title="scaled_by_d_k">scaled by d k</span>' in index
+
+
+def test_numbers_are_counted_in_the_cells_that_have_points(attn: Attn, tmp_path: Path) -> None:
+    points = {"points": {"scores": 1, "weights[1, 1]": 1, "weights[1, 3]": 1}}
+    (tmp_path / "hw.yaml").write_text(json.dumps({**SELF, "marking": points}))
+    answers = f"student: Ada\nscores: {SCORES}\nweights: {WEIGHTS[2]}\n"
+    (tmp_path / "Ada.yaml").write_text(answers)
+    attn("check", "hw.yaml", "Ada.yaml", "--feedback", "out", cwd=tmp_path)
+    page = (tmp_path / "out" / "Ada.html").read_text()
+    assert "<p>9 of 11 numbers right</p>" in page
+    assert "<p>9 of 9 numbers right, 1 of 1 point</p>" in page
+    assert "<p>0 of 2 numbers right, 0 of 2 points</p>" in page
+    scores = "[[5, 5, _], [_, _, _], [_, _, _]]"
+    answers = f"student: Ada\nscores: {scores}\n'weights[1, 3]': 1\n"
+    (tmp_path / "Ada.yaml").write_text(answers)
+    attn("check", "hw.yaml", "Ada.yaml", "--feedback", "out", cwd=tmp_path)
+    page = (tmp_path / "out" / "Ada.html").read_text()
+    assert "<p>_ left out: 7 of 9 cells of scores</p>\n<p>not given: weights[1, 1]</p>" in page
+
+
+def test_a_reason_that_problems_share_is_in_the_class_page_once(course: Path, attn: Attn) -> None:
+    attn(*CLASS, "--feedback", "out", "-f", "csv", cwd=course)
+    page = (course / "out" / "index.html").read_text()
+    assert page.count("someone.yaml: this does not tell whose answers it has") == 1
+    assert re.search(r'colspan="2">\? could not be read: in/someone.yaml', page)
 
 
 SCORES = "[[5, 5, 2], [5, 11, 8], [2, 8, 8]]"

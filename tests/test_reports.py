@@ -524,7 +524,7 @@ def test_cells_that_are_left_out_are_told_where_their_step_is_right(
     flags = ("--ask", "scores", "--points", "scores[1]: 3")
     attn("check", SCALED, sheet, *flags, "--feedback", tmp_path / "pages")
     index = (tmp_path / "pages" / "index.html").read_text()
-    assert '<td class="near bar"><span aria-hidden="true">…</span>' in index
+    assert '<td class="bar near"><span aria-hidden="true">…</span>' in index
     results = json.loads(attn("check", SCALED, sheet, *flags, "-f", "gradescope").out)
     assert results["tests"][0]["output"] == "✓ right\nleft out: 1 of 3 cells of scores[1]"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cached_property
 from itertools import chain
@@ -275,3 +276,16 @@ def _may_have_commas(texts: Array, wanted: Shape) -> bool:
     whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
     is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)
     return is_whole and all(re.fullmatch(r"\d+", text) for text in decimals)
+
+
+def contents_of(submission: Submission) -> str:
+    """Return a key that is equal for submissions with equal answers; "" if there is none."""
+    answers = {
+        word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS
+    }
+    try:
+        numbers = json.dumps([answers, submission.labels, submission.ragged])
+    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
+        return ""
+    types = " ".join(dtype_of(raw) for raw in answers.values())
+    return numbers + types  # json writes np.float64 as it does floats

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 
@@ -11,14 +10,14 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
-from attncli.checking.answers import ShapeMismatch, dtype_of, read_submission
+from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
-from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission, submission_of
+from attncli.checking.submission import Submission, own_submission, submission_of
 from attncli.checking.ways import Way, likeliest
-from attncli.errors import InputError, fail, located
+from attncli.errors import InputError, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
@@ -70,7 +69,7 @@ class Report(Record, Shown, eq=False):
         return status.WRONG, *also
 
     def codes(self, name: str) -> Array:
-        return _codes(self.steps[self.answers[name]])[self.cells[name]]
+        return self.steps[self.answers[name]].on_paper[self.cells[name]]
 
     def status(self, name: str) -> str:
         codes = self.codes(name)
@@ -79,7 +78,7 @@ class Report(Record, Shown, eq=False):
     @cached_property
     def counting(self) -> dict[str, Array]:
         """The status of the cells that count, by step; all count if the marking asks for none."""
-        every = {name: _codes(judged) for name, judged in self.steps.items()}
+        every = {name: judged.on_paper for name, judged in self.steps.items()}
         return self._codes_by_step(self.marking.ask) or every
 
     @property
@@ -95,7 +94,7 @@ class Report(Record, Shown, eq=False):
         for name in names:
             cells.setdefault(self.answers[name], []).append(self.cells[name])
         steps = self.steps
-        return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in cells.items()}
+        return {s: steps[s].on_paper[mask_of(self.trace[s], at)] for s, at in cells.items()}
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
@@ -271,28 +270,10 @@ def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]
                 todo.append(judged.step)
 
 
-def _codes(judged: Judged) -> Array:
-    codes: Array = judged.step.on_paper(judged.codes)
-    return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
-
-
 def _only_unreadable(judged: Judged) -> bool:
     """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
     no_number = judged.written.unreadable if isinstance(judged, Given) else None
     return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
-
-
-def contents_of(submission: Submission) -> str:
-    """Return a key that is equal for submissions with equal answers; "" if there is none."""
-    answers = {
-        word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS
-    }
-    try:
-        numbers = json.dumps([answers, submission.labels, submission.ragged])
-    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
-        return ""
-    types = " ".join(dtype_of(raw) for raw in answers.values())
-    return numbers + types  # json writes np.float64 as it does floats
 
 
 def check(
@@ -324,17 +305,3 @@ def check(
         problem = problem.marked(marking)
     key = AnswerKey(problem)
     return key.check(own_submission(problem) if answers is None else answers, strict)
-
-
-def own_submission(problem: Problem) -> Submission:
-    """Return the answers that are written in the problem itself.
-
-    Raises:
-        InputError: if there are none.
-    """
-    if problem.answers is None:
-        hint = "name a file of answers, or put the matrices under the key answers"
-        with located(problem.source):
-            raise fail("the problem has no answers to check", hint=hint)
-    values = {"student": problem.student, "answers": problem.answers}
-    return submission_of(values, problem.title or "answers", problem.source)

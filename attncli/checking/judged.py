@@ -111,6 +111,18 @@ class Judged(Record, eq=False):
     def status(self) -> str:
         return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
 
+    @property
+    def on_paper(self) -> Array:
+        """The status of each cell, in the layout on paper."""
+        codes: Array = self.step.on_paper(self.codes)
+        return codes
+
+    @property
+    def wrong_numbers(self) -> Array:
+        """Which cells hold a wrong number, and not one with too few digits, or no number."""
+        wrong: Array = self.codes == WRONG
+        return wrong
+
 
 class NotGiven(Judged):
     """A step of which nothing was handed in."""
@@ -125,6 +137,10 @@ class Misshapen(Judged):
     def status(self) -> str:
         return "wrong"
 
+    @property
+    def on_paper(self) -> Array:
+        return np.full_like(super().on_paper, WRONG)
+
 
 class Given(Judged):
     """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
@@ -134,6 +150,16 @@ class Given(Judged):
 
     written: Written
     unit: Array
+
+    @property
+    def texts(self) -> Array:
+        """What was written, as on paper; `_` for a cell that was left out."""
+        return self.step.on_paper(np.where(self.written.missing, "_", self.written.texts))
+
+    @property
+    def wrong_numbers(self) -> Array:
+        wrong, no_number = super().wrong_numbers, self.written.unreadable
+        return wrong if no_number is None else wrong & ~no_number
 
     @property
     def expected(self) -> Array:
@@ -179,6 +205,11 @@ class Compared(Given):
     follows: Interval
     rounding: str = ""
     short: Array | None = None
+
+    @property
+    def wrong_numbers(self) -> Array:
+        wrong = super().wrong_numbers
+        return wrong if self.short is None else wrong & ~self.short
 
     @property
     def expected(self) -> Array:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attncli.errors import KeyPath, Place, fail
+from attncli.errors import KeyPath, Place, fail, located
 from attncli.forms.matrices import with_zeros
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import TEXT_KEYS
@@ -15,6 +15,7 @@ from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
+    from attncli.problem.problem import Problem
 
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
@@ -120,6 +121,20 @@ def submission_of(
         variant=_said(values.get(VARIANT)),
         is_named=bool(student),
     )
+
+
+def own_submission(problem: Problem) -> Submission:
+    """Return the answers that are written in the problem itself.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if problem.answers is None:
+        hint = "name a file of answers, or put the matrices under the key answers"
+        with located(problem.source):
+            raise fail("the problem has no answers to check", hint=hint)
+    values = {"student": problem.student, "answers": problem.answers}
+    return submission_of(values, problem.title or "answers", problem.source)
 
 
 def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -1,6 +1,6 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -237,11 +237,18 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     entries = grading.entries(sources)
     absent = grading.absent(sources, {one.student for one in entries})
     output.write_bytes([manifest_text(entries, absent)], path)
-    students = len({one.student for one in entries} - {""})
-    still_open = [one.file for one in entries if one.rule.startswith(OPEN)]
-    said = f"{len(entries)} files of {students} students are in {visible(str(path))}"
-    output.tell(f"{said}; {len(still_open)} of them tell no student" if still_open else said)
-    output.tell("correct it where it is wrong, and give it again: the answers are marked by it")
+    name = visible(str(path))
+    still_open = sum(one.rule.startswith(OPEN) for one in entries)
+    said = f"{name} has {_number(entries, 'file')}"
+    said += f" of {_number({one.student for one in entries} - {''}, 'student')}"
+    if still_open:
+        said += f"; {still_open} of them {'is' if still_open == 1 else 'are'} open"
+    output.tell(said)
+    output.tell(f"correct the students in it, and mark by it: the same command with {name}")
+
+
+def _number(items: Collection[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'s'[: len(items) != 1]}"
 
 
 def _headings(flags: list[str]) -> Mapping[str, str]:

@@ -21,11 +21,8 @@ AXIS_WORD = re.compile(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECAS
 WHOLE_STEPS = ALIASES.keys() - {"sum"}
 """Steps that a heading may name without places; a column `sum` may hold points."""
 
-WITHOUT_BRACKETS = re.compile(r"\b([^\W\d]{3,}?)[\s_({]*(\d+)[\s_,;]+(\d+)\b")
-"""A name and two numbers: a cell, but of a step with heads or times perhaps another part."""
-
-MISSPELT = re.compile(r"([^\s\[\]]+)(\s?)\[([^\[\]]*\d[^\[\]]*)(?:\]|\Z)")
-"""A word and places, with the blank between them."""
+NEARLY = re.compile(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
+"""A word, what is between, and places in brackets or two numbers: perhaps a cell."""
 
 
 def named_cell(heading: str) -> tuple[str, str] | None:
@@ -69,10 +66,11 @@ def likely_cell(heading: str) -> str:
     ('weights[1,1]', 'weights[1,2]', '')
     """
     cells = [cell for _, cell in _cells(heading)]
-    for name, row, column in WITHOUT_BRACKETS.findall(heading):
-        cells += [f"{name}[{row},{column}]"] if may_mean_step(name, ()) else []
-    for word, blank, places in MISSPELT.findall(heading):
-        near = near_words(word, ALIASES) or ([] if blank else ["weights"])
-        is_place = not blank or re.fullmatch(r"\d+\s*,\s*\d+", places)
-        cells += [f"{near[0]}[{places}]"] if near and is_place else []
+    for name, between, places, row, column in NEARLY.findall(heading):
+        near = near_words(name, ALIASES) or ([] if between else ["weights"])
+        is_pair = re.fullmatch(r"\d+\s*,\s*\d+", places)
+        if row and may_mean_step(name, ()):
+            cells.append(f"{name}[{row},{column}]")
+        elif places and near and (is_pair or not between):
+            cells.append(f"{near[0]}[{places}]")
     return cells[0] if cells else ""

@@ -18,29 +18,20 @@ from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
-FIRST = ("first name", "firstname", "given name", "forename", "vorname")
-LAST = ("last name", "lastname", "surname", "family name", "nachname")
-WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
-"""Headings of the students' names, the first of them first, if no column is Name or Student."""
+NAMES = (
+    STUDENT_KEYS,
+    ("first name", "firstname", "first", "given name", "vorname"),
+    ("last name", "lastname", "last", "surname", "family name", "nachname"),
+    ("full name", "student name", "your name", "username", "email address", "email", "e-mail"),
+)
+"""Headings of whole names, of their parts, and of what is used where there are neither."""
 NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
-"""Cells in the column of names, in lower case, that are no students."""
+"""First cells of rows, in lower case, that are of no student."""
 PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
-TIME = re.compile(
-    r"time ?stamp|zeitstempel|time|date|datum|end ?date|(completion|submission) (time|date)|"
-    r"(submitted|completed|finished)( at| on)?"
-)
-"""Headings, in lower case, of the time at which a row was sent."""
 
-LONG_HEADINGS = {
-    **dict.fromkeys(STUDENT_KEYS, "student"),
-    **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
-    **dict.fromkeys(("column", "col"), "column"),
-    **dict.fromkeys(("number", "answer", "given"), "value"),
-}
-"""The meanings of the headings of a long table."""
-
-NEEDED = {"step", "row", "value"}
+LONG = {"step", "row", "value"}
+"""Columns of a table with one row per number; the others of it may be left out."""
 
 MAX_HEADERS = 3
 """Maximum number of rows of headings: Qualtrics writes codes, questions and identifiers."""
@@ -54,11 +45,9 @@ MAX_NAMED = 20
 
 def name_columns(words: Sequence[str]) -> list[int]:
     """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    named, first, last, whole = (
-        [words.index(word) for word in group if word in words][:1]
-        for group in (STUDENT_KEYS, FIRST, LAST, WHOLE)
-    )
-    return named or [*first, *last] or whole
+    found = [[words.index(word) for word in group if word in words][:1] for group in NAMES]
+    whole, first, last, other = found
+    return whole or [*first, *last] or other
 
 
 def folded_heading(heading: str) -> str:
@@ -77,10 +66,10 @@ class ClassColumns:
     Attributes:
         header: the row of the headings; `rows` are those below.
         words: the headings in lower case, or what `--map` says that they mean.
-        long: what the columns of a long table hold, "" for none.
+        long: the same of the first line, for a table with one row per number.
         keys: the names of cells and other keys of submissions, by column.
         students: the columns with the name of the student, or with its parts.
-        time: the column of the time at which a row was sent, if there is one.
+        others: the headings of all other columns.
     """
 
     def __init__(self, table: CsvText, known: KnownClass) -> None:
@@ -89,27 +78,34 @@ class ClassColumns:
         tops = table.rows[:MAX_HEADERS]
         headers = [list(map(",".join, _whole(row.cells))) for row in tops]
         meanings = [[mapped.get(folded_heading(head), head) for head in row] for row in headers]
-        self.long = [LONG_HEADINGS.get(folded_heading(head), "") for head in meanings[0]]
+        words = [list(map(folded_heading, row)) for row in meanings]
+        self.long = ["student" if word in STUDENT_KEYS else word for word in words[0]]
         keys = [self._keys(heads) for heads in meanings]
         with_cells = [n for n, own in enumerate(keys) if any("[" in key for key in own.values())]
         top = 0 if self.is_long else min(with_cells, default=0)
         last = max(n for n, row in enumerate(headers) if n == top or row[0].startswith(IDENTIFIERS))
         self.header, self.rows = tops[top], table.rows[last + 1 :]
-        self.heads, self.words = headers[top], list(map(folded_heading, meanings[top]))
-        folded = list(map(folded_heading, self.heads))
-        if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
-            hint = did_you_mean(unknown[0], map(visible, self.heads))
-            raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
+        if not self.is_long:
+            self.rows = [r for r in self.rows if folded_heading(r.cells[0]) not in NO_STUDENTS]
+        self.heads, self.words = headers[top], words[top]
+        if unknown := mapped.keys() - set(map(folded_heading, self.heads)):
+            head = next(head for head in known.headings if folded_heading(head) in unknown)
+            hint = did_you_mean(head, map(visible, self.heads))
+            raise InputError(self._fault(f"no column is headed {visible(head)}", hint))
         self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
-        others = [n for n in range(len(folded)) if n not in keys[top]]
-        self._others = {n: visible(" ".join(self.heads[n].split())) for n in others}
+        others = [n for n in range(len(self.heads)) if n not in keys[top]]
+        self.others = {n: visible(" ".join(self.heads[n].split())) for n in others}
         self.students = self._student_columns()
-        self.time = [n for n, word in enumerate(self.words) if TIME.fullmatch(word)][:1]
 
     @property
     def is_long(self) -> bool:
         """True for a table with one row per number."""
-        return set(self.long) >= NEEDED
+        return set(self.long) >= LONG
+
+    def student(self, text: str) -> str:
+        """Return the name of the student whom a text names; the text, if it names none."""
+        person = self._known.roster.find(text) if self._known.roster and text else None
+        return str(person.name) if person else text
 
     def is_of_class(self) -> bool:
         """Return True for a table with one row per student, and not of a matrix or of options."""
@@ -117,13 +113,13 @@ class ClassColumns:
         cells = [key for key in self.keys.values() if "[" in key]
         if self._known.headings or (self.students and cells):
             return True
-        corner = [self.words[0]] if 0 in self._others else []
+        corner = [self.words[0]] if 0 in self.others else []
         firsts = {*corner, *(row.cells[0] for row in self.rows)}
         if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
             return False  # such a word is the key of a matrix
         if self.students:
             return sum(map(is_word, names)) > len(names) / 2
-        return any("," in key for key in cells) and all(map(is_word, self._others.values()))
+        return any("," in key for key in cells) and all(map(is_word, self.others.values()))
 
     def faults(self) -> Iterator[Fault]:
         """Yield why the headings do not tell the cells, or the students, of the table."""
@@ -132,21 +128,21 @@ class ClassColumns:
             if index != last[key]:
                 message = f"the heading {visible(key)} is there twice"
                 yield self._fault(message, "keep one of them", last[key])
-        others = [n for n in self._others if n not in (*self.students, *self.time)]
+        others = [n for n in self.others if n not in self.students]
         likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
         for index, cell in likely.items():
-            head = self._others[index]
+            head = self.others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
         named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
         if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
-            hint = "add columns such as weights[1,1]"
-            for index in others[-1:]:  # in forms the questions come last
-                flag = _flag(self._others[index], "weights[1,1]")
-                hint = f"add {flag} for each, or a file of pairs"
-            yield self._fault(f"no heading names a cell of a step: {named}", hint)
+            cell = "1: weights[1,1]" if self._known.which else "weights[1,1]"
+            flags = [f"{_flag(self.others[n], cell)} for each, or a file of pairs" for n in others]
+            hint = [f"columns such as {cell}", *flags][-1]  # in forms the questions come last
+            yield self._fault(f"no heading names a cell of a step: {named}", f"add {hint}")
         if not self.students and len(self.rows) > 1:
-            way = f", or add {_flag(self._others[others[0]], 'name')}" if others else ""
+            words = [n for n in others if not re.search(r"\d", joined(self.rows[0], [n]))]
+            way = f", or add {_flag(self.others[words[0]], 'name')}" if words else ""
             message = f"no column is that of the students' names: {named}"
             yield self._fault(message, f"head it by Name{way}")
 
@@ -154,23 +150,16 @@ class ClassColumns:
         keys: dict[int, str] = {}
         for index, cell in enumerate(cells):
             word = folded_heading(cell)
-            if word in (*STUDENT_KEYS, *FIRST, *LAST, *WHOLE):
+            if any(word in group for group in NAMES):
                 continue
             if word in KEYS_BESIDE_STEPS:
                 keys[index] = word
             elif cell in self._known.headings.values():
                 keys[index] = cell
             elif found := named_cell(cell):
-                keys[index] = self._problem(found[0]) + found[1]
+                which = self._known.which(found[0]) if self._known.which else None
+                keys[index] = found[1] if which is None else f"{which + 1}: {found[1]}"
         return keys
-
-    def _problem(self, before: str) -> str:
-        """Return the start of a key that tells the problem, as "2: ", if a text begins with one."""
-        for end in reversed([word.end() for word in re.finditer(r"\S+", before)]):
-            index = self._known.which(before[:end].rstrip(" :.)-–")) if self._known.which else None
-            if index is not None:
-                return f"{index + 1}: "
-        return ""
 
     def _is_about(self, index: int, keys: Mapping[int, str]) -> bool:
         """Return True if a heading holds that of another column of its cell: "Points - S[1,1]"."""
@@ -186,9 +175,9 @@ class ClassColumns:
         headed, roster = name_columns(self.words), self._known.roster
         if not roster or not self.rows:
             return headed
-        free = [n for n in self._others if not PARTNER.fullmatch(self.words[n])]
-        named = self._naming(roster, [headed, *([n] for n in free)])
-        named = named or self._naming(roster, [[a, b] for a, b in pairwise(free) if b == a + 1])
+        free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
+        pairs = [[a, b] for a, b in pairwise(free) if b == a + 1]
+        named = self._naming(roster, [headed, *([n] for n in free)]) or self._naming(roster, pairs)
         if not named:
             return headed
         (first, people), *others = named
@@ -197,8 +186,8 @@ class ClassColumns:
             if 2 * sum(same) >= len(same):
                 first = [*first, *(n for n in columns if n not in first)]
             elif first[: len(headed)] != headed or not headed:
-                both = all_of([self._others[n] for n in (first[0], columns[0])])
-                hint = f"add {_flag(self._others[first[0]], 'name')}"
+                both = all_of([self.others[n] for n in (first[0], columns[0])])
+                hint = f"add {_flag(self.others[first[0]], 'name')}"
                 raise InputError(self._fault(f"{both} name different students", hint))
         return first
 
@@ -209,9 +198,8 @@ class ClassColumns:
         found = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            said = [text for text in texts if text and folded_heading(text) not in NO_STUDENTS]
             people = [roster.find(text) if text else None for text in texts]
-            if said and 2 * (len(people) - people.count(None)) >= len(said):
+            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
                 found.append((columns, people))
         return found
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from attncli.checking.submission import PROBLEM
 from attncli.errors import Fault, InputError, KeyPath, Place, refuse
-from attncli.files.class_columns import NO_STUDENTS, ClassColumns, folded_heading, joined
+from attncli.files.class_columns import ClassColumns, joined
 from attncli.files.csv_blocks import CsvRow, CsvText
-from attncli.files.document import Document, KnownClass, StudentNames, twice
+from attncli.files.document import Document, KnownClass, twice
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-FindStudent: TypeAlias = Callable[[str], str]
-"""Gives the name of the student whom a text names, or the text if it names none of the class."""
+NO_RESPONSE = "-"
+"""What Moodle's report of responses has for a question that was not answered."""
 
 
 def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
@@ -35,18 +34,12 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
     if not table.rows:
         return
     columns = ClassColumns(table, known)
-    named = lru_cache(None)(partial(_named, known.roster))
     if columns.is_long:
-        for answers in _long(table, columns.long, columns.rows, named):
+        for answers in _long(table, columns):
             yield answers.document(folder)
     elif columns.is_of_class():
-        for answers in _wide(table, columns, named):  # one by one, to need little memory
+        for answers in _wide(table, columns):  # one by one, to need little memory
             yield answers.document(folder, columns.heading)
-
-
-def _named(roster: StudentNames | None, text: str) -> str:
-    person = roster.find(text) if roster and text else None
-    return str(person.name) if person else text
 
 
 class _Answers:
@@ -76,7 +69,7 @@ class _Answers:
         return self._table.place(line, column)
 
 
-def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator[_Answers]:
+def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
     """Yield the answers of each student; of several rows for one problem, the latest counts."""
     faults = [*columns.faults()]
     if not columns.students or not columns.rows:
@@ -85,12 +78,12 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
     first = columns.students[0] if columns.students else 0
     found: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
-        name = named(joined(row, columns.students))
-        if folded_heading(name) not in NO_STUDENTS and (name or joined(row, [*columns.keys])):
+        name = columns.student(joined(row, columns.students))
+        if name or joined(row, [*columns.keys]):
             group = (name, joined(row, problem)) if name else row.line
             found.setdefault(group, []).append(row)
     for rows in found.values():
-        latest = _latest([joined(row, columns.time) for row in rows]) if len(rows) > 1 else 0
+        latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
         row = rows[-1 if latest is None else latest]
         answers = _Answers(table, row.line)
         answers.faults += faults
@@ -98,12 +91,12 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
         answers.add("student", name, row.line, first)
         if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
-            said = visible(named(name))
+            said = visible(columns.student(name))
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
-            written = row.cells[index].removeprefix("'") if index < len(row.cells) else ""
-            answers.add(key, written, row.line, index)
+            written = joined(row, [index]).removeprefix("'")
+            answers.add(key, "" if written == NO_RESPONSE else written, row.line, index)
         if len(row.cells) > len(columns.heads):
             message = f"this row has {len(row.cells)} cells, the headings {len(columns.heads)}"
             hint = 'quote numbers with a comma: "0,14"'
@@ -111,14 +104,20 @@ def _wide(table: CsvText, columns: ClassColumns, named: FindStudent) -> Iterator
         yield answers
 
 
-def _latest(times: Sequence[str]) -> int | None:
-    """Return the index of the latest of some times; None if they do not tell it."""
-    latest = set()
-    for order in ((2, 1, 0), (2, 0, 1)):
-        moments = [_moment(time, order) for time in times]
-        if all(moments):
-            latest.add(max(range(len(times)), key=lambda index: (moments[index], index)))
-    return latest.pop() if len(latest) == 1 else None
+def _latest(rows: Sequence[CsvRow], columns: Sequence[int]) -> int | None:
+    """Return the index of the row that was sent last; None if no column tells the times.
+
+    Of several columns with times, the last is that at which a form was sent.
+    """
+    for column in reversed(columns):
+        latest = set()
+        for order in ((2, 1, 0), (2, 0, 1)):
+            moments = [_moment(joined(row, [column]), order) for row in rows]
+            if all(moments):
+                latest.add(max(range(len(rows)), key=lambda index: (moments[index], index)))
+        if len(latest) == 1:
+            return latest.pop()
+    return None
 
 
 def _moment(time: str, order: Sequence[int]) -> list[int]:
@@ -138,15 +137,14 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     return [*date, *numbers[3:6]] if date[1] <= 12 else []
 
 
-def _long(
-    table: CsvText, meant: Sequence[str], rows: Sequence[CsvRow], named: FindStudent
-) -> Iterable[_Answers]:
+def _long(table: CsvText, columns: ClassColumns) -> Iterable[_Answers]:
+    meant, rows = columns.long, columns.rows
     lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
     found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
         student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
-        group = named(student), problem
+        group = columns.student(student), problem
         if group not in found:
             found[group] = _Answers(table, row.line)
             if student:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from attncli.errors import fail, located
+from attncli.errors import fail
 from attncli.files.archives import is_file
 from attncli.files.csv_blocks import CsvText
-from attncli.files.document import Headings
+from attncli.files.document import Headings, error_at
 from attncli.files.read import CSV_SUFFIXES, read, read_text
 from attncli.text.escapes import visible
 
@@ -25,9 +25,8 @@ def read_headings(flags: Sequence[str]) -> Headings:
         heading, sign, cell = flag.rpartition("=")
         is_pair = bool(sign and heading.strip() and cell.strip())
         pairs = [(heading, cell)] if is_pair and not is_file(flag) else _of_file(flag)
-        for known, meaning in pairs:
-            word = known.strip()
-            if found.setdefault(word, meaning.strip()) != meaning.strip():
+        for word, meaning in ((one.strip(), other.strip()) for one, other in pairs):
+            if found.setdefault(word, meaning) != meaning:
                 message = f"--map gives {visible(word)} two meanings"
                 raise fail(message, hint="leave one of them out")
     return found
@@ -46,11 +45,11 @@ def _of_file(name: str) -> Sequence[tuple[str, str]]:
         return [(row.cells[0], row.cells[1]) for row in table.rows]
     pairs: list[tuple[str, str]] = []
     for document in read(name):
-        with located(document.locate):
-            if document.error:
-                raise document.error
-            for heading, cell in document.values.items():
-                if not isinstance(cell, str):
-                    raise fail(f"{visible(heading)} must mean a cell", heading, hint=MAP_HINT)
-                pairs.append((heading, cell))
+        if document.error:
+            raise document.error
+        for heading, cell in document.values.items():
+            if not isinstance(cell, str):
+                message = f"{visible(heading)} must mean a cell"
+                raise error_at(document.locate((heading,)), message, MAP_HINT)
+            pairs.append((heading, cell))
     return pairs

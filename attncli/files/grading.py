@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.check import Report, own_submission
-from attncli.checking.submission import Submission
+from attncli.checking.check import Report
+from attncli.checking.submission import Submission, own_submission
 from attncli.errors import InputError, Place, fail
 from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, KnownClass, error_at
 from attncli.files.handed_in import Course
-from attncli.files.manifest import OPEN, PASSED_OVER, Entry, manifest, submission_to
+from attncli.files.manifest import OPEN, Entry, answers_to, by_person, manifest
 from attncli.files.manifest_file import ABSENT, read_manifest
 from attncli.files.roster import Roster
-from attncli.files.submissions import (
-    ReadSubmission,
-    answer_files,
-    load_each_submission,
-    with_matrices,
-)
+from attncli.files.submissions import Answers, answer_files, load_each_submission, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -71,7 +66,8 @@ class Grading(Record):
     def course(self) -> Course:
         roster = self.assignment.roster if self.roster is None else self.roster
         first = self.assignment.first
-        known = KnownClass(self.headings, roster, first.which if len(first.keys) > 1 else None)
+        which = (lambda said: first.in_name(said)[0]) if len(first.keys) > 1 else None
+        known = KnownClass(self.headings, roster, which)
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
         )
@@ -104,11 +100,17 @@ class Grading(Record):
         course = self.course
         entries = read_manifest(self.manifest, course) if self.manifest else self.entries(sources)
         _refuse_several(self.matrices, len(entries), "submissions")
-        for group in _by_student(entries):
-            yield self._graded(group, files)
-        absent = self.absent(sources, {one.student for one in entries})
-        for name in absent if not self.manifest else ():
-            yield self._graded([Entry(name, "", "", ABSENT)], {})
+        groups = [group for group in by_person(entries) if _counts(group[0])]
+        groups += [[Entry(name, "", "", ABSENT)] for name in self._missing(sources, entries)]
+        perhaps: dict[str, list[Entry]] = {}
+        for one in entries:
+            for name in one.nearest:
+                perhaps.setdefault(name, []).append(one)
+        for group in groups:
+            yield self._graded(group, perhaps.get(group[0].student, ()), files)
+
+    def _missing(self, sources: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+        return [] if self.manifest else self.absent(sources, {one.student for one in entries})
 
     def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
         if len(self.assignment.names) > 1:
@@ -118,29 +120,37 @@ class Grading(Record):
         for number, one in enumerate(own):
             yield (self._report(given, number, one.name, with_matrices(one, files)),)
 
-    def _graded(self, group: Sequence[Entry], files: Mapping[str, Document]) -> Student:
-        """Return what is found on each problem of one student; missing answers are empty."""
-        first, count = group[0], len(self.assignment.first.keys)
+    def _graded(
+        self, group: Sequence[Entry], perhaps: Sequence[Entry], files: Mapping[str, Document]
+    ) -> Student:
+        """Return what is found on each problem of one student; missing answers are empty.
+
+        They are unknown if they may be in one of the files that are `perhaps` the student's.
+        """
+        first, every = group[0], range(len(self.assignment.first.keys))
         name = first.student or first.file
-        answers = _together(group, count) if first.student else _of_nobody(first, count)
+        answers: dict[int, Answers] = {n: _untold(one) for one in perhaps for n in one.answers}
+        if not first.student:
+            answers = dict.fromkeys(every, _untold(first))
+        else:
+            found = ((index, answers_to(index, group)) for index in every)
+            answers |= {index: one for index, one in found if one is not None}
         variants = dict.fromkeys(one.variant for one in group)
         names = [*variants, first.student, Path(first.file).stem]
         try:
             given = self.assignment.given_to(*filter(None, names))
         except InputError as error:
             given = self.assignment.first
-            own = next((one for _, one in answers.values() if isinstance(one, InputError)), error)
+            own = next((one for one in answers.values() if isinstance(one, InputError)), error)
             return tuple(Unread(name, own, given.title(n)) for n in range(len(given.keys)))
         graded: list[Graded] = []
         for number in range(len(given.keys)):
-            _, one = answers.get(number, (name, Submission(name, {})))
+            one = answers.get(number, Submission(name, {}))
             added = with_matrices(one, files) if isinstance(one, Submission) else one
             graded.append(self._report(given, number, name, added))
         return tuple(graded)
 
-    def _report(
-        self, given: ProblemSet, number: int, name: str, one: Submission | InputError
-    ) -> Graded:
+    def _report(self, given: ProblemSet, number: int, name: str, one: Answers) -> Graded:
         title = given.title(number)
         if isinstance(one, InputError):
             return Unread(name, one, title)
@@ -151,31 +161,18 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
 
-def _by_student(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """Yield the entries of each student, and those of nobody that tell no student, each alone."""
-    groups: dict[object, list[Entry]] = {}
-    for number, one in enumerate(entries):
-        if one.student or one.rule.startswith(OPEN):
-            key: object = one.student or number
-            groups.setdefault(key, []).append(one)
-    yield from groups.values()
+def _counts(one: Entry) -> bool:
+    """Return True if a file is marked, for a student or as one that tells no student."""
+    return bool(one.student) or one.rule.startswith(OPEN)
 
 
-def _of_nobody(one: Entry, count: int) -> dict[int, ReadSubmission]:
-    perhaps = f", perhaps {visible(one.nearest)}" if one.nearest else ""
+def _untold(one: Entry) -> InputError:
+    """Return why the answers in a file are marked for nobody."""
+    errors = [error for error in one.answers.values() if isinstance(error, InputError)]
+    perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""
     message = f"this does not tell whose answers it has{perhaps}"
     hint = "write student: NAME into it, or its row of --manifest FILE.csv"
-    error = one.error or error_at(Place(one.file), message, hint)
-    return dict.fromkeys(range(count), (one.file, error))
-
-
-def _together(group: Sequence[Entry], count: int) -> dict[int, ReadSubmission]:
-    """Return the submissions of a student by problem; an unreadable file may be to any other."""
-    unread = [one.error for one in group if one.error and not one.rule.startswith(PASSED_OVER)]
-    faults = [fault for error in unread for fault in error.faults]
-    rest = dict.fromkeys(range(count), (group[0].student, InputError(*faults))) if faults else {}
-    found = ((index, submission_to(index, group)) for index in range(count))
-    return {**rest, **{index: one for index, one in found if one is not None}}
+    return errors[0] if errors else error_at(Place(one.file), message, hint)
 
 
 def grade_all(

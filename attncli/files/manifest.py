@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,19 +27,13 @@ from attncli.files.handed_in import (
 )
 from attncli.files.read import STDIN
 from attncli.files.roster import words_of
-from attncli.files.submissions import (
-    ReadSubmission,
-    StudentsAnswers,
-    by_student,
-    merged,
-    tells_problem,
-)
+from attncli.files.submissions import Answers, by_student, merged, tells_problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 OPEN, PASSED_OVER = "open", "passed over"
-"""The beginnings of rules for files that are marked for nobody, or that cannot be read."""
+"""The beginnings of rules for files that the teacher should look at, and that count for nobody."""
 
 MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
@@ -48,33 +44,41 @@ class Entry(Record, eq=False):
 
     Attributes:
         student: the name; "" for what is marked for nobody.
-        problem: the numbers of the problems that it answers; "" for the only one.
+        problem: the numbers of the problems that it answers; "" if it may be any.
         file: its path, with a line of it as in `form.csv:12`; "" if nothing was handed in.
         rule: what told the student and the problem; it begins with `OPEN` where nothing did.
-        answers: what was read, by the index of the problem.
+        answers: what was read, or why it could not be, by the index of the problem.
         variant: the variant that it names, or "".
         version: the number of a resubmission; the highest one counts.
-        error: why it cannot be read.
-        nearest: the student whom it may mean, where it is open.
+        nearest: the students whom it may mean, where it is open.
     """
 
     student: str
     problem: str
     file: str
     rule: str
-    answers: Mapping[int, ReadSubmission] = EMPTY
+    answers: Mapping[int, Answers] = EMPTY
     variant: str = ""
     version: int = 0
-    error: InputError | None = None
-    nearest: str = ""
+    nearest: Sequence[str] = ()
 
-    def open(self, course: Course, said: str) -> Entry:
-        """Return the entry as one that tells no student, with the one that is most like a text."""
-        near = course.roster.nearest(said)
-        perhaps = f": perhaps {near}" if near else ""
-        told = f" ({self.rule})" if self.rule else ""
-        rule = f"{OPEN}{perhaps}{told}"
-        return replace(self, rule=rule, nearest=near)
+    def of(self, student: str, rule: str, nearest: Sequence[str] = ()) -> Entry:
+        """Return the entry as that of a student whom a rule told, or as an open one of nobody."""
+        told = "; ".join(filter(None, (rule, self.rule)))
+        if not student:
+            perhaps = f": perhaps {' or '.join(nearest)}" if nearest else ""
+            told = f"{OPEN}{perhaps} ({told})" if told else f"{OPEN}{perhaps}"
+        return replace(self, student=student, rule=told, nearest=nearest)
+
+    def since(self, versions: Mapping[int, int]) -> Entry:
+        """Return the entry without what is older than a version of it, by the problem's index."""
+        answers = {n: x for n, x in self.answers.items() if self.version >= versions.get(n, 0)}
+        return replace(self, answers=answers)
+
+    def read(self, index: int) -> Submission | None:
+        """Return the answers to a problem, if they could be read."""
+        found = self.answers.get(index)
+        return found if isinstance(found, Submission) else None
 
 
 Told: TypeAlias = Callable[[Handed, Layout, Course], Sequence[str]]
@@ -90,13 +94,10 @@ def _by_metadata(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
     return [" ".join(words) if course.roster else words[0] for words in people if words]
 
 
-def _by_moodle(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
-    match = by_platform(MOODLE, one)
-    return [match["who"]] if match else []
-
-
-def _by_canvas(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
-    match = by_platform(CANVAS, one)
+def _by_platform(
+    pattern: re.Pattern[str], one: Handed, layout: Layout, course: Course
+) -> Sequence[str]:
+    match = by_platform(pattern, one)
     return [match["who"]] if match else []
 
 
@@ -115,14 +116,14 @@ def _by_name(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
         only = one.read[0][0] if len(one.read) == 1 else one.path
         return [STDIN if only == "-" else only]
     own = layout.own_words(one)
-    return [own] if own or one.kind == "unreadable" else [one.parts[-1]]
+    return [own] if own or one.kind == "unreadable" or course.roster else [one.parts[-1]]
 
 
 RULES: Mapping[str, Told] = {
     "its key student": _by_key,
     f"Gradescope's {METADATA}": _by_metadata,
-    "the name that Moodle gave": _by_moodle,
-    "the name that Canvas gave": _by_canvas,
+    "the name that Moodle gave": partial(_by_platform, MOODLE),
+    "the name that Canvas gave": partial(_by_platform, CANVAS),
     "its folder": _by_folder,
     "a name of the class in its path": _by_class,
     "its name": _by_name,
@@ -131,16 +132,21 @@ RULES: Mapping[str, Told] = {
 no student of it tells nothing."""
 
 
-def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str] | None:
-    """Return the students of a file and the rule that tells them, if one does."""
+def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str, Sequence[str]]:
+    """Return the students of a file, and the rule that tells them; or whom it may mean.
+
+    A name is "" if it is that of nobody in the class; there are none if no rule tells any.
+    """
+    said: list[str] = []
     for rule, tell in RULES.items():
         texts = [text for text in tell(one, layout, course) if text]
         if texts and not course.roster:
-            return texts, rule
+            return texts, rule, ()
         people = [course.roster.find(text) for text in texts]
-        if texts and None not in people:
-            return list(dict.fromkeys(person.name for person in people if person)), rule
-    return None
+        if any(people):
+            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
+        said += texts
+    return (), "", next(filter(None, map(course.roster.nearest, said)), ())
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
@@ -151,7 +157,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
     every = handed_in(sources, course)
     layout = Layout(every, course)
     found: list[Entry] = []
-    spelled: dict[frozenset[str], str] = {}  # the first way in which a name is written
+    spelled: dict[object, str] = {}  # the first way in which a name is written
     for one in sorted(every, key=lambda one: one.kind == "folder"):
         if one.kind == "folder":
             found += _without_answers(one, layout, course, found)
@@ -159,17 +165,13 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
             found.append(Entry("", "", one.path, PASSED_OVER))
         elif one.several is not None:
             found += _of_several(one, course)
-        elif students := whose(one, layout, course):
-            names, rule = students
-            entry = _of_one(one, rule, course.problems)
-            names = [spelled.setdefault(frozenset(words_of(name)), name) for name in names]
-            found += [replace(entry, student=name) for name in names]
-        elif one.kind == "unreadable" and not layout.own_words(one):
-            found.append(Entry("", "", one.path, PASSED_OVER))
         else:
-            entry = _of_one(one, "", course.problems)
-            found.append(entry.open(course, layout.own_words(one) or one.stated))
-    found = _with_what_is_open([*_without_older(found)], course.problems)
+            for entry in _of_one(one, layout, course):
+                words = entry.student if course.roster else frozenset(words_of(entry.student))
+                name = spelled.setdefault(words or entry.student, entry.student)
+                found.append(replace(entry, student=name))
+    count = len(course.problems.keys)
+    found = [one for group in by_person(found) for one in _settled(group, count)]
     _tell_passed_over(every, found, course)
     return [one for one in found if not is_hidden(Path(one.file).name)]
 
@@ -183,69 +185,53 @@ def _without_answers(
         return
     name = layout.student(one)[-1]
     path = next(p for p in (Path(one.path), *Path(one.path).parents) if without_zip(p.name) == name)
-    students, rule = whose(one, layout, course) or ([], "")
+    students, rule, _ = whose(one, layout, course)
+    error = error_at(Place(str(path)), NO_ANSWERS)
+    answers = dict.fromkeys(range(len(course.problems.keys)), error)
     for student in students:
         if student not in seen:
-            error = error_at(Place(str(path)), NO_ANSWERS)
-            yield Entry(student, "", str(path), rule, error=error)
+            yield Entry(student, "", str(path), rule, answers)
 
 
 def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
     """Yield an entry for each student of a table, or of a file of several."""
     for part in by_student(course.problems, one.several or (), Place(one.path)):
-        line = line_of(part)
-        file = f"{one.path}:{line}" if line else one.path
-        student = part.student or next(name for name, _ in part.by_problem.values())
-        rule = f"its line says {visible(student)}"
-        entry = _entry(file, rule, part.by_problem, part.variant, course.problems)
-        if not course.roster:
-            yield replace(entry, student=student)
-        elif person := course.roster.find(student):
-            yield replace(entry, student=person.name)
+        file = f"{one.path}:{part.line}" if part.line else one.path
+        entry = Entry("", "", file, "", part.by_problem, part.variant)
+        rule = f"its line says {visible(part.student)}"
+        person = course.roster.find(part.student)
+        if person or not course.roster:
+            yield entry.of(person.name if person else part.student, rule)
         else:
-            yield entry.open(course, student)
+            yield entry.of("", rule, course.roster.nearest(part.student))
 
 
-def line_of(part: StudentsAnswers) -> int:
-    """Return the line in which a file of several students names one; 0 if it has no lines."""
-    read = next(one for _, one in part.by_problem.values())
-    if isinstance(read, InputError):
-        return next((fault.place.line for fault in read.faults if fault.place), 0)
-    return read.locate(("student",)).line
-
-
-def _of_one(one: Handed, rule: str, problems: ProblemSet) -> Entry:
-    """Return the entry of a file of one student, without the student."""
+def _of_one(one: Handed, layout: Layout, course: Course) -> Iterator[Entry]:
+    """Yield an entry for each student of a file: a group may hand in one together."""
+    names, rule, nearest = whose(one, layout, course)
+    if not names and one.kind == "unreadable" and not layout.own_words(one):
+        yield Entry("", "", one.path, PASSED_OVER)
+        return
     match = by_platform(CANVAS, one)
     version = int(match["version"] or 0) if match else 0
+    answers, variant, told = answers_of(one, course.problems)
+    entry = Entry("", "", one.path, told, answers, variant, version)
+    yield from (entry.of(name, rule, nearest) for name in names or [""])
+
+
+def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, Answers], str, str]:
+    """Return the answers of one student by problem, the variant, and what tells the problem."""
     if one.error:
-        return Entry("", "", one.path, rule, version=version, error=one.error)
-    answers, variant, told = answers_of(one, problems)
-    rule = "; ".join(filter(None, [rule, told])) if len(problems.keys) > 1 else rule
-    return replace(_entry(one.path, rule, answers, variant, problems), version=version)
-
-
-def _entry(
-    file: str, rule: str, answers: Mapping[int, ReadSubmission], variant: str, problems: ProblemSet
-) -> Entry:
-    errors = [error for _, error in answers.values() if isinstance(error, InputError)]
-    if len(errors) == len(problems.keys):
-        faults = dict.fromkeys(fault for error in errors for fault in error.faults)
-        return Entry("", "", file, rule, variant=variant, error=InputError(*faults))
-    numbers = sorted(index + 1 for index in answers) if len(problems.keys) > 1 else ()
-    return Entry("", " ".join(map(str, numbers)), file, rule, answers, variant)
-
-
-def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadSubmission], str, str]:
-    """Return the submissions of one student by problem, the variant, and what tells the problem."""
+        return dict.fromkeys(range(len(problems.keys)), one.error), "", ""
     told = next((index for index in _told(one, problems) if index is not None), None)
     if told is not None and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
         submission = one.read[0][1]
         variant = submission.variant if isinstance(submission, Submission) else ""
-        return {told: one.read[0]}, variant, "the problem by its path"
+        return {told: submission}, variant, "the problem by its path"
     parts = list(by_student(problems, one.read, Place(one.path)))
     found = {index: read for part in parts for index, read in part.by_problem.items()}
-    return found, next((p.variant for p in parts if p.variant), ""), "the problem by its contents"
+    rule = "the problem by its contents" if len(problems.keys) > 1 else ""
+    return found, next((p.variant for p in parts if p.variant), ""), rule
 
 
 def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
@@ -255,56 +241,52 @@ def _told(one: Handed, problems: ProblemSet) -> Iterator[int | None]:
         yield from (problems.in_name(part)[0] for part in one.parts[-2::-1])
 
 
-def submission_to(index: int, entries: Sequence[Entry]) -> ReadSubmission | None:
+def answers_to(index: int, entries: Sequence[Entry]) -> Answers | None:
     """Return what the files of a student hold of one problem; its parts in several are merged."""
-    own = [(one.file, one.answers[index]) for one in entries if index in one.answers]
-    read = [(file, one) for file, one in own if isinstance(one[1], Submission)]
-    return merged(read, index) if read else own[0][1] if own else None
-
-
-def _without_older(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield the entries without the answers for which there is a newer resubmission."""
-    newest: dict[tuple[str, int], int] = {}
-    for one in entries:
-        for key in ((one.student, index) for index in one.answers):
-            newest[key] = max(one.version, newest.get(key, 0))
-    for one in entries:
-        kept = {n: x for n, x in one.answers.items() if one.version == newest[one.student, n]}
-        is_older = one.answers and not kept
-        rule = f"{PASSED_OVER}: it was handed in again" if is_older else one.rule
-        yield replace(one, answers=kept, rule=rule)
-
-
-def _with_what_is_open(entries: Sequence[Entry], problems: ProblemSet) -> list[Entry]:
-    """Return the entries; open are those that contradict each other, or cannot be read.
-
-    An unreadable file is passed over if others answer every problem.
-    """
-    by_student: dict[str, list[Entry]] = {}
-    for one in entries:
-        by_student.setdefault(one.student, []).append(one)
-    found = []
-    for one in entries:
-        others = by_student[one.student] if one.student else [one]
-        answered = {index for other in others for index in other.answers}
-        rule = one.rule
-        if one.error is not None and len(answered) == len(problems.keys):
-            rule = f"{PASSED_OVER}: other files answer every problem"
-        elif one.error is not None:
-            rule = f"{OPEN}: it cannot be read ({rule})" if one.student else rule
-        elif twice := [index for index in one.answers if _differ(index, others)]:
-            rule = f"{OPEN}: another file answers problem {twice[0] + 1}, too ({rule})"
-        found.append(replace(one, rule=rule))
-    return found
-
-
-def _differ(index: int, entries: Sequence[Entry]) -> bool:
-    """Return True if files of one student answer a problem with other numbers."""
+    read = [(one.file, answers) for one in entries if (answers := one.read(index))]
+    if read:
+        return merged(read, index)
     own = [one.answers[index] for one in entries if index in one.answers]
-    if sum(isinstance(read, Submission) for _, read in own) < 2:
-        return False
-    found = submission_to(index, entries)
-    return found is not None and isinstance(found[1], InputError)
+    faults = (fault for error in own if isinstance(error, InputError) for fault in error.faults)
+    return InputError(*dict.fromkeys(faults)) if own else None
+
+
+def by_person(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries of each student, and those of nobody each alone."""
+    groups: dict[object, list[Entry]] = {}
+    for number, one in enumerate(entries):
+        groups.setdefault(one.student or number, []).append(one)
+    yield from groups.values()
+
+
+def _settled(group: Sequence[Entry], count: int) -> Iterator[Entry]:
+    """Yield the entries of a student with the problems that they answer.
+
+    Nobody's are those of which a newer resubmission, or another file, answers the same; open are
+    those that contradict each other, or cannot be read.
+    """
+    newest: dict[int, int] = {}
+    for one in group:
+        read = filter(one.read, one.answers)
+        newest |= {index: max(one.version, newest.get(index, 0)) for index in read}
+    latest = [one.since(newest) for one in group]
+    clashing = {n for n in newest if isinstance(answers_to(n, latest), InputError)}
+    for one, before in zip(latest, group, strict=True):
+        unread = [index for index in one.answers if not one.read(index)]
+        is_any = count == 1 or len(unread) == len(one.answers) == count
+        problem = "" if is_any else " ".join(str(index + 1) for index in sorted(one.answers))
+        if before.answers and not one.answers:
+            rule = f"{PASSED_OVER}: {one.student} handed it in again"
+        elif unread and len(unread) == len(one.answers) and newest.keys() >= set(unread):
+            rule = f"{PASSED_OVER}: other files of {one.student} answer the same"
+        elif unread and one.student:
+            rule = f"{OPEN}: it cannot be read ({one.rule})"
+        elif twice := clashing.intersection(one.answers):
+            rule = f"{OPEN}: another file answers problem {min(twice) + 1}, too ({one.rule})"
+        else:
+            rule = one.rule
+        student = "" if rule.startswith(PASSED_OVER) else one.student
+        yield replace(one, student=student, problem=problem, rule=rule)
 
 
 def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: Course) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import BinaryIO
 
-from attncli.checking.submission import STUDENT_KEYS
 from attncli.errors import Place
 from attncli.files.class_columns import NO_STUDENTS, folded_heading, name_columns
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import FileName, error_at
 from attncli.files.read import STDIN, read_text
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.text.escapes import lines_of, visible
 
 ROSTER_HINT = "head the column of the names by Name, or write one name per line"
@@ -97,13 +97,22 @@ class Roster:
         names = set.intersection(*meant) if meant else set()
         return self._named[names.pop()] if len(names) == 1 else None
 
-    def nearest(self, text: str) -> str:
-        """Return the name of the student that is most like a text; "" if none is like it."""
+    def nearest(self, text: str) -> Sequence[str]:
+        """Return the names that share the most words with a text, or the one most like it.
+
+        >>> roster = Roster([Person("Ada Lovelace"), Person("Bo Kim"), Person("Min-jun Kim")])
+        >>> [roster.nearest(text) for text in ("Ada", "Lovlace", "kim_hw2", "Zoe")]
+        [['Ada Lovelace'], ['Ada Lovelace'], ['Bo Kim', 'Min-jun Kim'], []]
+        """
         from difflib import get_close_matches
 
+        said = sorted(words_of(text))
         names = {" ".join(sorted(words_of(person.name))): person.name for person in self.people}
-        near = get_close_matches(" ".join(sorted(words_of(text))), names, 1, MIN_LIKENESS)
-        return names[near[0]] if near else ""
+        shared = {name: len({*said}.intersection(name.split())) for name in names}
+        most = max(shared.values(), default=0)
+        if most:
+            return [names[name] for name in names if shared[name] == most]
+        return [names[name] for name in get_close_matches(" ".join(said), names, 1, MIN_LIKENESS)]
 
 
 def _is_inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -111,8 +120,9 @@ def _is_inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _spellings(person: Person) -> list[tuple[str, ...]]:
-    """Return the words of a name, also with umlauts as two letters."""
-    return [words_of(text) for text in (person.name, person.name.casefold().translate(UMLAUTS))]
+    """Return the words of a name, the first name first, also with umlauts as two letters."""
+    name = " ".join(reversed(person.name.casefold().split(",", 1)))
+    return [words_of(text) for text in (name, name.translate(UMLAUTS))]
 
 
 def _whole_keys(person: Person) -> set[str]:
@@ -145,7 +155,7 @@ def read_roster(source: FileName, stdin: BinaryIO | None = None) -> Roster:
         people, heads = [Person(line, (line,)) for line in _lines(text)], ["name"]
     else:
         heads = table.rows[0].cells
-        people = list(_people(table, name))
+        people = list(_told_apart(list(_people(table, name))))
     if not people:
         raise error_at(Place(name), "the roster has no names", ROSTER_HINT)
     return Roster(people, heads)
@@ -155,7 +165,7 @@ def _lines(text: str) -> Iterator[str]:
     for number, line in enumerate(filter(None, map(str.strip, lines_of(text)))):
         match = QUOTED_CELL.fullmatch(line)
         plain = " ".join((match[1].replace('""', '"') if match else line).split())
-        if plain and not (number == 0 and plain.casefold() in STUDENT_KEYS):
+        if plain and not (number == 0 and name_columns([folded_heading(plain)])):
             yield plain
 
 
@@ -170,7 +180,16 @@ def _people(table: CsvText, name: str) -> Iterator[Person]:
     own = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
     for row in rows:
         cells = [*row.cells, *[""] * (len(words) - len(row.cells))]
+        identifiers = tuple(cells[index] for index in own if cells[index])
         called = " ".join(" ".join(cells[index] for index in columns).split())
+        called = called or next(iter(identifiers), "")
         if called and folded_heading(called) not in NO_STUDENTS:
-            identifiers = tuple(cells[index] for index in own if cells[index])
             yield Person(called, tuple(cells[: len(words)]), identifiers)
+
+
+def _told_apart(people: Sequence[Person]) -> Iterator[Person]:
+    """Yield the students, those of one name with their numbers, as Ann Lee (4711)."""
+    count = Counter(person.name for person in people)
+    for one in people:
+        is_alone = count[one.name] == 1 or not one.identifiers
+        yield one if is_alone else replace(one, name=f"{one.name} ({one.identifiers[0]})")

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.check import contents_of
+from attncli.checking.answers import contents_of
 from attncli.checking.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.assignment import ProblemSet
@@ -22,24 +22,30 @@ from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
-NO_PROBLEM = -1
-"""Stands for the index of the problem, for answers that do not tell it."""
-
 UNKNOWN_CLASS = KnownClass()
 
 ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
 """The name of a submission, and the submission or why it could not be read."""
 
 
-class StudentsAnswers(Record, eq=False):
-    """The answers of a student in a file: the submission to each problem, by its index.
+Answers: TypeAlias = Submission | InputError
+"""The answers to a problem, or why they could not be read."""
 
-    `student` is "" if the file does not name one, and `variant` is "" if it names none.
-    """
+
+class StudentsAnswers(Record, eq=False):
+    """The answers of a student in a file, by the index of the problem; `variant` may be ""."""
 
     student: str
-    by_problem: Mapping[int, ReadSubmission]
+    by_problem: Mapping[int, Answers]
     variant: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line in which the student is named; 0 if the file has no lines."""
+        one = next(iter(self.by_problem.values()))
+        if isinstance(one, InputError):
+            return next((fault.place.line for fault in one.faults if fault.place), 0)
+        return one.locate(("student",)).line
 
 
 def load_answers(
@@ -167,98 +173,97 @@ def by_student(
     """
     rest: list[tuple[str, ReadSubmission]] = []
     for name, one in submissions:
-        student = _student(name, one, place.file)
-        if len(problems.keys) == 1:
-            yield StudentsAnswers(student, {0: (name, one)}, _variant([one]))
-        elif isinstance(one, Submission) and (parts := _parts(problems, one)):
-            yield _of_parts(problems, student, parts)
+        parts = {0: one} if len(problems.keys) == 1 else _parts(problems, one)
+        if parts:
+            yield StudentsAnswers(name, parts, _variant([one]))
         else:
-            rest.append((student, (name, one)))
-    students = dict.fromkeys(student for student, _ in rest if student) or {"": None}
-    for student in students:
-        # The only name in a file is that of all its documents.
-        own = [read for who, read in rest if who == student or len(students) == 1]
-        if own:
-            found = _by_problem(problems, own, place)
-            yield StudentsAnswers(student, found, _variant(one for _, one in own))
-    if len(students) > 1 and (others := [read for who, read in rest if not who]):
-        yield StudentsAnswers("", _by_problem(problems, others, place), "")
+            rest.append((_student(name, one, place.file), (name, one)))
+    names = {student for student, _ in rest} - {""}
+    only = names.pop() if len(names) == 1 else ""  # which is that of all documents
+    groups: dict[str, list[ReadSubmission]] = {}
+    for student, named in rest:
+        groups.setdefault(student or only, []).append(named)
+    for student, some in groups.items():
+        own = [one for _, one in some]
+        found = _by_problem(problems, own, place)
+        yield StudentsAnswers(student or some[0][0], found, _variant(own))
 
 
-def _student(name: str, one: Submission | InputError, file: str) -> str:
+def _student(name: str, one: Answers, file: str) -> str:
     """Return the student's name in a submission, or in a table that one is a row of; or ""."""
     if isinstance(one, Submission):
         return name if one.is_named or one.is_row else ""
     return "" if name == file or re.fullmatch(rf"{re.escape(file)}, \d+", name) else name
 
 
-def _variant(submissions: Iterable[Submission | InputError]) -> str:
+def _variant(submissions: Iterable[Answers]) -> str:
     found = (one.variant for one in submissions if isinstance(one, Submission))
     return next(filter(None, found), "")
 
 
 def _by_problem(
-    problems: ProblemSet, submissions: Sequence[ReadSubmission], place: Place
-) -> dict[int, ReadSubmission]:
-    told: dict[int, ReadSubmission] = {}
-    rest: list[ReadSubmission] = []
-    for name, one in submissions:
-        if isinstance(one, InputError) or not one.problem:
-            rest.append((name, one))
+    problems: ProblemSet, submissions: Sequence[Answers], place: Place
+) -> dict[int, Answers]:
+    told: dict[int, Answers] = {}
+    rest: list[Answers] = []
+    for one in submissions:
+        index = problems.which(one.problem) if isinstance(one, Submission) else None
+        if isinstance(one, InputError) or index is None:
+            rest.append(one)
+        elif index in told:
+            message = f"problem {index + 1} is answered twice"
+            told[index] = error_at(one.locate((PROBLEM,)), message, "keep one of them")
         else:
-            index, checked = _with_index(problems, one, told)
-            told[index] = name, checked
+            told[index] = one
     if not told and len(rest) == len(problems.keys):
         return dict(enumerate(rest))
     faults: list[Fault] = []
-    for name, one in rest:
-        fits = None if isinstance(one, InputError) else problems.fitting(one)
+    for one in rest:
+        fits = None if isinstance(one, InputError) or one.problem else problems.fitting(one)
         if fits is not None and fits not in told:
-            told[fits] = name, one
-        elif isinstance(one, InputError):
-            faults += one.faults
+            told[fits] = one
         else:
-            faults.append(untold(place, len(rest), len(problems.keys)))
+            faults += _untold(problems, one, place, len(rest)).faults
     if faults:
-        name, error = rest[0][0], InputError(*dict.fromkeys(faults))
-        return {**dict.fromkeys(range(len(problems.keys)), (name, error)), **told}
+        error = InputError(*dict.fromkeys(faults))
+        return {**dict.fromkeys(range(len(problems.keys)), error), **told}
     return told
 
 
-def untold(place: Place, count: int, problems: int) -> Fault:
-    sets = "1 set" if count == 1 else f"{count} sets"
-    message = f"there {'is' if count == 1 else 'are'} {sets} of answers, but {problems} problems"
+def _untold(problems: ProblemSet, one: Answers, place: Place, count: int) -> InputError:
+    """Return why it is not known to which problem one of several sets of answers is."""
+    if isinstance(one, InputError):
+        return one
+    if one.problem:
+        hint = f"there are {len(problems.keys)}: write their numbers or titles"
+        message = f"there is no problem {visible(one.problem)}"
+        return error_at(one.locate((PROBLEM,)), message, hint)
+    sets = "is 1 set" if count == 1 else f"are {count} sets"
     hint = "separate the answers to each problem by a line of ---, or write problem: 2"
-    return Fault(message, hint=hint, place=place)
+    message = f"there {sets} of answers, but {len(problems.keys)} problems"
+    return error_at(place, message, hint)
 
 
-def _of_parts(
-    problems: ProblemSet, student: str, parts: Mapping[int, Submission]
-) -> StudentsAnswers:
-    found: dict[int, ReadSubmission] = {n: (student, part) for n, part in parts.items()}
-    if (rest := parts.get(NO_PROBLEM)) is not None:
-        key = next(iter(rest.matrices))
-        message = f"{visible(key)} does not tell of which problem it is"
-        error = error_at(rest.heading((key,)), message, f"write 1: {visible(key)}")
-        found = dict.fromkeys(range(len(problems.keys)), (student, error))
-    return StudentsAnswers(student, found, _variant(parts.values()))
-
-
-def _parts(problems: ProblemSet, whole: Submission) -> dict[int, Submission]:
+def _parts(problems: ProblemSet, whole: Answers) -> dict[int, Answers]:
     """Return the parts of a submission whose keys tell their problems, as `2: Q[1,1]`, if any do.
 
-    The keys that do not are a part of their own, `NO_PROBLEM`.
+    If some keys do not, each part is an error.
     """
     keys: dict[int, dict[str, str]] = {}
-    for key in whole.matrices:
+    others: list[str] = []
+    for key in whole.matrices if isinstance(whole, Submission) else ():
         word, colon, name = key.partition(":")
         index = problems.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
         elif key not in KEYS_BESIDE_STEPS:
-            keys.setdefault(NO_PROBLEM, {})[key] = key
-    if not keys.keys() - {NO_PROBLEM}:
+            others.append(key)
+    if not keys or isinstance(whole, InputError):
         return {}
+    if others:
+        message = f"{visible(others[0])} does not tell of which problem it is"
+        error = error_at(whole.heading((others[0],)), message, f"write 1: {visible(others[0])}")
+        return dict.fromkeys(range(len(problems.keys)), error)
     return {index: _part(whole, own) for index, own in keys.items()}
 
 
@@ -274,37 +279,19 @@ def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
     )
 
 
-def _with_index(
-    problems: ProblemSet, one: Submission, known: Mapping[int, ReadSubmission]
-) -> tuple[int, Submission | InputError]:
-    """Return the index of the problem that a submission names, and the submission or its error."""
-    index = problems.which(one.problem)
-    where = one.locate((PROBLEM,))
-    if index is None:
-        hint = f"there are {len(problems.keys)}: write their numbers or titles"
-        error = error_at(where, f"there is no problem {visible(one.problem)}", hint)
-        return next((n for n in range(len(problems.keys)) if n not in known), 0), error
-    if index in known:
-        message = f"problem {index + 1} is answered twice"
-        return index, error_at(where, message, "keep one of them")
-    return index, one
-
-
-def tells_problem(problems: ProblemSet, one: Submission | InputError) -> bool:
+def tells_problem(problems: ProblemSet, one: Answers) -> bool:
     """Return True if a submission itself tells the problem that it answers."""
     return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
 
 
-def merged(found: Sequence[tuple[str, ReadSubmission]], index: int) -> ReadSubmission:
+def merged(found: Sequence[tuple[str, Submission]], index: int) -> Answers:
     """Return the submissions of several files to one problem as one; equal ones count once.
 
     If two files answer the same step with other numbers, the result is an error.
     """
-    (file, (name, whole)), *others = found
-    assert isinstance(whole, Submission)
+    (file, whole), *others = found
     files = dict.fromkeys(whole.matrices, file)
-    for other_file, (_, other) in others:
-        assert isinstance(other, Submission)
+    for other_file, other in others:
         if contents_of(other) and contents_of(other) == contents_of(whole):
             continue
         steps = [key for key in other.matrices if key not in KEYS_BESIDE_STEPS]
@@ -313,10 +300,10 @@ def merged(found: Sequence[tuple[str, ReadSubmission]], index: int) -> ReadSubmi
                 f"{visible(files[both[0]])} and this file answer {both[0]} of problem {index + 1}"
             )
             hint = "keep one of them; or choose in a manifest: attn check … --manifest FILE.csv"
-            return name, error_at(Place(other_file), message, hint)
+            return error_at(Place(other_file), message, hint)
         whole = _joined(whole, other)
         files |= dict.fromkeys(steps, other_file)
-    return name, whole
+    return whole
 
 
 def _joined(one: Submission, other: Submission) -> Submission:

@@ -5,8 +5,8 @@ A student's page shows no number that is not the student's own, unless with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, zip_longest
 from urllib.parse import quote
 
 from attncli.checking.check import Report
@@ -80,28 +80,21 @@ def _remark(report: Report, remark: Remark) -> str:
     name, notation = remark.step.name, remark.step.notation
     formula = mathml(notation, block=True)
     heading = f'<h3 class="formula" aria-label="{text(as_text(notation))}">{formula}</h3>\n'
-    counted = [codes for step, codes in report.counting.items() if step == name]
-    counts = filter(None, [numbers_right(report, counted), points_of_step(report, name)])
-    above = heading + paragraphs(filter(None, [", ".join(counts)]))
+    counted = (report.counting | report.wanted).get(name)
+    count = "" if counted is None else numbers_right(report, [counted])
+    counts = ", ".join(filter(None, [count, points_of_step(report, name)]))
+    above = heading + paragraphs([counts] if counts else [])
     return f'<section class="step">\n{above}{report_html.remark(remark)}</section>\n'
 
 
-class Mark(Record):
-    """What the class page shows of one step: a sign, the share of wrong cells, and the mistake."""
+class ProblemCells(Record):
+    """What the class page shows of one student in one problem.
 
-    sign: str = "–"
-    wrong: float = 0.0
-    mistake: str = ""
-
-
-NOT_GIVEN = Mark()
-
-
-class ProblemMarks(Record):
-    """What the class page shows of one student in one problem."""
+    The cells are by step, without their start `<td class="`; "" for a step that was not given.
+    """
 
     title: str = ""
-    steps: Mapping[str, Mark] = EMPTY
+    cells: Mapping[str, str] = EMPTY
     unread: str = ""  # why there is no step
 
 
@@ -110,7 +103,7 @@ class StudentRow(Record):
 
     name: str
     page: str  # the file of the student's page, beside the class page
-    problems: tuple[ProblemMarks, ...]
+    problems: tuple[ProblemCells, ...]
     points: str  # what was earned in all, such as `7.5 of 10`; or ""
 
 
@@ -118,25 +111,35 @@ def row(graded: Sequence[Graded], page: str) -> StudentRow:
     points = points_of(*graded)
     if points and any(isinstance(one, Unread) for one in graded):
         points += " + ?"
-    return StudentRow(graded[0].name, page, tuple(map(_marks, graded)), points)
+    return StudentRow(graded[0].name, page, tuple(map(_cells, graded)), points)
 
 
-def _marks(one: Graded) -> ProblemMarks:
+def _cells(one: Graded) -> ProblemCells:
     if isinstance(one, Unread):
-        return ProblemMarks(one.title, unread=f"? could not be read: {reason(one)}")
-    return ProblemMarks(one.title, {name: _mark(one, name) for name in one.steps})
+        return ProblemCells(one.title, unread=f"? could not be read: {reason(one)}")
+    return ProblemCells(one.title, {name: _cell(one, name) for name in one.steps})
 
 
-def _mark(report: Report, name: str) -> Mark:
+def _cell(report: Report, name: str) -> str:
     judged = report.steps[name]
     if judged.status == "missing":
-        return NOT_GIVEN
+        return ""
     sign = sign_of(report, judged)
     if sign == "✓" and name in (report.answers[one] for one in report.left_out):
         sign = "…"
+    if sign != "✗":
+        return _signed(sign)
     share = float((judged.codes == WRONG).mean()) if judged.codes.size else 1.0
-    finding = report.findings.get(name) if sign == "✗" else None
-    return Mark(sign, round(share, 2), finding.id if finding else "")
+    finding = report.findings.get(name)
+    words = text(finding.id.replace("_", " ")) if finding else ""
+    mistake = f' <span class="id" title="{text(finding.id)}">{words}</span>' if finding else ""
+    return _signed(sign, f' style="--w:{max(0.25, share):.2f}"', mistake)
+
+
+def _signed(sign: str, attributes: str = "", more: str = "") -> str:
+    style, meaning = MEANINGS[sign]
+    said = f'<span aria-hidden="true">{sign}</span><span class="unseen">{meaning}</span>'
+    return f'{style}"{attributes}>{said}{more}</td>'
 
 
 def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
@@ -152,7 +155,7 @@ def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
 
 
 def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
-    problems = [*zip_longest(*(one.problems for one in rows), fillvalue=ProblemMarks())]
+    problems = [*zip_longest(*(one.problems for one in rows), fillvalue=ProblemCells())]
     columns = [*map(_given_steps, problems)]
     points = any(one.points for one in rows)
     yield '<div class="scroll"><table class="class">\n'
@@ -164,38 +167,27 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
             yield f'<th scope="colgroup" colspan="{len(names)}">{text(title)}</th>'
         yield "</tr>\n"
     yield '<tr><th scope="col">student</th>' + '<th scope="col">points</th>' * points
-    for names in columns:
-        for number, name in enumerate(names):
-            edge = "" if number else ' class="bar"'
-            yield f'<th scope="col"{edge}>{text(name)}</th>'
+    for first, *others in columns:
+        yield f'<th scope="col" class="bar">{text(first)}</th>'
+        yield from (f'<th scope="col">{text(name)}</th>' for name in others)
     yield "</tr>\n</thead>\n<tbody>\n"
-    for one, *marks in zip(rows, *problems, strict=True):
+    for one, *own in zip(rows, *problems, strict=True):
         link = f'<a href="{text(quote(one.page))}">{text(one.name)}</a>'
-        yield (
-            f'<tr><th scope="row" dir="auto">{link}</th>' + f"<td>{text(one.points)}</td>" * points
-        )
-        for problem, names in zip(marks, columns, strict=True):
-            if why := text(problem.unread):
-                yield f'<td class="none bar unread" colspan="{len(names)}">{why}</td>'
-                continue
-            cells = (problem.steps.get(name, NOT_GIVEN) for name in names)
-            yield from (_cell(mark, number) for number, mark in enumerate(cells))
+        yield f'<tr><th scope="row" dir="auto">{link}</th>'
+        yield f"<td>{text(one.points)}</td>" * points
+        pairs = zip(own, columns, strict=True)
+        for why, some in groupby(pairs, key=lambda pair: pair[0].unread):
+            parts = [[one.cells.get(n) or _signed("–") for n in names] for one, names in some]
+            if why:
+                width = sum(map(len, parts))
+                yield f'<td class="none bar unread" colspan="{width}">{text(why)}</td>'
+            else:
+                yield from ('<td class="bar ' + '<td class="'.join(part) for part in parts)
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
 
 
-def _given_steps(problems: Iterable[ProblemMarks]) -> list[str]:
+def _given_steps(problems: Sequence[ProblemCells]) -> list[str]:
     """Return the steps of a problem of which a student gave something; at least one name."""
-    every = dict.fromkeys(name for one in problems for name in one.steps)
-    given = {name for one in problems for name, mark in one.steps.items() if mark != NOT_GIVEN}
-    return [name for name in every if name in given] or [""]
-
-
-def _cell(mark: Mark, number: int) -> str:
-    style, meaning = MEANINGS[mark.sign]
-    bar = "" if number else " bar"
-    strength = f' style="--w:{max(0.25, mark.wrong):.2f}"' if mark.sign == "✗" else ""
-    words = text(mark.mistake.replace("_", " "))
-    mistake = f' <span class="id" title="{text(mark.mistake)}">{words}</span>' if words else ""
-    sign = f'<span aria-hidden="true">{mark.sign}</span><span class="unseen">{meaning}</span>'
-    return f'<td class="{style}{bar}"{strength}>{sign}{mistake}</td>'
+    every = dict.fromkeys(name for one in problems for name in one.cells)
+    return [name for name in every if any(one.cells.get(name) for one in problems)] or [""]

@@ -25,6 +25,10 @@ from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
+NO_GRADE = "-"
+"""The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
+new column would be 0 in Moodle."""
+
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
@@ -70,23 +74,16 @@ def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
 
 def roster_cell(text: str) -> str:
     """Return a cell of the roster as it was, unless a spreadsheet would take it for a formula."""
-    return text if PLAIN_NUMBER.fullmatch(text) else as_cell(text)
+    return text if PLAIN_NUMBER.fullmatch(text) or text == NO_GRADE else as_cell(text)
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
     """Return the points of each step, of all together, and the possible ones."""
-    if not steps:
-        return []
-    if isinstance(graded, Unread) or not graded.marking.points:
-        return [""] * (len(steps) + len(POINT_COLUMNS))
-    by_step = [
-        verdicts.points_text(graded.points[name]) if name in graded.points else "" for name in steps
-    ]
-    return [
-        *by_step,
-        verdicts.points_text(graded.total),
-        verdicts.points_text(graded.marking.possible),
-    ]
+    numbers: list[float | None] = [None] * len([*steps, *POINT_COLUMNS])
+    if isinstance(graded, Report) and graded.marking.points:
+        numbers = [*map(graded.points.get, steps), graded.total, graded.marking.possible]
+    texts = ["" if number is None else verdicts.points_text(number) for number in numbers]
+    return texts if steps else []
 
 
 def grade(graded: Graded) -> list[str]:
@@ -141,7 +138,7 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
-        given = verdicts.written_texts(judged).tolist()
+        given = judged.texts.tolist()
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
@@ -163,7 +160,7 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), verdicts.written_texts(judged), step.value
+    codes, texts, right = step.on_paper(judged.codes), judged.texts, step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
     no_numbers = verdicts.unreadable_cells(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)

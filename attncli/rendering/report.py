@@ -176,7 +176,7 @@ def _comparisons(
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    codes, texts = step.on_paper(judged.codes), verdicts.written_texts(judged)
+    codes, texts = step.on_paper(judged.codes), judged.texts
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
@@ -229,7 +229,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     if not isinstance(judged, Given):
         return
     step = judged.step
-    texts, right = verdicts.written_texts(judged), step.value
+    texts, right = judged.texts, step.value
     write = style_of(right, decimals)
     for at in verdicts.places(step.on_paper(judged.codes) == status.WRONG):
         shown = write(float(right[at])) if solution else ""
@@ -237,12 +237,13 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 
 
 def _missing(report: Report) -> Iterator[str]:
-    """Yield how many cells are left out of the student's steps, and the steps that are missing."""
-    cells = [
-        verdicts.cell_count(one.step.name, one.counts["missing"], one.codes.size)
-        for one in report.steps.values()
-        if isinstance(one, Given) and one.counts["missing"]
-    ]
+    """Yield how many cells are left out of what is wanted, and the steps that are missing."""
+    given = [one for one in report.steps.values() if isinstance(one, Given)]
+    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
+    if report.marking.expected:
+        missing = report.left_out.items()
+        counts = {name: count for name, count in missing if name not in report.not_given}
+    cells = [verdicts.cell_count(name, *count) for name, count in counts.items() if count[0]]
     if cells:
         yield f"_ left out: {', '.join(cells)}"
     if report.not_given:

@@ -12,7 +12,7 @@ from attncli.checking import judged as status
 from attncli.checking.judged import Given
 from attncli.files.grading import Graded, Unread
 from attncli.records import Record
-from attncli.rendering.verdicts import places, points_text, rounded_like, some_of, wrong_values
+from attncli.rendering.verdicts import places, points_text, rounded_like, some_of
 from attncli.tape.cells import Index, cell_name
 from attncli.text.numbers import every_digit
 from attncli.text.sentences import small
@@ -27,9 +27,6 @@ common mistake. Chosen."""
 
 LARGEST_COUNTED = 1_000
 """Maximum number of cells of a step whose numbers are counted, to save memory. Chosen."""
-
-
-COMPARE = "Compare the problem with the one that was handed out."
 
 
 class WrongNumber(Record):
@@ -88,7 +85,7 @@ class Tally:
         key = f"{title}: " if title else "", step.name.encode() + step.array.tobytes()
         right = (status.CORRECT, status.LAST_DIGIT, status.ROUNDED_EARLY)
         self.right[key] = self.right.get(key, 0) + np.isin(step.on_paper(judged.codes), right)
-        for at in places(step.on_paper(wrong_values(judged))):
+        for at in places(step.on_paper(judged.wrong_numbers)):
             arrays = (step.on_paper(written.values), step.on_paper(written.unit), step.value)
             numbers = (float(array[at]) for array in arrays)
             number = WrongNumber(cell_name(step, at), mistake, *numbers)
@@ -111,22 +108,23 @@ class Tally:
 
     def doubts(self) -> Iterator[str]:
         """Yield for each step in which most wrong numbers are equal that the key may be wrong."""
-        for key, cells in self.wrong.items():
+        for key, right in self.right.items():
             clauses, mistakes = list[str](), set[str]()
-            for at, counted in sorted(cells.items()):
+            for at, counted in sorted(self.wrong.get(key, {}).items()):
                 number = counted.most_common(1)[0][0]
                 same = {one: n for one, n in counted.items() if number.is_same(one)}
                 count, wrong = sum(same.values()), counted.total()
-                agree = int(self.right[key][at])
+                agree = int(right[at])
                 least = max(MIN_AGREEING, MIN_PART_OF_RIGHT * agree)
                 if count >= least and 2 * count > wrong:
                     mistakes |= {one.mistake for one in same}
-                    yours, right = map(number.text, (number.value, number.right))
+                    yours, keys = map(number.text, (number.value, number.right))
                     others = f" and {agree} others have" if agree else " has"
                     first = f"wrong answers have {yours} in {number.cell}, where the key{others}"
                     again = f"have {yours} in {number.cell}, not"
-                    clauses.append(f"{count} of {wrong} {again if clauses else first} {right}")
+                    clauses.append(f"{count} of {wrong} {again if clauses else first} {keys}")
             if clauses:
                 one = mistakes.pop() if len(mistakes) == 1 else ""
-                more = f"They make one mistake: {small(one)}" if one else COMPARE
+                compare = "Compare the problem with the one that was handed out."
+                more = f"They make one mistake: {small(one)}" if one else compare
                 yield f"{key[0]}the key may be wrong: {'; '.join(some_of(clauses))}. {more}"

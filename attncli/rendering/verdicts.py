@@ -150,28 +150,26 @@ def why(report: Report) -> str:
 def points_of(*graded: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; "" where there are none."""
     reports = [one for one in graded if isinstance(one, Report) and one.marking.points]
-    earned = points_text(sum(one.total for one in reports))
-    possible = points_text(sum(one.marking.possible for one in reports))
-    return f"{earned} of {possible}" if reports else ""
+    said = _of([one.total for one in reports], [one.marking.possible for one in reports])
+    return said if reports else ""
 
 
 def points_by_step(report: Report) -> str:
     """Return the points of a student as a sentence, with those of each step."""
-    if not report.marking.points:
-        return ""
     possible = report.marking.points
-    steps = (
-        f"{n} {points_text(x)} of {points_text(possible[n])}" for n, x in report.points.items()
-    )
-    return f"points: {points_of(report)} ({', '.join(steps)})"
+    steps = (f"{name} {_of([earned], [possible[name]])}" for name, earned in report.points.items())
+    return f"points: {points_of(report)} ({', '.join(steps)})" if possible else ""
 
 
 def points_of_step(report: Report, step: str) -> str:
     """Return the points of a step and its cells, such as `3.5 of 4 points`; "" for none."""
     earned = {name: x for name, x in report.points.items() if report.answers[name] == step}
-    possible = points_text(sum(report.marking.points[name] for name in earned))
-    points = f"{points_text(sum(earned.values()))} of {possible} point{'s'[: possible != '1']}"
-    return points if earned else ""
+    said = _of(earned.values(), [report.marking.points[name] for name in earned])
+    return f"{said} point{'s'[: not said.endswith(' 1')]}" if earned else ""
+
+
+def _of(earned: Iterable[float], possible: Iterable[float]) -> str:
+    return f"{points_text(sum(earned))} of {points_text(sum(possible))}"
 
 
 def points_text(number: float) -> str:
@@ -192,22 +190,12 @@ def _count(cells: Array) -> str:
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def wrong_values(judged: Judged) -> Array:
-    """Return which cells hold a wrong number, and not one with too few digits, or no number."""
-    wrong: Array = judged.codes == status.WRONG
-    if isinstance(judged, Compared) and judged.short is not None:
-        wrong &= ~judged.short
-    if isinstance(judged, Given) and judged.written.unreadable is not None:
-        wrong &= ~judged.written.unreadable
-    return wrong
-
-
 def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
     """Yield sentences on the wrong numbers that the finding does not explain."""
     step = judged.step
     finding = report.findings.get(step.name)
     few = too_few_digits(judged, report.marking.decimals or 0)
-    wrong = wrong_values(judged)
+    wrong = judged.wrong_numbers
     if wrong.any() and _is_unexplained(report, step):
         hint = _what_to_compare(report, step, solution)
         if finding is None:
@@ -303,7 +291,7 @@ def early_words(judged: Compared, strict: bool) -> str:
 def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     """Yield the cells that are off in their last digit, with the numbers if `solution` is set."""
     step, off = judged.step, judged.codes == status.LAST_DIGIT
-    texts, values = written_texts(judged), step.on_paper(judged.written.values)
+    texts, values = judged.texts, step.on_paper(judged.written.values)
     units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
     found = places(step.on_paper(off))
     cut_off = all(
@@ -336,8 +324,3 @@ def rounded_like(value: float, unit: float) -> str:
     """Return a number rounded to a unit as people round: 0.975559 to 0.01 is 0.98."""
     decimals = round(-np.log10(unit))
     return f"{Rounding(decimals=decimals).number(value):.{max(decimals, 0)}f}"
-
-
-def written_texts(judged: Given) -> Array:
-    """Return what was written, as on paper; `_` for a cell that was left out."""
-    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))

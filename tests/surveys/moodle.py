@@ -62,8 +62,8 @@ class Outcome(NamedTuple):
     """What was said of one response.
 
     `expected` is the share that `attn check` gives; None for a number that follows from others, or
-    from earlier rounding, which Moodle cannot tell. `padded` is that of the same number with zeros
-    added up to the asked decimals: to Moodle, 1 and 1.00 are one number.
+    from earlier rounding, which Moodle cannot tell. `padded` is that of the same number in the
+    asked decimals: to Moodle, 1, 1.00 and 1.000 are one number.
     """
 
     cell: Cell
@@ -122,8 +122,9 @@ class Judges:
         if is_near and decimals > self.digits:
             return None
         expected = padded = self.expected(cell, response)
-        if decimals < self.digits and np.isfinite(number):
-            padded = self.expected(cell, f"{number:.{self.digits}f}")
+        in_digits = f"{number:.{self.digits}f}"
+        if (decimals < self.digits and np.isfinite(number)) or float(in_digits) == number:
+            padded = self.expected(cell, in_digits)
         return Outcome(cell, response, cell.field.judge(response)[0], expected, padded)
 
     def expected(self, cell: Cell, response: str) -> float | None:

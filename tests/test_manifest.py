@@ -1,0 +1,500 @@
+"""The manifest: whose each file is, by which rule, and how a teacher corrects it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from attncli.files.manifest import RULES
+from tests.conftest import Attn
+from tests.test_classes import BOTH, RIGHT, SMALL, WRONG, book, write
+from tests.test_zips import zipped
+
+GOOD_ANSWERS, SMALL_ANSWERS = RIGHT["Good"], RIGHT["Small"]
+BOTH_ANSWERS = f"{GOOD_ANSWERS}---\n{SMALL_ANSWERS}"
+ONE = {"hw.yaml": SMALL}
+
+ROSTER = """\
+Last Name,First Name,SID,Email
+Lovelace,Ada,4711,ada7@uni.edu
+Blum,Zoë,4712,zb12@uni.edu
+Kim,Bo,4713,
+Vance,Eli,4714,
+"""
+
+GROUP = """\
+submission_1:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '4711'
+    :email: ada7@uni.edu
+  - :name: Bo Kim
+    :sid: '4713'
+submission_2:
+  :submitters:
+  - :name: E. Vance
+    :sid: '4714'
+"""
+
+Row = tuple[str, str, str, str]
+
+
+class Case(NamedTuple):
+    """Files in a folder, and the rows that the manifest should have."""
+
+    files: Mapping[str, str | bytes]
+    rows: list[Row]
+    has_roster: bool = False
+    problems: Mapping[str, str] = BOTH
+
+
+def written(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            path.mkdir(exist_ok=True)
+        else:
+            path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def rows_of(file: Path) -> list[Row]:
+    """Return the rows for files, with the paths in the folder `in`."""
+    rows = csv.DictReader(io.StringIO(file.read_text()))
+    cells = [tuple(row[name] for name in ("student", "problem", "file", "rule")) for row in rows]
+    return [(who, n, path.removeprefix("in/"), rule) for who, n, path, rule in cells if path]
+
+
+def manifest(attn: Attn, folder: Path, case: Case) -> list[Row]:
+    written(folder, {**case.problems, "roster.csv": ROSTER})
+    written(folder / "in", case.files)
+    flags = ("--for", "roster.csv") if case.has_roster else ()
+    result = attn("check", "hw.yaml", "in", *flags, "--manifest", "m.csv", cwd=folder)
+    assert (result.status, result.out) == (0, "")
+    return rows_of(folder / "m.csv")
+
+
+KEY, METADATA, MOODLE, CANVAS, FOLDER, CLASS, NAME = RULES
+PATH, CONTENTS = "the problem by its path", "the problem by its contents"
+UNREAD = "open: it cannot be read"
+
+
+def by(rule: str, problem: str = CONTENTS) -> str:
+    return f"{rule}; {problem}"
+
+
+WHOSE = {
+    "the key student": Case(
+        {"x.yaml": f"student: lovelace, ada\n{SMALL_ANSWERS}", "Bo/y.yaml": "student: Eli Vance\n"},
+        [("Ada Lovelace", "", "x.yaml", KEY), ("Eli Vance", "", "Bo/y.yaml", KEY)],
+        True,
+        ONE,
+    ),
+    "Gradescope": Case(
+        {
+            "submission_metadata.yml": GROUP,
+            "submission_1/hw.yaml": BOTH_ANSWERS,
+            "submission_2/p1.yaml": GOOD_ANSWERS,
+            "submission_2/p2.yaml": SMALL_ANSWERS,
+        },
+        [
+            ("Ada Lovelace", "1 2", "submission_1/hw.yaml", by(METADATA)),
+            ("Bo Kim", "1 2", "submission_1/hw.yaml", by(METADATA)),
+            ("Eli Vance", "1", "submission_2/p1.yaml", by(METADATA, PATH)),
+            ("Eli Vance", "2", "submission_2/p2.yaml", by(METADATA, PATH)),
+        ],
+        True,
+    ),
+    "Gradescope, with a student who left": Case(
+        {
+            "submission_metadata.yml": GROUP.replace("Bo Kim\n    :sid: '4713'", "Guy Fox"),
+            "submission_1/hw.yaml": SMALL_ANSWERS,
+        },
+        [
+            ("Ada Lovelace", "", "submission_1/hw.yaml", METADATA),
+            ("", "", "submission_1/hw.yaml", f"open ({METADATA})"),
+        ],
+        True,
+        ONE,
+    ),
+    "Moodle": Case(
+        {
+            "Eli Vance_51205_assignsubmission_file_/p1.yaml": GOOD_ANSWERS,
+            "Eli Vance_51205_assignsubmission_file_/p2.yaml": SMALL_ANSWERS,
+            "Bo Kim_51206_assignsubmission_file_hw.yaml": BOTH_ANSWERS,
+        },
+        [
+            ("Bo Kim", "1 2", "Bo Kim_51206_assignsubmission_file_hw.yaml", by(MOODLE)),
+            ("Eli Vance", "1", "Eli Vance_51205_assignsubmission_file_/p1.yaml", by(MOODLE, PATH)),
+            ("Eli Vance", "2", "Eli Vance_51205_assignsubmission_file_/p2.yaml", by(MOODLE, PATH)),
+        ],
+    ),
+    "Canvas": Case(
+        {
+            "blumzoe_4726_99826_hw2.yaml": BOTH_ANSWERS,
+            "kimbo_LATE_4727_99827_hw2_p1.yaml": GOOD_ANSWERS,
+        },
+        [
+            ("Zoë Blum", "1 2", "blumzoe_4726_99826_hw2.yaml", by(CANVAS)),
+            ("Bo Kim", "1", "kimbo_LATE_4727_99827_hw2_p1.yaml", by(CANVAS, PATH)),
+        ],
+        True,
+    ),
+    "Canvas, handed in again": Case(
+        {
+            "kimbo_1_2_hw.yaml": BOTH_ANSWERS,
+            "kimbo_1_3_hw-1.yaml": WRONG["Good"],
+            "kimbo_1_5_hw-10.yaml": GOOD_ANSWERS,
+            "kimbo_1_4_hw-2.yaml": WRONG["Good"],
+        },
+        [
+            ("kimbo", "2", "kimbo_1_2_hw.yaml", by(CANVAS)),
+            ("", "", "kimbo_1_3_hw-1.yaml", "passed over: kimbo handed it in again"),
+            ("", "", "kimbo_1_4_hw-2.yaml", "passed over: kimbo handed it in again"),
+            ("kimbo", "1", "kimbo_1_5_hw-10.yaml", by(CANVAS)),
+        ],
+    ),
+    "Canvas, of nobody in the class": Case(
+        {"guyfox_1_2_hw.yaml": SMALL_ANSWERS, "annlee_1_3_hw-1.yaml": SMALL_ANSWERS},
+        [("", "", "annlee_1_3_hw-1.yaml", "open"), ("", "", "guyfox_1_2_hw.yaml", "open")],
+        True,
+        ONE,
+    ),
+    "a folder with two files": Case(
+        {"Ada/p1.yaml": GOOD_ANSWERS, "Ada/p2.yaml": SMALL_ANSWERS, "Bo/hw.yaml": BOTH_ANSWERS},
+        [
+            ("Ada", "1", "Ada/p1.yaml", by(FOLDER, PATH)),
+            ("Ada", "2", "Ada/p2.yaml", by(FOLDER, PATH)),
+            ("Bo", "1 2", "Bo/hw.yaml", by(FOLDER)),
+        ],
+    ),
+    "folders in folders": Case(
+        {"Mon/Ada/hw.yaml": SMALL_ANSWERS, "Mon/Bo/src/hw.yaml": "", "Tue/Cy/hw.yaml": ""},
+        [
+            ("Ada", "", "Mon/Ada/hw.yaml", FOLDER),
+            ("Bo", "", "Mon/Bo/src/hw.yaml", FOLDER),
+            ("Cy", "", "Tue/Cy/hw.yaml", FOLDER),
+        ],
+        problems=ONE,
+    ),
+    "a name of the class": Case(
+        {
+            "4714.yaml": "",
+            "HW2 - Lovelace, Ada (1).yaml": "",
+            "scans/late/zb12.yaml": "",
+            "bokim_final_v2.yaml": "",
+        },
+        [
+            ("Eli Vance", "", "4714.yaml", CLASS),
+            ("Bo Kim", "", "bokim_final_v2.yaml", CLASS),
+            ("Ada Lovelace", "", "HW2 - Lovelace, Ada (1).yaml", CLASS),
+            ("Zoë Blum", "", "scans/late/zb12.yaml", CLASS),
+        ],
+        True,
+        ONE,
+    ),
+    "the name of the file": Case(
+        {"Ada.yaml": "", "hw2_Bo K.yaml": "", "Cy (final).yaml": ""},
+        [
+            ("Ada", "", "Ada.yaml", NAME),
+            ("Cy", "", "Cy (final).yaml", NAME),
+            ("Bo K", "", "hw2_Bo K.yaml", NAME),
+        ],
+        problems=ONE,
+    ),
+    "one name in several orders": Case(
+        {"p1 Ada Lovelace.yaml": GOOD_ANSWERS, "lovelace_ada_p2.yaml": SMALL_ANSWERS},
+        [
+            ("lovelace ada", "2", "lovelace_ada_p2.yaml", by(NAME, PATH)),
+            ("lovelace ada", "1", "p1 Ada Lovelace.yaml", by(NAME, PATH)),
+        ],
+    ),
+    "nobody": Case(
+        {
+            "Ada Lovlace.yaml": "",
+            "Bo/hw.yaml": "",
+            "x/hw.yaml": "student: E. Vance\n",
+            "zz.yaml": "",
+        },
+        [
+            ("", "", "Ada Lovlace.yaml", "open: perhaps Ada Lovelace"),
+            ("", "", "zz.yaml", "open"),
+            ("", "", "Bo/hw.yaml", "open: perhaps Bo Kim"),
+            ("", "", "x/hw.yaml", "open: perhaps Eli Vance"),
+        ],
+        True,
+        ONE,
+    ),
+}
+"""A case for each rule that tells the student, at least."""
+
+PROBLEM = {
+    "names of files": Case(
+        {
+            "HW2 Problem 1 - Ada.yaml": GOOD_ANSWERS,
+            "ada hw2_p2.yaml": SMALL_ANSWERS,
+            "Bo hw2-1.yaml": GOOD_ANSWERS,
+            "bo small.yaml": SMALL_ANSWERS,
+            "question1_final Cy.yaml": GOOD_ANSWERS,
+            "Cy q02.yaml": SMALL_ANSWERS,
+        },
+        [
+            ("ada", "2", "ada hw2_p2.yaml", by(NAME, PATH)),
+            ("ada", "1", "HW2 Problem 1 - Ada.yaml", by(NAME, PATH)),
+            ("Bo", "1", "Bo hw2-1.yaml", by(NAME, PATH)),
+            ("Bo", "2", "bo small.yaml", by(NAME, PATH)),
+            ("Cy", "2", "Cy q02.yaml", by(NAME, PATH)),
+            ("Cy", "1", "question1_final Cy.yaml", by(NAME, PATH)),
+        ],
+    ),
+    "a key, and shapes": Case(
+        {
+            "Ada/1.yaml": f"problem: 2\n{SMALL_ANSWERS}",
+            "Ada/2.yaml": f"problem: Good\n{GOOD_ANSWERS}",
+            "Bo/a.yaml": SMALL_ANSWERS,
+            "Bo/b.yaml": GOOD_ANSWERS,
+        },
+        [
+            ("Ada", "2", "Ada/1.yaml", by(FOLDER)),
+            ("Ada", "1", "Ada/2.yaml", by(FOLDER)),
+            ("Bo", "2", "Bo/a.yaml", by(FOLDER)),
+            ("Bo", "1", "Bo/b.yaml", by(FOLDER)),
+        ],
+    ),
+    "folders": Case(
+        {"Problem 1/Ada.yaml": GOOD_ANSWERS, "2/Ada.yaml": SMALL_ANSWERS, "Small/Bo.yaml": ""},
+        [
+            ("Ada", "2", "2/Ada.yaml", by(NAME, PATH)),
+            ("Ada", "1", "Problem 1/Ada.yaml", by(NAME, PATH)),
+            ("Bo", "2", "Small/Bo.yaml", by(NAME, PATH)),
+        ],
+    ),
+    "parts of a problem": Case(
+        {
+            "Ada/p1_scores.csv": "14,10,9\n10,11,6\n9,6,6\n",
+            "Ada/p1 weights.csv": "1,0,0\n0,1,0\n0,0,1\n",
+            "Bo/hw.yaml": BOTH_ANSWERS,
+        },
+        [
+            ("Ada", "1", "Ada/p1 weights.csv", by(FOLDER, PATH)),
+            ("Ada", "1", "Ada/p1_scores.csv", by(FOLDER, PATH)),
+            ("Bo", "1 2", "Bo/hw.yaml", by(FOLDER)),
+        ],
+    ),
+    "a matrix without a name in it": Case(
+        {"Ada/scores.csv": "1,0\n0,4\n", "Bo K/weights.csv": "1,0\n0,1\n"},
+        [("Ada", "", "Ada/scores.csv", FOLDER), ("Bo K", "", "Bo K/weights.csv", FOLDER)],
+        problems=ONE,
+    ),
+    "nothing": Case(
+        {"Ada/hw.yaml": "problem: 7\nscores: [[1]]\n", "Bo/hw.yaml": "sum: [7]\n"},
+        [
+            ("Ada", "", "Ada/hw.yaml", f"{UNREAD} ({by(FOLDER)})"),
+            ("Bo", "", "Bo/hw.yaml", f"{UNREAD} ({by(FOLDER)})"),
+        ],
+    ),
+}
+"""A case for each way in which a file tells its problem, at least."""
+
+TROUBLE = {
+    "a file twice": Case(
+        {"Ada.yaml": BOTH_ANSWERS, "Ada (1).yaml": BOTH_ANSWERS},
+        [("Ada", "1 2", "Ada (1).yaml", by(NAME)), ("Ada", "1 2", "Ada.yaml", by(NAME))],
+    ),
+    "files that contradict each other": Case(
+        {"Ada/p1.yaml": GOOD_ANSWERS, "Ada/p1 final.yaml": WRONG["Good"], "Bo/p2.yaml": ""},
+        [
+            *(
+                ("Ada", "1", name, f"open: another file answers problem 1, too ({FOLDER}; {PATH})")
+                for name in ("Ada/p1 final.yaml", "Ada/p1.yaml")
+            ),
+            ("Bo", "2", "Bo/p2.yaml", by(FOLDER, PATH)),
+        ],
+    ),
+    "files that cannot be read": Case(
+        {
+            "Ada/p1.yaml": GOOD_ANSWERS,
+            "Ada/scan.pdf": "%PDF",
+            "Bo/p1.yaml": "scores: [[1,\n",
+            "Cy/p1.yaml": GOOD_ANSWERS,
+            "Cy/p2.yaml": SMALL_ANSWERS,
+            "Cy/scan.jpg": "x",
+            "Di/": "",
+            "Task.pdf": "%PDF",
+        },
+        [
+            ("Ada", "1", "Ada/p1.yaml", by(FOLDER, PATH)),
+            ("Ada", "", "Ada/scan.pdf", f"{UNREAD} ({FOLDER})"),
+            ("Bo", "1", "Bo/p1.yaml", f"{UNREAD} ({by(FOLDER, PATH)})"),
+            ("Cy", "1", "Cy/p1.yaml", by(FOLDER, PATH)),
+            ("Cy", "2", "Cy/p2.yaml", by(FOLDER, PATH)),
+            ("", "", "Cy/scan.jpg", "passed over: other files of Cy answer the same"),
+            ("", "", "Task.pdf", "passed over"),
+            ("Di", "", "Di", f"{UNREAD} ({FOLDER})"),
+        ],
+    ),
+    "hidden files": Case(
+        {".DS_Store": "x", "__MACOSX/._Ada.yaml": "x", "~$Ada.docx": "x", "Ada.yaml": ""},
+        [("Ada", "", "Ada.yaml", NAME)],
+        problems=ONE,
+    ),
+    "a table": Case(
+        {"form.csv": 'Name,"1: scores[1,1]","2: scores[2,2]"\n"Vance, Eli",14,4\nAda,13,5\n'},
+        [
+            ("Eli Vance", "1 2", "form.csv:2", "its line says Vance, Eli"),
+            ("", "1 2", "form.csv:3", "open: perhaps Ada Lovelace (its line says Ada)"),
+        ],
+        True,
+    ),
+    "several students in a file": Case(
+        {"all.yaml": f"student: Ada\n{GOOD_ANSWERS}---\nstudent: Bo\n{SMALL_ANSWERS}"},
+        [
+            ("Ada", "1", "all.yaml:1", "its line says Ada"),
+            ("Bo", "2", "all.yaml:4", "its line says Bo"),
+        ],
+    ),
+    "zip files": Case(
+        {"Ada/up.zip": zipped({"hw.yaml": SMALL_ANSWERS}), "Bo.zip": zipped({"hw.yaml": ""})},
+        [("Ada", "", "Ada/up.zip/hw.yaml", FOLDER), ("Bo", "", "Bo.zip/hw.yaml", FOLDER)],
+        problems=ONE,
+    ),
+}
+
+CASES = WHOSE | PROBLEM | TROUBLE
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_who_handed_in_what(name: str, attn: Attn, tmp_path: Path) -> None:
+    assert manifest(attn, tmp_path, CASES[name]) == CASES[name].rows
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_manifest_that_nobody_corrects_changes_nothing(
+    name: str, attn: Attn, tmp_path: Path
+) -> None:
+    manifest(attn, tmp_path, CASES[name])
+    flags = ("--for", "roster.csv", "-f", "csv") if CASES[name].has_roster else ("-f", "csv")
+    marked = attn("check", "hw.yaml", "in", *flags, cwd=tmp_path)
+    followed = attn("check", "hw.yaml", "in", *flags, "--manifest", "m.csv", cwd=tmp_path)
+    assert (followed.status, followed.out) == (marked.status, marked.out)
+    assert set(followed.err.splitlines()) <= set(marked.err.splitlines())
+
+
+def test_every_rule_has_a_case() -> None:
+    rules = {rule for case in CASES.values() for *_, rule in case.rows}
+    for rule in RULES:
+        assert any(rule in said for said in rules), rule
+
+
+def correct(folder: Path, *changes: tuple[str, str]) -> None:
+    """Change the manifest, as a teacher does."""
+    text = (folder / "m.csv").read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, (old, text)
+        text = text.replace(old, new)
+    (folder / "m.csv").write_text(text)
+
+
+def test_a_corrected_manifest_is_followed_to_the_letter(attn: Attn, tmp_path: Path) -> None:
+    files = {
+        "Ada Lovlace.yaml": BOTH_ANSWERS,
+        "Bo Kim draft.yaml": f"{WRONG['Good']}---\n{SMALL_ANSWERS}",
+        "Bo Kim.yaml": GOOD_ANSWERS,
+        "zb12.yaml": SMALL_ANSWERS,
+        "guest.yaml": SMALL_ANSWERS,
+    }
+    manifest(attn, tmp_path, Case(files, [], has_roster=True))
+    correct(
+        tmp_path,
+        (",1 2,in/Ada Lovlace", "lovelace ada,1 2,in/Ada Lovlace"),
+        ("Bo Kim,1 2,in/Bo Kim draft", "Bo Kim,2,in/Bo Kim draft"),
+        (",2,in/guest.yaml,open (the problem by its contents)\n", ""),
+        ("Zoë Blum,2", "Zoë Blum,1"),
+    )
+    flags = ("hw.yaml", "--for", "roster.csv", "--manifest", "m.csv")
+    assert book(attn, tmp_path, *flags) == [
+        *[("Ada Lovelace", "Good", "correct"), ("Ada Lovelace", "Small", "correct")],
+        *[("Bo Kim", "Good", "correct"), ("Bo Kim", "Small", "correct")],
+        *[("Zoë Blum", "Good", "wrong"), ("Zoë Blum", "Small", "empty")],
+        *[("Eli Vance", "Good", "empty"), ("Eli Vance", "Small", "empty")],
+    ]
+    result = attn("check", *flags, cwd=tmp_path)
+    assert (result.status, result.err) == (1, "")
+
+
+def test_a_line_of_a_table_is_given_to_a_student(attn: Attn, tmp_path: Path) -> None:
+    manifest(attn, tmp_path, TROUBLE["a table"])
+    correct(tmp_path, (",1 2,in/form.csv:3", "Ada Lovelace,2,in/form.csv:3"))
+    flags = ("hw.yaml", "--for", "roster.csv", "--manifest", "m.csv")
+    assert book(attn, tmp_path, *flags)[:4] == [
+        *[("Eli Vance", "Good", "correct"), ("Eli Vance", "Small", "correct")],
+        *[("Ada Lovelace", "Good", "empty"), ("Ada Lovelace", "Small", "wrong")],
+    ]
+
+
+def test_what_is_passed_over_counts_if_the_teacher_says_so(attn: Attn, tmp_path: Path) -> None:
+    manifest(attn, tmp_path, WHOSE["Canvas, handed in again"])
+    correct(
+        tmp_path,
+        ("kimbo,1,in/kimbo_1_5_hw-10.yaml", ",1,in/kimbo_1_5_hw-10.yaml"),
+        (",,in/kimbo_1_3", "kimbo,1,in/kimbo_1_3"),
+    )
+    rows = book(attn, tmp_path, "hw.yaml", "--manifest", "m.csv")
+    assert rows[:2] == [("kimbo", "Good", "wrong"), ("kimbo", "Small", "correct")]
+    assert {row[0] for row in rows[2:]} == {"in/kimbo_1_5_hw-10.yaml"}
+
+
+def test_answers_that_may_be_in_an_open_file_are_unknown(attn: Attn, tmp_path: Path) -> None:
+    """The student has not handed in nothing: 0 points would be unfair."""
+    files = {"Ada Lovlace p1.yaml": GOOD_ANSWERS, "ada lovelace p2.yaml": SMALL_ANSWERS}
+    written(tmp_path, {**BOTH, "roster.csv": ROSTER})
+    written(tmp_path / "in", files)
+    flags = ("hw.yaml", "in", "--for", "roster.csv")
+    rows = [row for row in book(attn, tmp_path, *flags) if row[0] == "Ada Lovelace"]
+    assert rows == [("Ada Lovelace", "Good", "unreadable"), ("Ada Lovelace", "Small", "correct")]
+    points = ("--points", "scores: 5", "--totals", "-f", "csv")
+    table = attn("check", *flags, *points, cwd=tmp_path)
+    assert "Lovelace,Ada,4711,ada7@uni.edu,-,5,-\n" in table.out
+    assert table.err.count("this does not tell whose answers it has, perhaps Ada Lovelace") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("who,what\n", "m.csv:1: a column is missing: student, problem, file\n"),
+        ("Ada Lovlace,1,in/a.yaml,\n", "m.csv:2: no student is called Ada Lovlace\n"),
+        ("\nBo Kim,7,in/a.yaml,\n", "m.csv:3: there is no problem 7\n"),
+        ("Bo Kim,1,in/b.yaml,\n", "m.csv:2: there is no such file: in/b.yaml\n"),
+        ("Bo Kim,1,in/a.yaml:7,\n", "m.csv:2: there are no answers in line 7 of in/a.yaml\n"),
+    ],
+)
+def test_a_bad_row_of_a_manifest_is_one_error_with_its_line(
+    rows: str, message: str, attn: Attn, tmp_path: Path
+) -> None:
+    head = "" if rows.startswith("who") else "student,problem,file,rule\n"
+    files = {"roster.csv": ROSTER, "in/a.yaml": BOTH_ANSWERS, "m.csv": head + rows}
+    write(tmp_path, {**BOTH, **files})
+    flags = ("hw.yaml", "--for", "roster.csv", "--manifest", "m.csv")
+    result = attn("check", *flags, cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(message)
+
+
+def test_the_command_says_what_to_do_with_a_manifest(attn: Attn, tmp_path: Path) -> None:
+    written(tmp_path, {**ONE, "roster.csv": ROSTER})
+    written(tmp_path / "in", {"Ada Lovlace.yaml": "", "bokim.yaml": ""})
+    flags = ("hw.yaml", "in", "--for", "roster.csv", "--manifest", "m.csv")
+    result = attn("check", *flags, cwd=tmp_path)
+    assert (result.status, result.out) == (0, "")
+    assert result.err == (
+        "m.csv has 2 files of 1 student; 1 of them is open\n"
+        "correct the students in it, and mark by it: the same command with m.csv\n"
+    )
+    nothing = attn("check", "hw.yaml", "--manifest", "n.csv", cwd=tmp_path)
+    assert nothing.status == 2
+    assert nothing.err.startswith("a manifest is of answers\n")

@@ -1,0 +1,115 @@
+"""Names of a class as students write them, and whom a text may mean."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from attncli.files.roster import Person, Roster, read_roster
+from tests.conftest import Attn
+from tests.test_classes import RIGHT, SMALL, WRONG, book, write
+
+CLASS = (
+    Person("Ada Lovelace", (), ("4711", "ada7@uni.edu")),
+    Person("Zoë Blum", (), ("4712", "zb12@uni.edu", "bl")),
+    Person("Bo Kim"),
+    Person("Min-jun Kim"),
+    Person("Jürgen Müller"),
+    Person("Siân O'Brien-Groß"),
+    Person("Luca de la Cruz"),
+    Person("van der Berg, Jan"),
+    Person("Lee Hart"),
+    Person("Lee Ann Hart"),
+    Person("小明 王"),
+    Person("İpek Yıldız"),
+    Person("Øyvind Sæther"),
+    Person("Thị Minh Anh Nguyễn"),
+    Person("María José García López"),
+)
+
+NAMES = {
+    "Ada Lovelace": [
+        *("ada lovelace", "LOVELACE, Ada", "lovelace_ada_hw2", "AdaLovelace", "hw2-lovelaceada-v3"),
+        *("4711", "ada7@uni.edu", "ada7", "p1 4711 (2)", "Ada  Lovelace, 4711"),
+    ],
+    "Zoë Blum": ["zoe blum", "Zoé Blum", "blumzoe", "BLUM Zoe\u0308", "zb12_answers"],
+    "Jürgen Müller": ["mueller juergen", "Muller, Jurgen", "muellerjuergen", "JÜRGEN MÜLLER"],
+    "Siân O'Brien-Groß": [
+        *("sian obrien gross", "o'brien-groß, siân", "sian o’brien-gross", "obriengrosssian"),
+        *("Sian O'Brien", "gross sian"),
+    ],
+    "Luca de la Cruz": ["Cruz, Luca de la", "de la cruz luca", "delacruzluca", "luca cruz"],
+    "van der Berg, Jan": ["Jan van der Berg", "vanderbergjan", "jan berg", "van_der_berg_jan"],
+    "Min-jun Kim": ["minjun kim", "Kim Min Jun", "kimminjun"],
+    "Lee Hart": ["hart lee", "leehart"],
+    "Lee Ann Hart": ["Hart, Lee Ann", "leeann hart", "lee_ann_hart_hw2"],
+    "小明 王": ["王小明", "小明王", "王 小明 hw2"],
+    "İpek Yıldız": ["ipek yildiz", "İPEK YILDIZ", "yildizipek"],
+    "Øyvind Sæther": ["oyvind saether", "saether, øyvind"],
+    "Thị Minh Anh Nguyễn": ["Nguyen Thi Minh Anh", "nguyenthiminhanh", "Thi Nguyen"],
+    "María José García López": ["maria garcia", "Garcia Lopez, Maria Jose"],
+    "": [
+        *("", "hw2", "Ada", "kim", "bl", "Lovelace", "Ada Lovlace", "Ada Blum", "47110", "adam"),
+        *("Ada Lovelace and Bo Kim", "Bo Kim 4711", "lee", "xadalovelacex"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_student_is_found_by_what_students_write(name: str) -> None:
+    roster = Roster(CLASS)
+    for text in NAMES[name]:
+        for form in ("NFC", "NFD"):
+            person = roster.find(unicodedata.normalize(form, text))
+            assert (person.name if person else "") == name, text
+    if name:
+        assert roster.find(name) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ada", ["Ada Lovelace"]),
+        ("Lovlace", ["Ada Lovelace"]),
+        ("A. Lovelace", ["Ada Lovelace"]),
+        ("kim_hw2", ["Bo Kim", "Min-jun Kim"]),
+        ("Ada Lovelace and Bo Kim", ["Ada Lovelace", "Bo Kim"]),
+        ("zoeblumm", ["Zoë Blum"]),
+        ("scan 17", []),
+        ("", []),
+    ],
+)
+def test_whom_a_text_may_mean(text: str, names: list[str]) -> None:
+    assert Roster(CLASS).nearest(text) == names
+
+
+ROSTERS = {
+    "First,Last,E-mail\nAda,Lovelace,ada@x\nBo,Kim,\n": ["Ada Lovelace", "Bo Kim"],
+    "Name,SID\nAda,4711\n,4712\n,\n": ["Ada", "4712"],
+    "Name,SID\nAda,4711\nBo,4713\nAda,4712\n": ["Ada (4711)", "Bo", "Ada (4712)"],
+    "Email address\nada@x.org\nbo@x.org\n": ["ada@x.org", "bo@x.org"],
+}
+
+
+@pytest.mark.parametrize("text", ROSTERS)
+def test_no_student_of_a_roster_is_lost(text: str, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(text)
+    assert [one.name for one in read_roster(tmp_path / "roster.csv").people] == ROSTERS[text]
+
+
+def test_students_of_one_name_are_told_apart_by_their_numbers(attn: Attn, tmp_path: Path) -> None:
+    roster = "Name,SID\nAnn Lee,4711\nAnn Lee,4712\nBo Kim,4713\n"
+    files = {"in/4712.yaml": RIGHT["Small"], "in/lee_4711.yaml": WRONG["Small"]}
+    write(tmp_path, {"hw.yaml": SMALL, "roster.csv": roster, **files})
+    rows = book(attn, tmp_path, "hw.yaml", "in", "--for", "roster.csv")
+    assert rows == [
+        ("Ann Lee (4712)", "Small", "correct"),
+        ("Ann Lee (4711)", "Small", "wrong"),
+        ("Bo Kim", "Small", "empty"),
+    ]
+    (tmp_path / "in" / "4712.yaml").rename(tmp_path / "in" / "Ann Lee.yaml")
+    rows = book(attn, tmp_path, "hw.yaml", "in", "--for", "roster.csv")
+    assert ("in/Ann Lee.yaml", "Small", "unreadable") in rows
+    assert ("Ann Lee (4712)", "Small", "unreadable") in rows
