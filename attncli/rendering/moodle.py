@@ -50,6 +50,9 @@ ALMOST = 1 - 1e-6
 BLOCKED = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
 """How people write −∞; for Moodle, an asterisk is any further characters."""
 
+START = "\0"
+"""The brace before a field, while other braces are escaped."""
+
 LIKE_FIELD = re.compile(r"\{(?=[0-9]*:|#)")
 """A brace in a text that Moodle might take for the start of a field, or of a place for one."""
 
@@ -112,19 +115,17 @@ def _body(trace: Trace, selection: Selection) -> str:
     page = page_of(trace, replace(selection, full=True))
     fields = _Fields(trace, open_steps(trace, selection))
     asked = {"", *fields.weights}  # and what is shown
-    written: list[str] = []
 
     def shown(part: Panel | str) -> str:
         if isinstance(part, str):
             return text(part)
-        numbers: Array = np.zeros((0, 0), int)
+        cells: Array = np.zeros((0, 0), object)
         if part.answer and isinstance(part.part, Step):
             cells = part.on_page(part.part.from_paper(fields.of_step(part.part)))
-            numbers = np.arange(cells.size).reshape(cells.shape) + len(written)
-            written.extend(cells.ravel().tolist())
         caption = ", ".join(filter(None, (_formula(part.name), text(part.words))))
-        place = "<!--{}-->".format
-        table = matrix_table(part.matrix, caption, as_text(part.name), numbers.tolist(), place)
+        numbers: Array = np.arange(cells.size).reshape(cells.shape)
+        name = as_text(part.name)
+        table = matrix_table(part.matrix, caption, name, numbers.tolist(), cells.item)
         return table.replace("<table ", TABLE).replace('"scroll', '"overflow-auto')
 
     lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
@@ -137,8 +138,7 @@ def _body(trace: Trace, selection: Selection) -> str:
             row = "".join(map(shown, (*figure.operands, *signs, *results)))
             lines += [text(figure.name), row and ROW.format(row)]
     body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
-    body = LIKE_FIELD.sub("&#123;", body)
-    return re.sub("<!--([0-9]+)-->", lambda place: escape(written[int(place[1])]), body)
+    return LIKE_FIELD.sub("&#123;", body).replace(START, "{")
 
 
 def _formula(formula: Formula) -> str:
@@ -185,7 +185,7 @@ class _Fields:
                 x = float(numbers[at]) + 0.0
                 if isfinite(x) and all(abs(x - y) > near for y, near in tolerances.items()):
                     said.setdefault(x, []).append(sentence)
-            fields[at] = f"{{{weights[at]}:{self._answers(tolerances, said)}}}"
+            fields[at] = f"{START}{weights[at]}:{escape(self._answers(tolerances, said))}}}"
         return fields
 
     def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
