@@ -47,10 +47,10 @@ field as wide as its longest answer, and the ends are off by at most 1/10,000 of
 ALMOST = 1 - 1e-6
 """Share of half a unit that makes a number round down or up, unless it has no more digits."""
 
-BLOCKED = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
+MINUS_INFINITY = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
 """How people write −∞; for Moodle, an asterisk is any further characters."""
 
-START = "\0"
+FIELD_START = "\0"
 """The brace before a field, while other braces are escaped."""
 
 LIKE_FIELD = re.compile(r"\{(?=[0-9]*:|#)")
@@ -62,12 +62,12 @@ ENTITIES = {ord(sign): f"&#{ord(sign)};" for sign in "{}~\\"}
 MAX_NAME = 200
 """Maximum length of a name, in characters. Chosen; Moodle's database holds 255."""
 
-HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
+QUIZ_HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
 
-TABLE = '<table class="table table-sm table-bordered w-auto" '
+TABLE_TAG = '<table class="table table-sm table-bordered w-auto" '
 """Start of a matrix, with classes of Bootstrap, which Moodle has."""
 
-ROW = '<div style="display:flex;flex-wrap:wrap;gap:1em">{}</div>'
+MATRIX_ROW = '<div style="display:flex;flex-wrap:wrap;gap:1em">{}</div>'
 """A row of matrices."""
 
 
@@ -126,9 +126,9 @@ def _body(trace: Trace, selection: Selection) -> str:
         numbers: Array = np.arange(cells.size).reshape(cells.shape)
         name = as_text(part.name)
         table = matrix_table(part.matrix, caption, name, numbers.tolist(), cells.item)
-        return table.replace("<table ", TABLE).replace('"scroll', '"overflow-auto')
+        return table.replace("<table ", TABLE_TAG).replace('"scroll', '"overflow-auto')
 
-    lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
+    lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, QUIZ_HINT)]
     for entry in page.entries:
         formulas = [one for step in entry.steps for one in (step.notation, step.note) if one]
         lines += ["<hr/>", text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
@@ -136,9 +136,9 @@ def _body(trace: Trace, selection: Selection) -> str:
             results = [one for one in figure.results if one.answer.partition("[")[0] in asked]
             signs = ["="] if results and figure.operands else []
             row = "".join(map(shown, (*figure.operands, *signs, *results)))
-            lines += [text(figure.name), row and ROW.format(row)]
+            lines += [text(figure.name), row and MATRIX_ROW.format(row)]
     body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
-    return LIKE_FIELD.sub("&#123;", body).replace(START, "{")
+    return LIKE_FIELD.sub("&#123;", body).replace(FIELD_START, "{")
 
 
 def _formula(formula: Formula) -> str:
@@ -185,7 +185,7 @@ class _Fields:
                 x = float(numbers[at]) + 0.0
                 if isfinite(x) and all(abs(x - y) > near for y, near in tolerances.items()):
                     said.setdefault(x, []).append(sentence)
-            fields[at] = f"{START}{weights[at]}:{escape(self._answers(tolerances, said))}}}"
+            fields[at] = f"{FIELD_START}{weights[at]}:{escape(self._answers(tolerances, said))}}}"
         return fields
 
     def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
@@ -210,7 +210,7 @@ class _Fields:
         answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items() if isfinite(x)]
         if next(iter(right)) == -inf:
             kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
-            answers = [f"={sign}" for sign in BLOCKED]
+            answers = [f"={sign}" for sign in MINUS_INFINITY]
         for x, sentences in wrong.items():
             percent = round(100 * self.few_digits, 4) if self.short in sentences else 0
             feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)

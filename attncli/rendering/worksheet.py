@@ -41,12 +41,7 @@ NO_CELL = "~"
 
 
 def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
-    """Return the steps that a worksheet leaves open, by name; none on any other page.
-
-    Raises:
-        InputError: for an unknown step, one that is to be open and solved, or nothing, or too much,
-            that is open.
-    """
+    """Return the steps that a worksheet leaves open, by name; none on any other page."""
     if not isinstance(selection, WorksheetSelection):
         return {}
     blank = _named(selection.blank, trace)

@@ -208,9 +208,6 @@ def _values(low: float, high: float, step: float) -> tuple[float, ...]:
 def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
     """Return the values that a text names, or a list of numbers.
 
-    Raises:
-        InputError: for what names no values, or only one.
-
     >>> read_values("1..-1 by 0.5"), read_values("0, 1, 1/2"), read_values([2, 3])
     ((-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (2.0, 3.0))
     """
@@ -234,8 +231,7 @@ def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
 
 def _number(raw: object) -> float:
     try:
-        value = to_number(raw, ("values",))
+        return float(to_number(raw, ("values",)))
     except InputError as error:
         message = f"{visible(str(raw))} is not a number to draw"
         raise fail(message, "values", hint=error.faults[0].hint or VALUES_HINT) from None
-    return float(value)
