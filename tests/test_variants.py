@@ -423,6 +423,14 @@ marking: {decimals: 2}
 """
 
 
+def test_variants_without_students_are_named_as_variants(folder: Path, attn: Attn) -> None:
+    result = attn("vary", "hw.yaml", "-n", "2", *ASK, "-o", "out/{student}.yaml", cwd=folder)
+    assert result.err == ""
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        *("variant 1.yaml", "variant 2.yaml")
+    ]
+
+
 def test_a_variant_of_several_problems_has_all_of_them(folder: Path, attn: Attn) -> None:
     """Each has the numbers that it has alone, and its own part of the summary."""
     (folder / "set.yaml").write_text(f"{YAML}---\n{SECOND}")
