@@ -23,7 +23,7 @@ from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.submission import submission_of
 from attncli.rendering.formats import FORMATS
-from attncli.rendering.grades import COLUMNS, SAID_COLUMNS, report_record
+from attncli.rendering.grades import HEADS, SAID_COLUMNS, report_record
 from attncli.rendering.selection import Selection
 from attncli.tape.words import ALIASES
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
@@ -396,7 +396,7 @@ def test_many_files_in_one_process(attn: Attn, tmp_path: Path) -> None:
     assert "3 answers: 1 correct, 1 wrong, 1 could not be read" in result.out
     assert "commonest mistakes: 1 × scaled_by_d_k" in result.out
     book = list(csv.DictReader(io.StringIO(attn("check", SCALED, *files, "-f", "csv").out)))
-    assert tuple(book[0]) == (*COLUMNS, *SAID_COLUMNS)
+    assert tuple(book[0]) == (*HEADS, *SAID_COLUMNS)
     assert [row["verdict"] for row in book] == ["correct", "unreadable", "wrong"]
     assert [row["mistake"] for row in book] == ["", "", "scaled_by_d_k"]
     lines = attn("check", SCALED, *files, "-f", "json").out.splitlines()

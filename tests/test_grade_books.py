@@ -188,10 +188,25 @@ def test_who_has_0_points_while_answers_have_no_row_is_named(course: Path, attn:
     """Kay's answers may be those under another name; Moodle would take the 0 in silence."""
     (course / "in" / "eli_vance.yaml").write_text("scores: _\n---\nweights: _\n")
     err = attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
-    said = "no answers are theirs, unless those without a row are"
+    said = "no answers are theirs, unless some above are"
     assert f"warning: 0 points for Vance, Eli; Kay, Bo: {said}\n" in err
     (course / "in" / "someone.yaml").unlink()
     assert "warning" not in attn(*CLASS, "--totals", "-f", "csv", cwd=course).err
+
+
+def test_points_of_cells_reach_the_variants_and_their_totals(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "hw.yaml").write_text(TWO)
+    (tmp_path / "roster.txt").write_text("Ada Lovelace\nBo Kay\n")
+    attn("vary", "hw.yaml", "--for", "roster.txt", "-o", "variants/", cwd=tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "someone.yaml").write_text("weights: [[1, 1], [1, 1]]\n")
+    (tmp_path / "in" / "Ada Lovelace.yaml").write_text("weights: [[1, 1], [1, 1]]\n")
+    result = attn("check", "variants", "in", "--totals", "-f", "csv", cwd=tmp_path)
+    heads, *rows = rows_of(result.out)
+    assert heads == ["name", "Weights", "total"]
+    unknown = ["in/someone.yaml", "-", "-"]
+    assert rows == [["Ada Lovelace", "0", "0"], unknown, ["Bo Kay", "0", "0"]]
+    assert "warning: 0 points for Bo Kay: no answers are theirs, unless some above" in result.err
 
 
 def test_the_grades_of_moodle_that_are_not_given_stay_so(course: Path, attn: Attn) -> None:
@@ -332,7 +347,7 @@ def test_points_in_thirds_are_those_that_are_shown() -> None:
 def tally_of(answers: Sequence[str], problem: str = ONE) -> list[str]:
     """Return the doubts about the key of a problem, from the scores that a class wrote."""
     key = AnswerKey(attncli.Problem(**yaml.safe_load(problem)))
-    tally = Tally()
+    tally = Tally(doubts_key=True)
     for number, text in enumerate(answers):
         sheet = submission_of({"scores": json.loads(text)}, f"student {number}")
         tally.add(key.check(sheet))
@@ -424,7 +439,7 @@ def test_a_doubt_names_the_mistake_that_all_make(attn: Attn, tmp_path: Path) -> 
 
 
 def test_variants_with_other_numbers_put_no_key_in_doubt() -> None:
-    tally = Tally()
+    tally = Tally(doubts_key=True)
     for number in range(5):
         problem = attncli.Problem(X=[[1, number], [2, 1]], score="dot", title="A variant")
         right = attncli.compute(problem)["scores"].value
@@ -439,7 +454,7 @@ def test_a_tally_does_not_grow_with_the_class() -> None:
     report = key.check(submission_of({"scaled": json.loads(BY_D_K[2])}, "Ada"))
     sizes = []
     for count in (10, 1000):
-        tally = Tally([report] * count)
+        tally = Tally([report] * count, doubts_key=True)
         sizes.append(len(pickle.dumps(tally.__dict__)))
     assert sizes[1] < sizes[0] + 100
 

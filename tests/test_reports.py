@@ -554,3 +554,14 @@ def test_labels_are_above_their_columns_where_a_number_is_not_a_number() -> None
     labels, row = (line for line in lines if "nan" in line or line.split() == ["AI"] * 3)
     ends = [found.end() for found in re.finditer("AI", labels)]
     assert ends[1:] == [row.index("nan") + 3, row.rindex("1") + 1]
+
+
+def test_without_the_solution_last_digits_are_named_in_one_sentence(
+    attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "hw.yaml").write_text("X: [[1, 0], [0, 2]]\nscore: dot\n")
+    (tmp_path / "Ada.yaml").write_text("student: Ada\nweights: [[0.73, 0.26], [0.02, 0.98]]\n")
+    attn("check", "hw.yaml", "Ada.yaml", "--feedback", "out", cwd=tmp_path)
+    page = (tmp_path / "out" / "Ada.html").read_text()
+    said = "≈ 1 number is off in the last digit (cut off, not rounded): weights[1, 2]"
+    assert f"<p>{said}</p>" in page

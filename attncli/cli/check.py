@@ -132,7 +132,7 @@ def _write(
     """Write the reports of all students; return the exit status."""
     from attncli.rendering.tally import Tally
 
-    statuses, tally = {0}, Tally()
+    statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(students, statuses, tally)
     if feedback is not None:
         graded = _with_pages(graded, Path(feedback), selection, tally)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from attncli.tape.words import ALIASES, may_mean_step
 from attncli.text.suggestions import near_words
 
-PLACES = re.compile(
+IN_BRACKETS = re.compile(
     r"\s*((?:\[\s*(?:(?:head|batch)\s*)?\d+\s*\]\s*)*"
     r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]*"|[^\[\]"])+\])',
     re.IGNORECASE,
@@ -41,7 +41,7 @@ def named_cell(heading: str) -> tuple[str, str] | None:
 
 
 def _cells(heading: str) -> Iterator[tuple[str, str]]:
-    for places in PLACES.finditer(heading):
+    for places in IN_BRACKETS.finditer(heading):
         before = heading[: places.start()].rstrip(" ?:")
         starts = [word.start() for word in re.finditer(r"(?<![^\s:;,])[\w√∂(][^\s:;,]*", before)]
         for start in starts:  # of several words, the longest name counts

@@ -30,16 +30,13 @@ NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median"
 PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
 
-LONG = {"step", "row", "value"}
-"""Columns of a table with one row per number; the others of it may be left out."""
-
 MAX_HEADERS = 3
 """Maximum number of rows of headings: Qualtrics writes codes, questions and identifiers."""
 IDENTIFIERS = '{"ImportId"'
 """How the cells in Qualtrics' row of identifiers begin."""
 MAX_SAMPLE = 100
 """Maximum number of rows by which the columns of the students' names are found."""
-MAX_NAMED = 20
+MAX_HEADINGS = 20
 """Maximum number of headings that a message names."""
 
 
@@ -60,13 +57,19 @@ def joined(row: CsvRow, columns: Sequence[int]) -> str:
     return " ".join(" ".join(row.cells[n] for n in columns if n < len(row.cells)).split())
 
 
+def meanings(row: CsvRow, known: KnownClass) -> list[str]:
+    """Return the headings in a row, or what `--map` says that they mean."""
+    mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
+    return [mapped.get(folded_heading(head), head) for head in map(",".join, _whole(row.cells))]
+
+
 class ClassColumns:
-    """The columns of a table, by its rows of headings and what is known of the class.
+    """The columns of a table with one row per student.
 
     Attributes:
-        header: the row of the headings; `rows` are those below.
-        words: the headings in lower case, or what `--map` says that they mean.
-        long: the same of the first line, for a table with one row per number.
+        header: the row of the headings; `rows` are those of students below.
+        heads: the headings as they are written.
+        words: what they mean, in lower case.
         keys: the names of cells and other keys of submissions, by column.
         students: the columns with the name of the student, or with its parts.
         others: the headings of all other columns.
@@ -74,42 +77,26 @@ class ClassColumns:
 
     def __init__(self, table: CsvText, known: KnownClass) -> None:
         self._table, self._known = table, known
-        mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
         tops = table.rows[:MAX_HEADERS]
-        headers = [list(map(",".join, _whole(row.cells))) for row in tops]
-        meanings = [[mapped.get(folded_heading(head), head) for head in row] for row in headers]
-        words = [list(map(folded_heading, row)) for row in meanings]
-        self.long = ["student" if word in STUDENT_KEYS else word for word in words[0]]
-        keys = [self._keys(heads) for heads in meanings]
-        with_cells = [n for n, own in enumerate(keys) if any("[" in key for key in own.values())]
-        top = 0 if self.is_long else min(with_cells, default=0)
-        last = max(n for n, row in enumerate(headers) if n == top or row[0].startswith(IDENTIFIERS))
-        self.header, self.rows = tops[top], table.rows[last + 1 :]
-        if not self.is_long:
-            self.rows = [r for r in self.rows if folded_heading(r.cells[0]) not in NO_STUDENTS]
-        self.heads, self.words = headers[top], words[top]
-        if unknown := mapped.keys() - set(map(folded_heading, self.heads)):
-            head = next(head for head in known.headings if folded_heading(head) in unknown)
-            hint = did_you_mean(head, map(visible, self.heads))
-            raise InputError(self._fault(f"no column is headed {visible(head)}", hint))
+        keys = [self._keys(meanings(row, known)) for row in tops]
+        with_cells = (n for n, own in enumerate(keys) if any("[" in key for key in own.values()))
+        top = next(with_cells, 0)
+        ids = [n for n, row in enumerate(tops) if row.cells[0].startswith(IDENTIFIERS)]
+        rows = table.rows[max(top, *ids, 0) + 1 :]
+        self.rows = [row for row in rows if folded_heading(row.cells[0]) not in NO_STUDENTS]
+        self.header, self.heads = tops[top], list(map(",".join, _whole(tops[top].cells)))
+        self.words = list(map(folded_heading, meanings(tops[top], known)))
+        folded = list(map(folded_heading, self.heads))
+        if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
+            hint = did_you_mean(unknown[0], map(visible, self.heads))
+            raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
         self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
         others = [n for n in range(len(self.heads)) if n not in keys[top]]
         self.others = {n: visible(" ".join(self.heads[n].split())) for n in others}
         self.students = self._student_columns()
 
-    @property
-    def is_long(self) -> bool:
-        """True for a table with one row per number."""
-        return set(self.long) >= LONG
-
-    def student(self, text: str) -> str:
-        """Return the name of the student whom a text names; the text, if it names none."""
-        person = self._known.roster.find(text) if self._known.roster and text else None
-        return str(person.name) if person else text
-
     def is_of_class(self) -> bool:
-        """Return True for a table with one row per student, and not of a matrix or of options."""
-        names = [joined(row, self.students) for row in self.rows]
+        """Return True if the table is not one of a matrix or of options."""
         cells = [key for key in self.keys.values() if "[" in key]
         if self._known.headings or (self.students and cells):
             return True
@@ -118,6 +105,7 @@ class ClassColumns:
         if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
             return False  # such a word is the key of a matrix
         if self.students:
+            names = [joined(row, self.students) for row in self.rows]
             return sum(map(is_word, names)) > len(names) / 2
         return any("," in key for key in cells) and all(map(is_word, self.others.values()))
 
@@ -134,7 +122,7 @@ class ClassColumns:
             head = self.others[index]
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
-        named = ", ".join(visible(head) for head in self.heads[:MAX_NAMED])
+        named = ", ".join(visible(head) for head in self.heads[:MAX_HEADINGS])
         if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
             cell = "1: weights[1,1]" if self._known.which else "weights[1,1]"
             flags = [f"{_flag(self.others[n], cell)} for each, or a file of pairs" for n in others]
@@ -198,7 +186,7 @@ class ClassColumns:
         found = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
-            people = [roster.find(text) if text else None for text in texts]
+            people = list(map(roster.find, texts))
             if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
                 found.append((columns, people))
         return found

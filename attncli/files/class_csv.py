@@ -7,13 +7,14 @@ long one the columns `student, problem, step, batch, head, row, column, hidden, 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from attncli.checking.submission import PROBLEM
+from attncli.checking.submission import PROBLEM, STUDENT_KEYS
 from attncli.errors import Fault, InputError, KeyPath, Place, refuse
-from attncli.files.class_columns import ClassColumns, joined
+from attncli.files.class_columns import ClassColumns, folded_heading, joined, meanings
 from attncli.files.csv_blocks import CsvRow, CsvText
 from attncli.files.document import Document, KnownClass, twice
 from attncli.text.escapes import visible
@@ -21,8 +22,11 @@ from attncli.text.sentences import all_of
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
+LONG = {"step", "row", "value"}
+"""Columns of a table with one row per number; the others of it may be left out."""
+
 NO_RESPONSE = "-"
-"""What Moodle's report of responses has for a question that was not answered."""
+"""The text in the responses that Moodle exports for a question that was not answered."""
 
 
 def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
@@ -33,12 +37,13 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
     table = CsvText(text, name)
     if not table.rows:
         return
-    columns = ClassColumns(table, known)
-    if columns.is_long:
-        for answers in _long(table, columns):
+    words = map(folded_heading, meanings(table.rows[0], known))
+    meant = ["student" if word in STUDENT_KEYS else word for word in words]
+    if set(meant) >= LONG:
+        for answers in _long(table, meant, known):
             yield answers.document(folder)
-    elif columns.is_of_class():
-        for answers in _wide(table, columns):  # one by one, to need little memory
+    elif (columns := ClassColumns(table, known)).is_of_class():
+        for answers in _wide(table, columns, known):  # one by one, to need little memory
             yield answers.document(folder, columns.heading)
 
 
@@ -69,7 +74,7 @@ class _Answers:
         return self._table.place(line, column)
 
 
-def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
+def _wide(table: CsvText, columns: ClassColumns, known: KnownClass) -> Iterator[_Answers]:
     """Yield the answers of each student; of several rows for one problem, the latest counts."""
     faults = [*columns.faults()]
     if not columns.students or not columns.rows:
@@ -78,7 +83,7 @@ def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
     first = columns.students[0] if columns.students else 0
     found: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
-        name = columns.student(joined(row, columns.students))
+        name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
             group = (name, joined(row, problem)) if name else row.line
             found.setdefault(group, []).append(row)
@@ -91,7 +96,7 @@ def _wide(table: CsvText, columns: ClassColumns) -> Iterator[_Answers]:
         answers.add("student", name, row.line, first)
         if latest is None and len({joined(one, [*columns.keys]) for one in rows}) > 1:
             lines = all_of([str(one.line) for one in rows])
-            said = visible(columns.student(name))
+            said = visible(known.student(name))
             message = f"{said} has answers in lines {lines}, and no time tells the latest"
             answers.refuse(row.line, first, message, "keep one of them")
         for index, key in columns.keys.items():
@@ -137,25 +142,23 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     return [*date, *numbers[3:6]] if date[1] <= 12 else []
 
 
-def _long(table: CsvText, columns: ClassColumns) -> Iterable[_Answers]:
-    meant, rows = columns.long, columns.rows
-    lines = [dict(zip(meant, [*row.cells, *[""] * len(meant)], strict=False)) for row in rows]
+def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
+    rows = table.rows[1:]
+    lines = [defaultdict(str, zip(meant, row.cells, strict=False)) for row in rows]
     with_rows = {own["step"] for own in lines if own["row"]}
     found: dict[tuple[str, str], _Answers] = {}
     for row, own in zip(rows, lines, strict=True):
-        student, problem, key = (own.get(word, "") for word in ("student", PROBLEM, "step"))
-        group = columns.student(student), problem
+        group = known.student(own["student"]), own[PROBLEM]
         if group not in found:
             found[group] = _Answers(table, row.line)
-            if student:
-                found[group].add("student", student, row.line, meant.index("student"))
-            if problem:
-                found[group].add(PROBLEM, problem, row.line, meant.index(PROBLEM))
+            for word in filter(own.get, ("student", PROBLEM)):
+                found[group].add(word, own[word], row.line, meant.index(word))
+        key = own["step"]
         refuse = partial(found[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
             refuse(meant.index("step"), message, "write the step's name")
-        elif own.get("column", "") and not own["row"] and key in with_rows:
+        elif own["column"] and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
             refuse(meant.index("row"), message, "write the row's number or label")
         else:
@@ -167,9 +170,9 @@ def _long(table: CsvText, columns: ClassColumns) -> Iterable[_Answers]:
 def _cell_of(own: Mapping[str, str]) -> str:
     key = own["step"]
     for axis in ("batch", "head"):
-        if place := own.get(axis, ""):
+        if place := own[axis]:
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
-    places = [own["row"], own.get("column", ""), own.get("hidden", "")]
+    places = [own["row"], own["column"], own["hidden"]]
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key

@@ -45,6 +45,11 @@ class KnownClass(Record):
     roster: StudentNames | None = None
     which: Callable[[str], int | None] | None = None
 
+    def student(self, text: str) -> str:
+        """Return the name of the student whom a text names; the text, if it names none."""
+        person = self.roster.find(text) if self.roster and text else None
+        return str(person.name) if person else text
+
 
 DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"

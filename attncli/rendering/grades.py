@@ -29,7 +29,7 @@ NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
 new column would be 0 in Moodle."""
 
-COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
+HEADS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
@@ -50,7 +50,7 @@ def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
-    own = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    own = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     heads, by_name = _of_roster(selection.roster)
     yield csv_text([[*heads, *own]], delimiter).encode()
     for one in graded:
@@ -87,7 +87,7 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
 
 
 def grade(graded: Graded) -> list[str]:
-    """Return the texts of `COLUMNS`."""
+    """Return the texts of `HEADS`."""
     if isinstance(graded, Unread):
         blank = [""] * len(status.STATUSES)
         return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]

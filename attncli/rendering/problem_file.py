@@ -94,7 +94,7 @@ def _is_matrix(raw: object) -> bool:
 
 def _flow(raw: Any) -> str:
     if isinstance(raw, dict):
-        return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in raw.items())}}}"
+        return f"{{{', '.join(f'{_flow(key)}: {_flow(part)}' for key, part in raw.items())}}}"
     if isinstance(raw, list | tuple):
         return f"[{', '.join(map(_flow, raw))}]"
     if isinstance(raw, bool):

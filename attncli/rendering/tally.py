@@ -32,7 +32,6 @@ LARGEST_COUNTED = 1_000
 class WrongNumber(Record):
     """A wrong number that students wrote in a cell, and what was found in its step."""
 
-    cell: str
     mistake: str  # a sentence; "" where no mistake is known
     value: float
     unit: float
@@ -50,16 +49,18 @@ class WrongNumber(Record):
 class Tally:
     """Counts of a class: how many were right, their points, their mistakes and wrong numbers.
 
-    It keeps no report, so its memory does not grow with the class.
+    It keeps no report, so its memory does not grow with the class. Wrong numbers are counted only
+    if it is to doubt the key.
     """
 
-    def __init__(self, graded: Iterable[Graded] = ()) -> None:
+    def __init__(self, graded: Iterable[Graded] = (), doubts_key: bool = False) -> None:
+        self._doubts_key = doubts_key
         self.verdicts: Counter[str] = Counter()
         self.mistakes: Counter[str] = Counter()
         self.steps: Counter[str] = Counter()
         self.points = np.zeros(3)  # the answers that have points, the earned and possible ones
         self.right: dict[tuple[str, bytes], Array] = {}
-        self.wrong: dict[tuple[str, bytes], dict[Index, Counter[WrongNumber]]] = {}
+        self.wrong: dict[tuple[str, bytes], dict[Index, tuple[str, Counter[WrongNumber]]]] = {}
         for one in graded:
             self.add(one)
 
@@ -74,7 +75,7 @@ class Tally:
             self.steps[first] += 1
             if finding := one.findings.get(first):
                 self.mistakes[finding.id] += 1
-        for name, judged in one.steps.items():
+        for name, judged in one.steps.items() if self._doubts_key else ():
             if isinstance(judged, Given) and judged.codes.size <= LARGEST_COUNTED:
                 finding = one.findings.get(name)
                 self._add_numbers(judged, one.title, finding.message if finding else "")
@@ -83,13 +84,17 @@ class Tally:
         step, written = judged.step, judged.written
         # Variants have the same title, but not the same numbers in a whole step.
         key = f"{title}: " if title else "", step.name.encode() + step.array.tobytes()
-        right = (status.CORRECT, status.LAST_DIGIT, status.ROUNDED_EARLY)
-        self.right[key] = self.right.get(key, 0) + np.isin(step.on_paper(judged.codes), right)
-        for at in places(step.on_paper(judged.wrong_numbers)):
-            arrays = (step.on_paper(written.values), step.on_paper(written.unit), step.value)
-            numbers = (float(array[at]) for array in arrays)
-            number = WrongNumber(cell_name(step, at), mistake, *numbers)
-            self.wrong.setdefault(key, {}).setdefault(at, Counter())[number] += 1
+        self.right[key] = self.right.get(key, 0) + (step.on_paper(judged.codes) < status.FOLLOWS)
+        wrong = judged.wrong_numbers
+        if not wrong.any():
+            return
+        counted = self.wrong.setdefault(key, {})
+        values, units = step.on_paper(written.values), step.on_paper(written.unit)
+        for at in places(step.on_paper(wrong)):
+            numbers = float(values[at]), float(units[at]), float(step.value[at])
+            if at not in counted:
+                counted[at] = cell_name(step, at), Counter()
+            counted[at][1][WrongNumber(mistake, *numbers)] += 1
 
     def lines(self) -> Iterator[str]:
         always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
@@ -110,7 +115,7 @@ class Tally:
         """Yield for each step in which most wrong numbers are equal that the key may be wrong."""
         for key, right in self.right.items():
             clauses, mistakes = list[str](), set[str]()
-            for at, counted in sorted(self.wrong.get(key, {}).items()):
+            for at, (cell, counted) in sorted(self.wrong.get(key, {}).items()):
                 number = counted.most_common(1)[0][0]
                 same = {one: n for one, n in counted.items() if number.is_same(one)}
                 count, wrong = sum(same.values()), counted.total()
@@ -120,8 +125,8 @@ class Tally:
                     mistakes |= {one.mistake for one in same}
                     yours, keys = map(number.text, (number.value, number.right))
                     others = f" and {agree} others have" if agree else " has"
-                    first = f"wrong answers have {yours} in {number.cell}, where the key{others}"
-                    again = f"have {yours} in {number.cell}, not"
+                    first = f"wrong answers have {yours} in {cell}, where the key{others}"
+                    again = f"have {yours} in {cell}, not"
                     clauses.append(f"{count} of {wrong} {again if clauses else first} {keys}")
             if clauses:
                 one = mistakes.pop() if len(mistakes) == 1 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import zip_longest
 
 from attncli.checking.check import Report
@@ -25,10 +25,8 @@ def totals(
     found: dict[str, list[float | None]] = {}
     titles, without, empty = list[list[str]](), list[str](), list[str]()
     for student in students:
-        name, reports = (
-            student[0].name,
-            [one if isinstance(one, Report) else None for one in student],
-        )
+        name = student[0].name
+        reports = [one if isinstance(one, Report) else None for one in student]
         found[name] = [one.total if one and one.marking.points else None for one in reports]
         titles.append([one.title for one in student])
         empty += [name] if all(one and one.verdict == "empty" for one in reports) else []
@@ -46,18 +44,19 @@ def totals(
         grades = (NO_GRADE if one is None else points_text(one) for one in (*points, total))
         rows.append([*map(roster_cell, person.cells), *grades])
         without += [person.name] if total is None else []
-    return csv_text(rows, delimiter), [*_notes(without, sorted(found.keys() - names), empty)]
-
-
-def _notes(without: list[str], others: list[str], empty: list[str]) -> Iterator[str]:
-    no_grade, no_row, nothing = ("; ".join(map(visible, one)) for one in (without, others, empty))
+    notes, others = list[str](), sorted(found.keys() - names)
     if without:
         why = "their answers are missing, cannot be read, or are not those of one student"
-        yield f"no grade ({NO_GRADE}) for {no_grade}: {why}"
+        notes.append(f"no grade ({NO_GRADE}) for {_listed(without)}: {why}")
     if others:
-        yield f"no row for {no_row}: not in the roster"
-    if others and empty:
-        yield f"0 points for {nothing}: no answers are theirs, unless those without a row are"
+        notes.append(f"no row for {_listed(others)}: not in the roster")
+    if empty and (others or (without and not roster)):
+        notes.append(f"0 points for {_listed(empty)}: no answers are theirs, unless some above are")
+    return csv_text(rows, delimiter), notes
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "; ".join(map(visible, names))
 
 
 def column_title(titles: Iterable[str], number: int) -> str:

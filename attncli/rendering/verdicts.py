@@ -309,10 +309,11 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
         yield f"{cut}{example if solution else ''}"
         return
     note = " (cut off, not rounded)" if cut_off else ""
-    yield f"{_count(off)} off in the last digit{note}:"
+    said = f"{_count(off)} off in the last digit{note}:"
     if not solution:
-        yield ", ".join(cell_name(step, at) for at in found)
+        yield f"{said} {', '.join(cell_name(step, at) for at in found)}"
         return
+    yield said
     lines = []
     for at in found:
         should_be = rounded_like(float(expected[at]), float(units[at]))
