@@ -423,6 +423,14 @@ marking: {decimals: 2}
 """
 
 
+def test_variants_without_students_are_named_as_variants(folder: Path, attn: Attn) -> None:
+    result = attn("vary", "hw.yaml", "-n", "2", *ASK, "-o", "out/{student}.yaml", cwd=folder)
+    assert result.err == ""
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        *("variant 1.yaml", "variant 2.yaml")
+    ]
+
+
 def test_a_variant_of_several_problems_has_all_of_them(folder: Path, attn: Attn) -> None:
     """Each has the numbers that it has alone, and its own part of the summary."""
     (folder / "set.yaml").write_text(f"{YAML}---\n{SECOND}")
@@ -485,7 +493,6 @@ def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn:
 
 
 NONSENSE = [
-    (("--values", "3..-2"), "--values: the values 3..-2 go down from 3 to -2"),
     (("--values", "0..9 by 0"), "--values: the step of the values 0..9 by 0 must be above 0"),
     (("--values", "0..1 by 1e-9"), "--values: from 0 to 1 there are more than 10,000 values"),
     (("--values", "5"), "--values: 5 names 1 value, and numbers are drawn from several"),

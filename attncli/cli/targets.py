@@ -151,6 +151,7 @@ class Targets:
         from string import Formatter  # half a millisecond that few commands need
 
         self._fields = PATTERN_FIELDS[kind]
+        self._noun = "variant" if kind == "variants" else "problem"
         if is_folder(out):
             folder = out.replace("{", "{{").replace("}", "}}") if Path(out).is_dir() else out
             folder = folder if folder.endswith("/") else f"{folder or '.'}/"
@@ -177,7 +178,7 @@ class Targets:
         parts: dict[str, str | int] = {"number": number}
         for field, value in values.items():
             is_count = field == "variant" and value.isdecimal()
-            parts[field] = int(value) if is_count else safe(value or f"problem {number}")
+            parts[field] = int(value) if is_count else safe(value or f"{self._noun} {number}")
         path = Path(self._pattern.format(**parts))
         field = next(filter(values.get, values), next(iter(values)))
         said = f", {visible(values[field])}" if values[field] else ""

@@ -12,13 +12,13 @@ from attncli.errors import fail
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet; moodle, a quiz to import."""
-INPUTS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
+PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
 
 
 def worksheet(
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=INPUTS_HELP)],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=PROBLEMS_HELP)],
     blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,

@@ -47,8 +47,11 @@ field as wide as its longest answer, and the ends are off by at most 1/10,000 of
 ALMOST = 1 - 1e-6
 """Share of half a unit that makes a number round down or up, unless it has no more digits."""
 
-BLOCKED = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
+MINUS_INFINITY = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
 """How people write −∞; for Moodle, an asterisk is any further characters."""
+
+FIELD_START = "\0"
+"""The brace before a field, while other braces are escaped."""
 
 LIKE_FIELD = re.compile(r"\{(?=[0-9]*:|#)")
 """A brace in a text that Moodle might take for the start of a field, or of a place for one."""
@@ -59,12 +62,12 @@ ENTITIES = {ord(sign): f"&#{ord(sign)};" for sign in "{}~\\"}
 MAX_NAME = 200
 """Maximum length of a name, in characters. Chosen; Moodle's database holds 255."""
 
-HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
+QUIZ_HINT = "Write decimal numbers, such as 0.33 for 1/3; in a blocked cell, write -inf."
 
-TABLE = '<table class="table table-sm table-bordered w-auto" '
+TABLE_TAG = '<table class="table table-sm table-bordered w-auto" '
 """Start of a matrix, with classes of Bootstrap, which Moodle has."""
 
-ROW = '<div style="display:flex;flex-wrap:wrap;gap:1em">{}</div>'
+MATRIX_ROW = '<div style="display:flex;flex-wrap:wrap;gap:1em">{}</div>'
 """A row of matrices."""
 
 
@@ -82,12 +85,11 @@ def worksheets(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]
         _add(_add(quiz, "question", type="category"), "category", path)
         for number, trace in enumerate(variants, 1):
             problem, question = trace.problem, _add(quiz, "question", type="cloze")
-            which = problem.variant or (f"{number}" if len(variants) > 1 else "")
+            which = problem.variant or str(number) * (len(variants) > 1)
             which = f"Variant {which.zfill(len(str(len(variants))))}" if which else ""
             _add(question, "name", _name(which, problem.student, category))
             _add(question, "questiontext", _body(trace, selection), format="html")
-            grade = f"{problem.marking.possible or 1:g}"
-            ElementTree.SubElement(question, "defaultgrade").text = grade
+            _add(question, "defaultgrade").text = f"{problem.marking.possible or 1:g}"
     ElementTree.indent(quiz, "")
     yield ElementTree.tostring(quiz, "utf-8")
 
@@ -113,33 +115,30 @@ def _body(trace: Trace, selection: Selection) -> str:
     page = page_of(trace, replace(selection, full=True))
     fields = _Fields(trace, open_steps(trace, selection))
     asked = {"", *fields.weights}  # and what is shown
-    written: list[str] = []
 
     def shown(part: Panel | str) -> str:
         if isinstance(part, str):
             return text(part)
-        numbers: Array = np.zeros((0, 0), int)
+        cells: Array = np.zeros((0, 0), object)
         if part.answer and isinstance(part.part, Step):
             cells = part.on_page(part.part.from_paper(fields.of_step(part.part)))
-            numbers = np.arange(cells.size).reshape(cells.shape) + len(written)
-            written.extend(cells.ravel().tolist())
         caption = ", ".join(filter(None, (_formula(part.name), text(part.words))))
-        place = "<!--{}-->".format
-        table = matrix_table(part.matrix, caption, as_text(part.name), numbers.tolist(), place)
-        return table.replace("<table ", TABLE).replace('"scroll', '"overflow-auto')
+        numbers: Array = np.arange(cells.size).reshape(cells.shape)
+        name = as_text(part.name)
+        table = matrix_table(part.matrix, caption, name, numbers.tolist(), cells.item)
+        return table.replace("<table ", TABLE_TAG).replace('"scroll', '"overflow-auto')
 
-    lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, HINT)]
+    lines = [text(line) for line in (page.title, *page.notes.splitlines(), page.asked, QUIZ_HINT)]
     for entry in page.entries:
         formulas = [one for step in entry.steps for one in (step.notation, step.note) if one]
-        lines += [text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
+        lines += ["<hr/>", text(entry.group), *map(_formula, formulas), *map(shown, entry.inputs)]
         for figure in entry.figures:
             results = [one for one in figure.results if one.answer.partition("[")[0] in asked]
             signs = ["="] if results and figure.operands else []
             row = "".join(map(shown, (*figure.operands, *signs, *results)))
-            lines += [text(figure.name), ROW.format(row) if row else ""]
+            lines += [text(figure.name), row and MATRIX_ROW.format(row)]
     body = "\n".join(f'<div dir="auto">{line}</div>' for line in lines if line)
-    body = LIKE_FIELD.sub("&#123;", body)
-    return re.sub("<!--([0-9]+)-->", lambda place: escape(written[int(place[1])]), body)
+    return LIKE_FIELD.sub("&#123;", body).replace(FIELD_START, "{")
 
 
 def _formula(formula: Formula) -> str:
@@ -186,7 +185,7 @@ class _Fields:
                 x = float(numbers[at]) + 0.0
                 if isfinite(x) and all(abs(x - y) > near for y, near in tolerances.items()):
                     said.setdefault(x, []).append(sentence)
-            fields[at] = f"{{{weights[at]}:{self._answers(tolerances, said)}}}"
+            fields[at] = f"{FIELD_START}{weights[at]}:{escape(self._answers(tolerances, said))}}}"
         return fields
 
     def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
@@ -211,7 +210,7 @@ class _Fields:
         answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items() if isfinite(x)]
         if next(iter(right)) == -inf:
             kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
-            answers = [f"={sign}" for sign in BLOCKED]
+            answers = [f"={sign}" for sign in MINUS_INFINITY]
         for x, sentences in wrong.items():
             percent = round(100 * self.few_digits, 4) if self.short in sentences else 0
             feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)

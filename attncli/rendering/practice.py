@@ -27,9 +27,6 @@ from attncli.tape.step import Step
 from attncli.teaching.distractors import wrong_numbers
 from attncli.text.escapes import visible
 
-MASK_BYTE = np.uint8(0x5A)
-"""Each byte of the data is changed by this, so that right numbers are not read by accident."""
-
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
 
@@ -57,25 +54,25 @@ def page_data(
     fields: dict[int, tuple[int, int]] = {}
     judged, count = [], 0
     for trace, shown in problems:
-        steps = {name: trace[name] for name, _ in shown}
+        open_names = {name for name, _ in shown}
+        steps = {step.name: step for step in trace if step.name in open_names}
         which = {name: number for number, name in enumerate(steps, count)}
-        for (name, place), number in sorted(shown.items(), key=lambda item: which[item[0][0]]):
+        for (name, place), number in shown.items():
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         judged.append(judged_by(trace, steps))
     data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    masked = np.frombuffer(plain, np.uint8) ^ MASK_BYTE
-    sealed = base64.b64encode(masked.tobytes()).decode()
-    return {"key": sha256(plain).hexdigest()[:16], "sealed": sealed}
+    # Encoded, so that right numbers are not read by accident.
+    return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        reach = reaches(right, [step for step in trace if step.name in steps])
+        reach = reaches(right, [*steps.values()])
         made = {name: _of_step(step, right, reach[name]) for name, step in steps.items()}
-        mistakes = wrong_numbers(trace.unrounded or trace, steps.keys(), MISTAKE_DECIMALS)
+        mistakes = wrong_numbers(trace.unrounded or trace, steps, MISTAKE_DECIMALS)
     order = list(trace.steps)
     for one in mistakes:
         # Where an open step is between, the numbers depend on whether it was written.

@@ -59,9 +59,8 @@ def table(summary: Summary) -> Iterator[Line]:
         yield [("Every variant is fair: it shows each mistake that the others show.", "right")]
     yield from _listed("Variants that are less fair than others:", "wrong", summary.unfair)
     yield from _listed("Mistakes that do not show, or not in every step:", "title", form.unseen)
-    same: dict[str, str] = {}
-    for one, other in form.never_apart:
-        same[one] = f"{same[one]}, {other}" if one in same else other
+    ids = dict.fromkeys(one for one, _ in form.never_apart)
+    same = {id_: ", ".join(b for a, b in form.never_apart if a == id_) for id_ in ids}
     yield from _listed("Mistakes that always give the same numbers as others:", "title", same)
     if form.fewest:
         which = "saturated weights, large numbers or warnings"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isinf
-from typing import Any
 
 import numpy as np
 
@@ -42,12 +41,7 @@ NO_CELL = "~"
 
 
 def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
-    """Return the steps that a worksheet leaves open, by name; none on any other page.
-
-    Raises:
-        InputError: for an unknown step, one that is to be open and solved, or nothing, or too much,
-            that is open.
-    """
+    """Return the steps that a worksheet leaves open, by name; none on any other page."""
     if not isinstance(selection, WorksheetSelection):
         return {}
     blank = _named(selection.blank, trace)
@@ -87,14 +81,11 @@ def instruction(trace: Trace) -> str:
 
 
 def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
-    found: set[str] = set()
     for word in words:
-        named = steps_named((key_of(word),), trace)
-        if not named:
+        if not steps_named((key_of(word),), trace):
             message = f"there is no step {visible(word)} in this calculation"
             raise fail(message, hint=did_you_mean(word, trace.steps))
-        found.update(step.name for step in named)
-    return {step.name: step for step in trace if step.name in found}
+    return {step.name: step for step in steps_named([*map(key_of, words)], trace)}
 
 
 def worksheet(
@@ -147,17 +138,15 @@ def answer_sheet(problem: Problem, trace: Trace, above: str) -> str:
     decimals = DEFAULT_DECIMALS if decimals is None else decimals
     rounding = Rounding(decimals=decimals)
 
-    def written(numbers: Any) -> Any:
-        if isinstance(numbers, list):
-            return [written(part) for part in numbers]
-        number = float(f"{numbers:.{SAME_DIGITS}g}")
+    def written(number: float) -> str:
+        number = float(f"{number:.{SAME_DIGITS}g}")
         if isinf(number):
             return f"{number}"
-        is_whole = number == int(number)
-        return f"{rounding.number(number) + 0.0:.{0 if is_whole else decimals}f}"
+        return f"{rounding.number(number) + 0.0:.{decimals if number % 1 else 0}f}"
 
     lines = [f"# {above}", *(entry(key, text) for key, text in _whose(problem).items() if text)]
-    lines += [entry(step.name, written(step.value.tolist())) for step in trace]
+    texts = np.vectorize(written, otypes=[object])
+    lines += [entry(step.name, texts(step.value).tolist()) for step in trace]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -106,12 +106,11 @@ class Distractors:
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
-        replay: Replay[Array] = Replay(
-            steps,
-            settle=lambda step, numbers: self._tidy(step.name, numbers),
-            worked=worked,
-            instead=change,
-        )
+
+        def settle(step: Step, numbers: Array) -> Array:
+            return self._tidy(step.name, numbers)
+
+        replay: Replay[Array] = Replay(steps, settle=settle, worked=worked, instead=change)
         asked = [step for step in steps if step.name in self.right]
         made = [step for step in steps if step.name in change]
         try:
@@ -227,7 +226,7 @@ def alike_pairs(
 
 
 class WrongNumbers(Record, eq=False):
-    """What a step becomes by one mistake, and what a report says of it without the solution."""
+    """The wrong numbers of a step by one mistake, with the words of a report on them."""
 
     id: str
     step: str

@@ -49,9 +49,6 @@ DECIMALS_KEPT = 12
 SOFTMAX_STEPS = ("exp", "sum", "weights")
 """Steps that are not rounded: they may be small, and nothing compares their numbers."""
 
-OF_STUDENTS = ("student", "variant", "answers")
-"""Keys of the given problem that its variants do not have."""
-
 Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
 
@@ -136,7 +133,8 @@ class Drawing:
         parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
         own = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
         own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
-        return Problem(**{**values, **dict.fromkeys(OF_STUDENTS), "marking": own or None})
+        not_given = dict.fromkeys(("student", "variant", "answers"))
+        return Problem(**{**values, **not_given, "marking": own or None})
 
 
 def calculated(problem: Problem) -> Trace:
@@ -172,8 +170,7 @@ def _check_size(problem: Problem) -> None:
         raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
         if (most := largest(array)) > MAX_VARIED_SIZE:
-            message = f"{key} holds a number as large as {most:g}"
-            message = f"{message}; at most {MAX_VARIED_SIZE:g} is varied"
+            message = f"{key} holds {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
             raise fail(message, *key.split("."), hint=hint)
 
 
@@ -184,11 +181,9 @@ def own_values(numbers: Array) -> tuple[float, ...]:
     ((0.5, 1.0, 1.5, 2.0), (-1.0, 0.0, 1.0))
     """
     low, high = float(numbers.min()), float(numbers.max())
-    shared = (step for step in VALUE_STEPS if _are_multiples(numbers, step))
-    step = next(shared, 0.0)
-    if not step:
-        spread = (high - low) or abs(high) or 1.0
-        step = 10.0 ** int(f"{spread / STEPS_BETWEEN:e}".partition("e")[2])
+    spread = (high - low) or abs(high) or 1.0
+    rough = 10.0 ** int(f"{spread / STEPS_BETWEEN:e}".partition("e")[2])
+    step = next((step for step in VALUE_STEPS if _are_multiples(numbers, step)), rough)
     while (high - low) / step >= MAX_VALUES - 1:
         step *= 10
     if low == high:  # the neighbours, but for a sign that the given number has not
@@ -213,20 +208,14 @@ def _values(low: float, high: float, step: float) -> tuple[float, ...]:
 def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
     """Return the values that a text names, or a list of numbers.
 
-    Raises:
-        InputError: for what names no values, or only one.
-
-    >>> read_values("-1..1 by 0.5"), read_values("0, 1, 1/2"), read_values([2, 3])
+    >>> read_values("1..-1 by 0.5"), read_values("0, 1, 1/2"), read_values([2, 3])
     ((-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (2.0, 3.0))
     """
     if not isinstance(raw, str):
         found = tuple(sorted({_number(x) for x in raw}))
     elif match := RANGE.fullmatch(raw.strip()):
-        low, high = _number(match[1]), _number(match[2])
+        low, high = sorted((_number(match[1]), _number(match[2])))
         step = _number(match[3]) if match[3] else 1.0
-        if low > high:
-            message = f"the values {visible(raw)} go down from {low:g} to {high:g}"
-            raise fail(message, "values", hint=f"write {match[2].strip()}..{match[1].strip()}")
         if step <= 0:
             message = f"the step of the values {visible(raw)} must be above 0"
             raise fail(message, "values", hint=VALUES_HINT)
@@ -242,8 +231,7 @@ def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
 
 def _number(raw: object) -> float:
     try:
-        value = to_number(raw, ("values",))
+        return float(to_number(raw, ("values",)))
     except InputError as error:
         message = f"{visible(str(raw))} is not a number to draw"
         raise fail(message, "values", hint=error.faults[0].hint or VALUES_HINT) from None
-    return float(value)

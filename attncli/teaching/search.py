@@ -92,11 +92,9 @@ class Pool:
         """
         shown = {key[0] for key in self.shown}
         found = {id_: reason for id_, reason in left_out.items() if id_ not in shown}
-        places: dict[str, dict[str, None]] = {}
-        for id_, at, way in self.made:
-            if (id_, at, way) not in self.shown:
-                places.setdefault(id_, {})[at] = None
-        for id_, steps in places.items():
+        hidden = [key[:2] for key in self.made if key not in self.shown]
+        for id_ in dict(hidden):
+            steps = list(dict.fromkeys(at for other, at in hidden if other == id_))
             reached = self.question.reached(steps)
             names = [name for name in self.question.asked if name in reached]
             more = ", …" if len(names) > MAX_REASON_STEPS else ""
@@ -105,7 +103,7 @@ class Pool:
             elif names:
                 found[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
             else:
-                found[id_] = f"{next(iter(steps))} comes after what is asked"
+                found[id_] = f"{steps[0]} comes after what is asked"
         return {id_: found[id_] for id_ in MISTAKES if id_ in found}
 
 
@@ -165,14 +163,13 @@ class Search:
 
     def _learn(self) -> int:
         """Fill the pool; return the fewest grave flaws of any candidate."""
-        self.pool.add(Distractors(self.question.given, self.question))
         randoms = (Random(f"pool/{number}") for number in range(POOL_SIZE))
         found = [self._with_few_flaws(random, iter(range(POOL_BUDGET)), 0) for random in randoms]
         pooled = [candidate for candidate in found if candidate is not None]
         if not pooled:
             raise fail("no numbers that were drawn can be calculated with", hint="give others")
-        for candidate in pooled:
-            self.pool.add(Distractors(candidate.trace, self.question))
+        for trace in (self.question.given, *(candidate.trace for candidate in pooled)):
+            self.pool.add(Distractors(trace, self.question))
         return min(candidate.grave for candidate in pooled)
 
     def best(self, random: Random) -> Candidate | None:
@@ -193,7 +190,7 @@ class Search:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[float, float, float]:
-        return max(candidate.grave - self.fewest, 0), candidate.faults, candidate.small
+        return max(candidate.grave, self.fewest), candidate.faults, candidate.small
 
     def _with_few_flaws(
         self, random: Random, draws: Iterator[int], fewest: int

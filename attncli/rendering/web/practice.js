@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   var made = JSON.parse(document.getElementById("made").textContent);
-  var bytes = Uint8Array.from(atob(made.sealed), function (sign) { return sign.charCodeAt(0) ^ 0x5a; });
+  var bytes = Uint8Array.from(atob(made.sealed), function (sign) { return sign.charCodeAt(0); });
   var data = JSON.parse(new TextDecoder().decode(bytes));
   var STORED = "attn " + made.key;
   var all = Array.from(document.querySelectorAll("input.n"));
