@@ -96,8 +96,7 @@ def check(
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)
     if problem_only:
-        if format_ != "table" or out is not None or sources or of_answers:
-            raise fail("--problem-only prints a list: it takes no answers, format or file")
+        _refuse_beside_a_list(format_ != "table" or out is not None or sources or of_answers)
         return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
     people = read_roster(roster, run.standard_input()) if roster is not None else None
@@ -116,13 +115,17 @@ def check(
     )
     if manifest is not None and not Path(manifest).exists():
         return _write_manifest(grading, sources, Path(manifest))
-    prints = not quiet and format_ == "table" and out is None
-    students = output.counted(grading.students(sources), "students", prints=prints)
-    raise typer.Exit(_write(students, format_, selection, out, feedback, display))
+    raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))
 
 
-def _write(
-    students: Iterable["Student"],
+def _refuse_beside_a_list(is_more: object) -> None:
+    if is_more:
+        raise fail("--problem-only prints a list: it takes no answers, format or file")
+
+
+def _mark(
+    grading: "Grading",
+    sources: list[str],
     format_: str,
     selection: "ReportSelection",
     out: str | None,
@@ -132,6 +135,8 @@ def _write(
     """Write the reports of all students; return the exit status."""
     from attncli.rendering.tally import Tally
 
+    prints = not selection.quiet and format_ == "table" and out is None
+    students = output.counted(grading.students(sources), "students", prints=prints)
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(students, statuses, tally)
     if feedback is not None:
