@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from attncli.files.assignment import Assignment
     from attncli.files.grading import Grading, Student
     from attncli.files.load import Overrides
+    from attncli.files.roster import Roster
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import ReportSelection
     from attncli.rendering.tally import Tally
@@ -85,7 +86,6 @@ def check(
     run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
-    from attncli.files.roster import read_roster
     from attncli.files.submissions import for_problem
     from attncli.rendering.selection import ReportSelection
 
@@ -96,15 +96,11 @@ def check(
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)
     if problem_only:
-        _refuse_beside_a_list(format_ != "table" or out is not None or sources or of_answers)
-        return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
+        is_more = format_ != "table" or out is not None or sources or of_answers
+        return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     assignment = _assignment(problem, overrides)
-    people = read_roster(roster, run.standard_input()) if roster is not None else None
+    people = _roster(roster)
     selection = replace(selection, points=assignment.points, totals=totals, roster=people)
-    if totals:
-        _refuse_totals(assignment, format_, out)
-    if "-" in sources:
-        run.wait_for("answers")
     grading = Grading(
         *(assignment, strict, run.standard_input(), of_answers, allow_outside),
         headings=_headings(map_) if map_ else EMPTY,
@@ -113,14 +109,13 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    if manifest is not None and not Path(manifest).exists():
-        return _write_manifest(grading, sources, Path(manifest))
     raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))
 
 
-def _refuse_beside_a_list(is_more: object) -> None:
-    if is_more:
-        raise fail("--problem-only prints a list: it takes no answers, format or file")
+def _roster(file: str | None) -> "Roster | None":
+    from attncli.files.roster import read_roster
+
+    return None if file is None else read_roster(file, run.standard_input())
 
 
 def _mark(
@@ -132,9 +127,16 @@ def _mark(
     feedback: str | None,
     display: Display,
 ) -> int:
-    """Write the reports of all students; return the exit status."""
+    """Write the reports of all students, or the manifest; return the exit status."""
     from attncli.rendering.tally import Tally
 
+    if grading.manifest and not Path(grading.manifest).exists():
+        _write_manifest(grading, sources, Path(grading.manifest))
+        return 0
+    if selection.totals:
+        _refuse_totals(grading.assignment, format_, out)
+    if "-" in sources:
+        run.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
     students = output.counted(grading.students(sources), "students", prints=prints)
     statuses, tally = {0}, Tally(doubts_key=True)
@@ -255,10 +257,15 @@ def _headings(flags: list[str]) -> Mapping[str, str]:
     return read_headings(flags)
 
 
-def _print_weaknesses(problems: "list[Problem]", digits: int, display: Display) -> None:
+def _print_weaknesses(
+    problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
+) -> None:
+    """Print what a problem cannot show; refuse it beside what is of answers."""
     from attncli.rendering.weaknesses import weaknesses
 
-    write_lines([weaknesses(problem, digits) for problem in problems], display)
+    if is_more:
+        raise fail("--problem-only prints a list: it takes no answers, format or file")
+    write_lines([weaknesses(one, digits) for one in _problems(problem, overrides)], display)
 
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":

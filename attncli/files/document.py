@@ -35,7 +35,7 @@ class StudentNames(Protocol):
 
 
 class KnownClass(Record):
-    """What is known of a class before the table with its answers is read.
+    """A class, as the reader of its table needs it.
 
     `headings` tell what columns hold, `roster` who is in the class; `which` returns the index of
     the problem that a text names, and is None if there is only one problem.
