@@ -71,6 +71,8 @@ PLAIN = ("integers", "decimals")
 SQUARE = {"square": True}
 CAUSAL = {"mask": "causal"}
 SPARSE: dict[str, Any] = {"normalize": {"name": "sparsemax"}}
+SINK: dict[str, Any] = {"normalize": {"name": "softmax", "sink": 1.5}}
+SINKS: dict[str, Any] = {"normalize": {"name": "softmax", "sink": [1, 2]}}
 WARM: dict[str, Any] = {"normalize": {"temperature": 2, "base": 3}}
 POOLING = {"kind": "pooling"}
 BOTH = {"kind": "co_attention"}
@@ -158,6 +160,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "not_exponentiated": [Case("exp"), Case("weights"), Case("exp", CAUSAL)],
     "scores_as_weights": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
+    "sink_missing": [
+        Case("sum", SINK),
+        Case("sum", CAUSAL | SINKS, sorts=ROW_OF_HEADS),
+        Case("weights", SINK, skip=("sum",), made="sum"),
+    ],
+    "sink_not_exponentiated": [Case("sum", SINK), Case("weights", SINK, skip=("sum",), made="sum")],
     "temperature_missing": [Case("exp", WARM)],
     "temperature_inverted": [Case("exp", WARM)],
     "wrong_base": [Case("exp"), Case("exp", WARM, way=2)],

@@ -165,6 +165,9 @@ KEYS: dict[str, Key] = {
             "write normalize: {name: softmax, temperature: 2}": "temperature temp tau",
             "write normalize: {name: softmax, base: 2}": "base",
             "write normalize: {name: softmax, axis: queries}": "axis dim",
+            "write normalize: {name: softmax, sink: 0}, or the sinks of all heads": (
+                "sink sinks attention_sink attention_sinks s_aux add_zero_attn softmax1"
+            ),
             "write normalize: softmax, which is the default": "softmax normalise normalization",
         },
     ),

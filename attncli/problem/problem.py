@@ -253,7 +253,7 @@ class Problem:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
-        for key in ("score", "mask", "gradient"):
+        for key in ("score", "mask", "normalize", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
@@ -289,11 +289,11 @@ class Problem:
                 row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
         scale = factor(self.scale, **{n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes})
         bias = None if self.bias is None else self.array("bias")
-        name, normalize = parameters.pop("name"), settings_of(self.normalize)
+        name, normalize = parameters.pop("name"), settings_of(self._parts("normalize"))
         return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
 
     def _parts(self, key: str) -> dict[str, Any]:
-        """Return the parts of `score` or `mask`, with matrices as operations take them."""
+        """Return the parts of a key such as `score`, with matrices as operations take them."""
         parts = dict(self.__dict__[key])
         for name, part in parts.items():
             path = f"{key}.{name}"

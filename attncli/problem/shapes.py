@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
@@ -199,6 +200,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
+    sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.note("kv_heads", message, "heads")
@@ -231,8 +233,10 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if kind.variants is not None:
         option, variants = kind.variants
         shapes |= variants[values[option]]
-    parameters = SCORES[values["score"]["name"]].parameters
-    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+    for key, table in (("score", SCORES), ("normalize", NORMALIZERS)):
+        own = table[values[key]["name"]].parameters
+        shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
+    return shapes
 
 
 def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:

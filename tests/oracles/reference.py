@@ -232,6 +232,12 @@ def divided_by_sum(row: Vector, temperature: Number, base: Number) -> Vector:
     return shares(unblocked(row))
 
 
+def sigmoid(row: Vector, temperature: Number, base: Number) -> Vector:
+    """1 / (1 + e^−s/T) of each."""
+    del base
+    return [mp.mpf(0) if s == BLOCKED else 1 / (1 + mp.exp(-s / temperature)) for s in row]
+
+
 def nothing(row: Vector, temperature: Number, base: Number) -> Vector:
     """Each s itself, at its temperature."""
     del base
@@ -243,6 +249,7 @@ NORMALIZERS: dict[str, Callable[[Vector, Number, Number], Vector]] = {
     "hardmax": hardmax,
     "sparsemax": sparsemax,
     "sum": divided_by_sum,
+    "sigmoid": sigmoid,
     "none": nothing,
 }
 
@@ -410,7 +417,7 @@ def weigh(s: Matrix, keys: Keys, b: int, h: int, sizes: dict[str, int]) -> dict[
             for i in range(n)
         ]
         steps["masked"] = s
-    return steps | normalize(s, keys["normalize"])
+    return steps | normalize(s, keys["normalize"], h)
 
 
 def mask_of(keys: Keys, b: int, h: int) -> Keys:
@@ -435,7 +442,13 @@ def any_blocked(n: int, m: int, keys: Keys) -> bool:
     )
 
 
-def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
+def with_sink(exponentials: Vector, z: Number) -> tuple[Number, Vector]:
+    """Return the sum of a row of powers and e^z, and the weights: those of one key more."""
+    total = mp.fsum([*exponentials, mp.exp(z)])
+    return total, [x / total if total else mp.mpf(0) for x in exponentials]
+
+
+def normalize(s: Matrix, settings: Keys, head: int = 0) -> dict[str, Matrix]:
     """Return `weights`, and `exp` and `sum` before them where the normaliser has them."""
     name = settings["name"]
     temperature = mp.mpf(settings.get("temperature", 1))
@@ -452,6 +465,12 @@ def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
         steps["sum"] = turn([[mp.fsum(row)] for row in exponentials])
     if name == "sum":
         steps["sum"] = turn([[mp.fsum(unblocked(row))] for row in rows])
+    if "sink" in settings:
+        given = settings["sink"]
+        z = mp.mpf(given[head % len(given)] if isinstance(given, list) else given)
+        found = [with_sink(powers_of_row, z) for powers_of_row in exponentials]
+        steps["sum"] = turn([[total] for total, _ in found])
+        return steps | {"weights": turn([weights for _, weights in found])}
     steps["weights"] = turn([NORMALIZERS[name](row, temperature, base) for row in rows])
     return steps
 
