@@ -54,6 +54,7 @@ SCORE_CASES: dict[str, list[tuple[Keys, Any]]] = {
         ({"W": numbers(6, 8), "v": numbers(6)}, K),
         ({"W": numbers(3, 6), "v": numbers(3), "b": numbers(3, seed=2)}, K2),
     ],
+    "linear": [({}, K)],
     "distance": [({}, K), ({"width": 0.75}, K), ({"width": 3}, K)],
 }
 

@@ -108,6 +108,20 @@ def test_a_row_that_is_wholly_blocked_gives_all_to_the_sink() -> None:
     assert "every cell of query 1 is blocked" in trace.warnings[0]
 
 
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_linear_attention_is_a_product_of_sums(seed: int) -> None:
+    """φ(Q) (φ(K)ᵀ V) divided by φ(Q) Σ φ(k), without any n × m matrix."""
+    keys = problem(seed, 5, score="linear")
+    trace = attncli.compute(attncli.Problem(**keys))
+    phi_q, phi_k, v = (trace[name].value for name in ("phi_q", "phi_k", "V"))
+    expected = phi_q @ (phi_k.T @ v) / (phi_q @ phi_k.sum(axis=0))[:, None]
+    np.testing.assert_allclose(trace.output, expected, rtol=1e-12, atol=1e-13)
+    assert trace.problem.options()["normalize"] == {"name": "sum"}
+    changed_ = attncli.Problem(**keys, normalize="softmax")
+    assert changed_.options()["normalize"] == {"name": "softmax"}
+
+
 # ---- derivatives, against differences in 50 digits
 
 STEP = reference.mp.mpf(10) ** -20
@@ -163,6 +177,8 @@ GRADIENTS: dict[str, tuple[Keys, list[str]]] = {
         },
         ["scores", "V", "normalize.sink"],
     ),
+    "linear": (problem(8, score="linear"), WEIGHTS),
+    "linear, shared heads": (problem(8, 2, 4, 2, score="linear", mask="causal"), WEIGHTS),
     "sigmoid": (problem(8, normalize={"name": "sigmoid", "temperature": 2}), WEIGHTS),
     "sigmoid, masked": (problem(8, normalize="sigmoid", mask="causal"), WEIGHTS),
 }
@@ -184,6 +200,7 @@ TILED: dict[str, Keys] = {
     },
     "sinks, beyond floats": {"normalize": {"name": "softmax", "sink": [9, 1, 900, 3]}, "scale": 90},
     "sigmoid": {"normalize": "sigmoid"},
+    "linear": {"score": "linear", "mask": "causal"},
 }
 
 

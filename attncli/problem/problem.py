@@ -346,6 +346,8 @@ def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
+    if "normalize" not in read and "scores" not in read:
+        values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
 
 

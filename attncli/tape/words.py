@@ -27,7 +27,7 @@ output: z y o out outputs result attentionoutput av va
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
-OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta", "sink")
+OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta", "sink", "phi")
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
@@ -59,7 +59,7 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
     return (
-        re.fullmatch(rf"(d|new)?(net|score|normalize)?({known})(x|memory|\d)*", _plain(word))
+        re.fullmatch(rf"(d|new)?(net|score|normalize)?({known})(x|memory|q|k|\d)*", _plain(word))
         is not None
     )
 

@@ -118,6 +118,11 @@ def concat_hidden(q: Vector, k: Vector, W: Matrix, b: Vector | None = None) -> V
     return tanh(inner if b is None else plus(inner, b))
 
 
+def phi(x: Vector) -> Vector:
+    """Return x + 1 where x is positive, else e^x."""
+    return [a + 1 if a > 0 else mp.exp(a) for a in x]
+
+
 def distance(q: Vector, k: Vector, width: Number = 1) -> Number:
     """−‖q − k‖² / (2·width²)."""
     return -mp.fsum((x - y) ** 2 for x, y in zip(q, k, strict=True)) / (2 * width**2)
@@ -277,7 +282,8 @@ def read(given: Keys) -> Keys:
     keys.setdefault("kind", "self")
     keys.setdefault("heads", 1)
     keys.setdefault("kv_heads", keys["heads"])
-    for key, default in (("score", "scaled_dot"), ("normalize", "softmax")):
+    is_linear = keys.get("score") in ("linear", {"name": "linear"})
+    for key, default in (("score", "scaled_dot"), ("normalize", "sum" if is_linear else "softmax")):
         value = keys.get(key, default)
         keys[key] = {"name": value} if isinstance(value, str) else {"name": default} | value
     parts = keys["score"].items()
@@ -367,6 +373,8 @@ def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
             found = scores(steps["Q"][h], steps["K"][h // group], keys["score"])
         found |= weigh(found["scores"], keys, b, h, sizes)
         for name, matrix in found.items():
+            if name == "phi_k" and h % group:
+                continue  # one for each head of the keys
             steps.setdefault(name, []).append(matrix)
         contexts.append(product(found["weights"], steps["V"][h // group]))
     return steps | finish(contexts, keys, b)
@@ -390,6 +398,9 @@ def scores(q: Matrix, k: Matrix, score: Keys) -> dict[str, Any]:
         layer = HIDDEN[score["name"]]
         hidden = [[layer(a, b, **parameters) for b in k] for a in q]
         return {"hidden": hidden, "scores": [times(row, v) for row in hidden]}
+    if score["name"] == "linear":
+        phi_q, phi_k = [phi(a) for a in q], [phi(b) for b in k]
+        return {"phi_q": phi_q, "phi_k": phi_k, "scores": product(phi_q, transpose(phi_k))}
     function = SCORES[score["name"]]
     return {"scores": [[function(a, b, **parameters) for b in k] for a in q]}
 
