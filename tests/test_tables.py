@@ -89,7 +89,7 @@ def power(tape: Tape, s: Expression, settings: Normalize, suffix: str) -> Expres
 
 
 def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    own = Parameter("factor", default=2.0, written=count())
+    own = Parameter("factor", default=2.0, number=count())
     row = Normalizer(power, "c s / Σ c s", "as sum", (own,))
     monkeypatch.setitem(normalizers.NORMALIZERS, "multiplied", row)
     given = {"name": "multiplied", "factor": 3, "axis": "queries"}
@@ -124,7 +124,7 @@ def bent(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -
 def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = (
         Parameter("M", ("d_q", "d_k"), required=True),
-        Parameter("times", default=3.0, written=number(above=2)),
+        Parameter("times", default=3.0, number=number(above=2)),
     )
     row = ScoreFunction(bent, "c qᵀ M k", "nobody", own, same_size=False)
     monkeypatch.setitem(scores.SCORES, "bent", row)

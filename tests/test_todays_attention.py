@@ -122,6 +122,106 @@ def test_linear_attention_is_a_product_of_sums(seed: int) -> None:
     assert changed_.options()["normalize"] == {"name": "softmax"}
 
 
+# ---- norms and caches
+
+NORMS: list[Any] = ["l2", "rms", {"name": "rms", "eps": 0.5, "g_q": [1, 2, -1], "g_k": [3, 1, 2]}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, HEADS, st.sampled_from(NORMS), st.booleans())
+def test_norms_are_those_of_plain_loops(seed: int, heads: Any, norm: Any, past: bool) -> None:
+    keys = problem(seed, 3, *heads, qk_norm=norm, mask="causal")
+    if past:
+        kv_heads = heads[1]
+        cache = {"K": numbers(seed, 2, 3 * kv_heads), "V": numbers(seed, 2, 2 * kv_heads)}
+        keys["past"] = cache
+    reference.check(attncli.compute(attncli.Problem(**keys)), reference.solve(**keys))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from([1e-160, 1e-3, 1.0, 1e5, 1e160]))
+def test_a_norm_ignores_the_length_of_a_vector(seed: int, factor: float) -> None:
+    keys = problem(seed, qk_norm="l2")
+    longer = keys | {"W_q": keys["W_q"] * factor}
+    np.testing.assert_allclose(output(longer), output(keys), rtol=1e-12, atol=1e-14)
+
+
+def test_a_row_of_zeros_has_no_norm() -> None:
+    keys: Keys = {"X": [[1, 2], [0, 0]], "qk_norm": "l2", "tokens": ["I", "am"]}
+    with pytest.raises(attncli.InputError, match=r"row 2 \(am\) of Q is all zeros"):
+        attncli.compute(attncli.Problem(**keys))
+    assert np.isfinite(output(keys | {"qk_norm": "rms"})).all()
+
+
+MORE: list[Keys] = [
+    {},
+    {"qk_norm": NORMS[2]},
+    {"score": "linear"},
+    {"normalize": {"name": "softmax", "sink": 1}},
+    {"softcap": 2, "normalize": "sigmoid"},
+    {"score": "cosine", "normalize": "sparsemax"},
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, HEADS, st.sampled_from(MORE), st.integers(1, 4), st.booleans())
+def test_a_past_and_the_rest_are_the_whole(
+    seed: int, heads: Any, more: Keys, p: int, columns: bool
+) -> None:
+    keys = problem(seed, 5, *heads, **more)
+    whole = attncli.compute(attncli.Problem(**keys, mask="causal"))
+    kept = "K_normed" if "qk_norm" in more else "K"
+    past = {"K": whole[kept].value[..., :p, :], "V": whole["V"].value[..., :p, :]}
+    rest = keys | {"X": keys["X"][p:], "past": past}
+    expected = whole.output[p:]
+    for way in ({"mask": "causal"}, {"kind": "decode"}):
+        np.testing.assert_allclose(output(rest | way), expected, rtol=1e-12, atol=1e-14)
+    bottom = {"mask": {"causal": True, "align": "bottom-right"}}
+    np.testing.assert_allclose(output(rest | bottom), expected, rtol=1e-12, atol=1e-14)
+    if columns:
+        turned = {key: rest[key].T for key in ("X", "W_q", "W_k", "W_v")}
+        turned |= {"past": {key: np.swapaxes(part, -1, -2) for key, part in past.items()}}
+        found = output(rest | turned | {"mask": "causal", "tokens_as": "columns"})
+        np.testing.assert_allclose(found.T, expected, rtol=1e-12, atol=1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, HEADS, st.sampled_from(MORE), st.sampled_from([(), (2,)]))
+def test_row_t_of_decode_is_row_t_of_causal_attention(
+    seed: int, heads: Any, more: Keys, batch: tuple[int, ...]
+) -> None:
+    keys = problem(seed, 4, *heads, **more)
+    keys["X"] = numbers(seed, *batch, 4, 4)
+    causal = attncli.compute(attncli.Problem(**keys, mask="causal", gradient="sum"))
+    decoded = attncli.compute(attncli.Problem(**keys, kind="decode", gradient="sum"))
+    assert decoded["K_4"].value.shape[-2:] == (4, 3)
+    np.testing.assert_allclose(decoded.output, causal.output, rtol=1e-12, atol=1e-14)
+    for key in ("X", "W_q", "W_k", "W_v"):
+        one, other = decoded[f"d_{key}"].value, causal[f"d_{key}"].value
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=key)
+
+
+def test_the_steps_of_decode() -> None:
+    trace = attncli.compute(attncli.Problem(**problem(1, 2, tokens=["I", "am"]), kind="decode"))
+    steps = ("q", "k", "v", "K", "V", "scores", "scaled", "exp", "sum", "weights", "z")
+    assert list(trace.steps) == [*(f"{s}_{t}" for t in (1, 2) for s in steps), "output"]
+    assert trace["K_2"].formula == "K_2 = [K_1; k_2]"
+    assert trace["scores_2"].labels == {"key": ("I", "am")}
+
+
+def test_what_a_past_is_counted_as() -> None:
+    keys = problem(1, 2, past={"K": numbers(1, 3, 3), "V": numbers(1, 3, 2)})
+    with pytest.raises(attncli.InputError, match=r"needs 5 \(p = 3 \+ m = 2\)"):
+        attncli.Problem(**keys, mask=[[1, 1]])
+    given_ = attncli.Problem(**keys, mask={"lengths": 5}, scale="1/m")
+    trace = attncli.compute(given_)
+    assert "masked" not in trace
+    np.testing.assert_allclose(trace["scaled"].value, trace["scores"].value / 5)
+    assert trace["K_all"].axes == ("key", "feature")
+    with pytest.raises(attncli.InputError, match="past needs K and V"):
+        attncli.Problem(**problem(1), past={"K": [[1, 2, 3]]})
+
+
 # ---- derivatives, against differences in 50 digits
 
 STEP = reference.mp.mpf(10) ** -20
@@ -179,6 +279,17 @@ GRADIENTS: dict[str, tuple[Keys, list[str]]] = {
     ),
     "linear": (problem(8, score="linear"), WEIGHTS),
     "linear, shared heads": (problem(8, 2, 4, 2, score="linear", mask="causal"), WEIGHTS),
+    "l2": (problem(8, qk_norm="l2"), WEIGHTS),
+    "rms": (problem(8, qk_norm=NORMS[2]), [*WEIGHTS, "qk_norm.g_q", "qk_norm.g_k"]),
+    "rms, heads": (problem(8, 2, 2, 1, qk_norm=NORMS[2]), [*WEIGHTS, "qk_norm.g_q", "qk_norm.g_k"]),
+    "past": (
+        problem(8, 2, past={"K": numbers(1, 2, 3), "V": numbers(2, 2, 2)}, mask="causal"),
+        [*WEIGHTS, "past.K", "past.V"],
+    ),
+    "past, heads": (
+        problem(8, 2, 2, 1, past={"K": numbers(1, 1, 3), "V": numbers(2, 1, 2)}),
+        [*WEIGHTS, "past.K", "past.V"],
+    ),
     "sigmoid": (problem(8, normalize={"name": "sigmoid", "temperature": 2}), WEIGHTS),
     "sigmoid, masked": (problem(8, normalize="sigmoid", mask="causal"), WEIGHTS),
 }
@@ -201,6 +312,8 @@ TILED: dict[str, Keys] = {
     "sinks, beyond floats": {"normalize": {"name": "softmax", "sink": [9, 1, 900, 3]}, "scale": 90},
     "sigmoid": {"normalize": "sigmoid"},
     "linear": {"score": "linear", "mask": "causal"},
+    "rms": {"qk_norm": NORMS[2], "mask": {"window": [100, 0]}},
+    "past": {"past": {"K": numbers(1, 99, 6), "V": numbers(2, 99, 4)}, "mask": "causal"},
 }
 
 

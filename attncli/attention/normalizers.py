@@ -22,7 +22,7 @@ from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record, replace
-from attncli.tape.derivatives import Hadamard, OneMinus, Passed, Spread, Subtract, passed, plural
+from attncli.tape.derivatives import Hadamard, Passed, Spread, Subtract, passed, plural
 from attncli.tape.operations import Add, Divide, Scale, constant
 from attncli.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
 from attncli.tape.tape import Tape
@@ -108,7 +108,7 @@ def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
 
 
-SINK = Parameter("sink", ("heads",), written=vector(broadcasts=True, infinite=True))
+SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
 """z of e^z, which joins the sum; one for all heads, or one per head."""
 
 NORMALIZERS: dict[str, Normalizer] = {
@@ -375,7 +375,7 @@ class Sigmoid(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dw ⊙ w ⊙ (1 − w) / temperature."""
-        slope = Hadamard(Hadamard(upstream, result), OneMinus(result))
+        slope = Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
         yield self.operand, slope if self.temperature == 1 else Scale(slope, over=self.temperature)
 
     def notation(self, columns: bool) -> tree.Formula:

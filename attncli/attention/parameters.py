@@ -21,12 +21,13 @@ class Parameter(Record):
     meaning: str = ""  # one line for `attn scores`
     default: float | None = None  # what it is when left out; None for nothing
     required: bool = False  # whether it must be given
-    written: Form | None = None  # how it is written, if not as follows from its shape
+    number: Form = number()  # the form of a parameter without a shape
+    vector: Form = vector()  # the form of a parameter of one axis
 
     @property
     def form(self) -> Form:
         """How it is written: a number, a vector or a matrix, by its number of axes."""
-        return self.written or (number(), vector(), matrix())[len(self.shape)]
+        return (self.number, self.vector, matrix())[len(self.shape)]
 
 
 def _base(raw: object, path: KeyPath) -> float | str:

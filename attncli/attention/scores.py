@@ -51,7 +51,8 @@ def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix:
 def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
     for side in (q, k):
-        _refuse_zero_rows(tape, side)
+        why = "it has no direction, so its cosine with another vector does not exist"
+        refuse_zero_rows(tape, side, "score", why, "use another score function, such as dot")
     return Cosine(q, k)
 
 
@@ -134,15 +135,15 @@ SCORES: dict[str, ScoreFunction] = {
 }
 
 
-def _refuse_zero_rows(tape: Tape, side: Expression) -> None:
+def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str = "") -> None:
+    """Raise an InputError that names the first row of zeros, if there is one."""
     zero_rows = np.argwhere(~array_of(side).any(axis=-1))
     if len(zero_rows):
         row = int(zero_rows[0][-1])
-        labels = tape.labels.get(side.trailing[-2], ())
+        labels = tape.labels.get(side.trailing[0], ())
         name = f" ({visible(labels[row])})" if row < len(labels) else ""
         message = f"row {row + 1}{name} of {text(notation_of(side))} is all zeros"
-        why = "it has no direction, so its cosine with another vector does not exist"
-        raise fail(f"{message}: {why}", "score", hint="use another score function, such as dot")
+        raise fail(f"{message}: {why}", key, hint=hint)
 
 
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:

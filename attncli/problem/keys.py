@@ -12,7 +12,17 @@ from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
-from attncli.problem.values import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCALE, SCORE
+from attncli.problem.values import (
+    ANSWERS,
+    GRADIENT,
+    MASK,
+    NORMALIZE,
+    PAST,
+    QK_NORM,
+    ROUND,
+    SCALE,
+    SCORE,
+)
 from attncli.records import EMPTY, Record
 
 
@@ -125,6 +135,28 @@ KEYS: dict[str, Key] = {
         as_written=True,
         instead={
             "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"
+        },
+    ),
+    "past": Key(
+        PAST,
+        "keys and values of earlier tokens, a cache: {K: …, V: …}",
+        {},
+        instead={
+            "write past: {K: [[…]], V: [[…]]}, keys and values of earlier tokens": (
+                "past_key_values past_key_value past_kv kv_cache cache past_k past_v"
+            )
+        },
+    ),
+    "qk_norm": Key(
+        QK_NORM,
+        "the norm of each query and key: l2, rms, or {name: rms, eps: …, g_q: …, g_k: …}",
+        {},
+        example="l2 or rms",
+        as_written=True,
+        instead={
+            "write qk_norm: rms, or {name: rms, eps: 1e-6, g_q: …, g_k: …}": (
+                "q_norm k_norm use_qk_norm qk_layernorm norm_eps rms_norm_eps"
+            )
         },
     ),
     "scale": Key(

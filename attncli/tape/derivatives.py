@@ -61,19 +61,6 @@ class OneMinusSquare(Operation):
         return tree.minus(tree.Number("1"), tree.Squared(*self.notations(columns)))
 
 
-class OneMinus(Operation):
-    """1 − y of every number."""
-
-    operand: Expression
-    pointwise = True
-
-    def apply(self, y: Array) -> Array:
-        return 1 - y
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.minus(tree.Number("1"), *self.notations(columns))
-
-
 class ThroughTanh(Hadamard):
     """The derivative with regard to tanh's argument, a unit's net input (Rumelhart et al. 1986)."""
 

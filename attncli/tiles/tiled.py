@@ -41,7 +41,7 @@ def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Return whether scores are so many that tiles are used, and every wanted step allows it."""
     if tape.wanted is None or tape.settle is not None:
         return False
-    if not tape.wanted <= {*TILED, "scores", *ADJUSTED}:
+    if not tape.wanted <= {*TILED, *tape.steps, "scores", *ADJUSTED}:
         return False
     if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
         return False

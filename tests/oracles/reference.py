@@ -277,7 +277,7 @@ def solve(**given: Any) -> dict[str, Any]:
 
 def read(given: Keys) -> Keys:
     """Return the keys with numbers made exact, and words spelled out."""
-    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads")
+    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads", "qk_norm", "past")
     keys: Keys = {key: value if key in words else exact(value) for key, value in given.items()}
     keys.setdefault("kind", "self")
     keys.setdefault("heads", 1)
@@ -295,6 +295,10 @@ def read(given: Keys) -> Keys:
     for key in ("keep", "block"):
         if key in mask:
             mask[key] = exact(mask[key])
+    if "past" in keys:
+        keys["past"] = {name: exact(part) for name, part in keys["past"].items()}
+        if mask.get("align") != "bottom-right":
+            mask.setdefault("offset", len(keys["past"]["K"]))
     keys["mask"] = mask
     return keys
 
@@ -365,19 +369,43 @@ def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
         steps["Q"], steps["K"] = project(keys, "Q", b), project(keys, "K", b)
     steps["V"] = project(keys, "V", b)
     sizes = sizes_of(keys, steps)
+    used = dict(steps)
+    for name in ("Q", "K") if "qk_norm" in keys else ():
+        used[name] = steps[f"{name}_normed"] = normed(steps[name], name, keys["qk_norm"])
+    for name in ("K", "V") if "past" in keys else ():
+        given = keys["past"][name]
+        past = cut(given, keys["kv_heads"]) if depth(given) == 2 else given
+        joined = [old + new for old, new in zip(past, used[name], strict=True)]
+        used[name] = steps[f"{name}_all"] = joined
     contexts: Heads = []
     for h in range(keys["heads"]):
         if "scores" in keys:
             found: dict[str, Any] = {"scores": of_head(keys["scores"], b, h, keys)}
         else:
-            found = scores(steps["Q"][h], steps["K"][h // group], keys["score"])
+            found = scores(used["Q"][h], used["K"][h // group], keys["score"])
         found |= weigh(found["scores"], keys, b, h, sizes)
         for name, matrix in found.items():
             if name == "phi_k" and h % group:
                 continue  # one for each head of the keys
             steps.setdefault(name, []).append(matrix)
-        contexts.append(product(found["weights"], steps["V"][h // group]))
+        contexts.append(product(found["weights"], used["V"][h // group]))
     return steps | finish(contexts, keys, b)
+
+
+def normed(heads: Heads, name: str, norm: Any) -> Heads:
+    """Each vector divided by its length, or by √(mean x² + eps) and times g."""
+    norm = norm if isinstance(norm, dict) else {"name": norm}
+    if norm["name"] == "l2":
+        return [[[x / mp.sqrt(dot(row, row)) for x in row] for row in head] for head in heads]
+    eps, gain = exact(norm.get("eps", 1e-6)), norm.get(f"g_{name.lower()}")
+    found = [
+        [[x / mp.sqrt(dot(row, row) / len(row) + eps) for x in row] for row in head]
+        for head in heads
+    ]
+    if gain is None:
+        return found
+    gain = exact(gain)
+    return [[[x * g for x, g in zip(row, gain, strict=True)] for row in head] for head in found]
 
 
 def sizes_of(keys: Keys, steps: dict[str, list[Any]]) -> dict[str, int]:
