@@ -84,9 +84,9 @@ def cache_without_new_token(step: Step, trace: Trace) -> Changes:
         change: dict[str, Expression] = {}
         for scores in (one for one in trace if one.name.startswith("scores")):
             keys = scores.array.shape[-1]
-            new = 1 if trace.problem.kind == "decode" else trace.problem.sizes["m"]
-            if keys - new > 0:
-                change[scores.name] = _first_alone(made_of(scores), keys - new, keys)
+            earlier = keys - 1 if trace.problem.kind == "decode" else trace.problem.sizes.size("p")
+            if earlier:
+                change[scores.name] = _first_alone(made_of(scores), earlier, keys)
         if step.name in change:
             yield change, {}
 
