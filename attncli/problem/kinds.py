@@ -130,7 +130,9 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        tuple(key for key in (*ATTENTION, "past") if key not in ("mask", "memory_tokens")),
+        tuple(
+            key for key in (*ATTENTION, "past") if key not in ("mask", "memory_tokens", "positions")
+        ),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
