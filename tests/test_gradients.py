@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention import heads, masks, normalizers, scores
+from attncli.attention import caches, heads, masks, normalizers, norms, scores
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sparsemax, Sum, Unblocked
@@ -347,6 +347,12 @@ OPERATIONS: list[Operation] = [
     EachPair(value("a"), value("bb", 1, 1, 4, 3)),
     ConcatenatePairs(value("a"), value("bb", 1, 1, 4, 2)),
     PairDot(value("a", 1, 1, 2, 4, 3), vector("bb")),
+    operations.Multiply(value("a"), vector("bb")),
+    normalizers.Sigmoid(value("a"), 2.0),
+    scores.EluPlusOne(value("a")),
+    norms.Length(value("a")),
+    norms.RootMeanSquare(value("a"), 0.5),
+    caches.Appended(value("a"), value("bb", 1, 1, 1, 3)),
     recurrent.Row(value("a"), 1),
     recurrent.AsRow(vector("a")),
     recurrent.MatVec(value("a"), vector("bb")),
@@ -398,10 +404,10 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, scores, recurrent, co_attention)
+    rooms = (operations, heads, masks, normalizers, norms, caches, scores)
     own = {
         name: kind
-        for room in (*rooms, gradient)
+        for room in (*rooms, recurrent, co_attention, gradient)
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }

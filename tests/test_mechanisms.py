@@ -54,6 +54,7 @@ SCORE_CASES: dict[str, list[tuple[Keys, Any]]] = {
         ({"W": numbers(6, 8), "v": numbers(6)}, K),
         ({"W": numbers(3, 6), "v": numbers(3), "b": numbers(3, seed=2)}, K2),
     ],
+    "linear": [({}, K)],
     "distance": [({}, K), ({"width": 0.75}, K), ({"width": 3}, K)],
 }
 
@@ -65,7 +66,12 @@ NORMALIZER_CASES: dict[str, list[Keys]] = {
         {"base": 2},
         {"base": 10, "temperature": 3},
         {"base": 1.5},
+        {"sink": 0},
+        {"sink": [0.7]},
+        {"sink": -2.5, "temperature": 2, "base": 3},
+        {"sink": float("-inf")},
     ],
+    "sigmoid": [{}, {"temperature": 3}],
     "hardmax": [{}, {"temperature": 0.5}],
     "sparsemax": [{}, {"temperature": 0.25}, {"temperature": 4}],
     "sum": [{}],

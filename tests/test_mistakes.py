@@ -27,6 +27,7 @@ from tests.oracles.homework import draw
 from tests.oracles.recurrent_student import draw_network
 from tests.oracles.recurrent_student import work as work_network
 from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
+from tests.test_cache_mistakes import CASES as OF_CACHES
 from tests.test_gradient_mistakes import CASES as OF_GRADIENTS
 
 WRONG = 4
@@ -71,6 +72,8 @@ PLAIN = ("integers", "decimals")
 SQUARE = {"square": True}
 CAUSAL = {"mask": "causal"}
 SPARSE: dict[str, Any] = {"normalize": {"name": "sparsemax"}}
+SINK: dict[str, Any] = {"normalize": {"name": "softmax", "sink": 1.5}}
+SINKS: dict[str, Any] = {"normalize": {"name": "softmax", "sink": [1, 2]}}
 WARM: dict[str, Any] = {"normalize": {"temperature": 2, "base": 3}}
 POOLING = {"kind": "pooling"}
 BOTH = {"kind": "co_attention"}
@@ -158,6 +161,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "not_exponentiated": [Case("exp"), Case("weights"), Case("exp", CAUSAL)],
     "scores_as_weights": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
+    "sink_missing": [
+        Case("sum", SINK),
+        Case("sum", CAUSAL | SINKS, sorts=ROW_OF_HEADS),
+        Case("weights", SINK, skip=("sum",), made="sum"),
+    ],
+    "sink_not_exponentiated": [Case("sum", SINK), Case("weights", SINK, skip=("sum",), made="sum")],
     "temperature_missing": [Case("exp", WARM)],
     "temperature_inverted": [Case("exp", WARM)],
     "wrong_base": [Case("exp"), Case("exp", WARM, way=2)],
@@ -362,7 +371,7 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 
 def test_every_mistake_has_a_student() -> None:
-    elsewhere = set(OF_GRADIENTS)  # in tests/test_gradient_mistakes.py
+    elsewhere = set(OF_GRADIENTS) | set(OF_CACHES)  # in test_gradient_mistakes.py and there
     assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 

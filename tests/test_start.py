@@ -181,7 +181,8 @@ def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
         (["--mask", "casual"], "--mask: unknown mask casual\n  did you mean causal?\n"),
         (
             ["--kind", "pooling", "--heads", "2"],
-            "--heads: heads has no use in kind pooling\n  it is for kind: self or cross\n",
+            "--heads: heads has no use in kind pooling\n"
+            "  it is for kind: self or cross or decode\n",
         ),
         (
             ["--kind", "co_attention", "--d-model", "3", "--d-k", "2"],

@@ -14,14 +14,16 @@ import numpy as np
 
 from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array, at_least_zero, because, named
+from attncli.attention.heads import SplitHeads
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.errors import fail
+from attncli.forms.form import vector
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record, replace
 from attncli.tape.derivatives import Hadamard, Passed, Spread, Subtract, passed, plural
-from attncli.tape.operations import Divide, Scale, constant
+from attncli.tape.operations import Add, Divide, Scale, constant
 from attncli.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
@@ -45,13 +47,24 @@ class Normalizer(Record):
 def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """e^s divided by the row's sum of e^s, in two steps."""
     shift = None
-    if _out_of_range(array_of(scores), settings):
+    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
         shift = settings.along
         tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
-    power = Exp(scores, settings.base, settings.temperature, shift)
+    sink = _sink(tape, settings)
+    power = Exp(scores, settings.base, settings.temperature, shift, sink)
     exponentials = tape.record(f"exp{suffix}", power)
-    total = tape.record(f"sum{suffix}", Sum(exponentials, settings.along))
-    return Shares(exponentials, total)
+    total = Sum(exponentials, settings.along)
+    whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
+    return Shares(exponentials, tape.record(f"sum{suffix}", whole))
+
+
+def _sink(tape: Tape, settings: Normalize) -> Expression | None:
+    """Return the sink of each head, or of all, on the tape once; None if there is none."""
+    key, sinks = "normalize.sink", settings.parameters.get("sink")
+    if sinks is None:
+        return None
+    sink = tape.input_of(key) or tape.given("sink", sinks, ("sink",), key=key)
+    return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
 def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -84,17 +97,26 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     return Shares(unblocked, total)
 
 
+def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """1 / (1 + e^−s), each score by itself."""
+    return Sigmoid(scores, settings.temperature)
+
+
 def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The scores themselves."""
     unblocked = _unblocked(scores)
     return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
 
 
+SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
+"""z of e^z, which joins the sum; one for all heads, or one per head."""
+
 NORMALIZERS: dict[str, Normalizer] = {
-    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1"),
+    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1", (SINK,)),
     "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
     "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
     "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
+    "sigmoid": Normalizer(sigmoid, "1 / (1 + e^−s)", "each by itself, of any sum"),
     "none": Normalizer(nothing, "s", "the scores are the weights"),
 }
 
@@ -120,6 +142,10 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
     return is_out_of_range(largest, scores.dtype, settings)
 
 
+def _is_large(sinks: Array | None) -> bool:
+    return sinks is not None and bool(sinks.max() > precision.largest_exponent(sinks.dtype))
+
+
 def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
     """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
     return largest / settings.temperature * log(settings.base) > precision.largest_exponent(dtype)
@@ -138,6 +164,10 @@ class Shares(Divide):
         In both δ = Σ w ⊙ dw along the line; the Jacobian of softmax is diag(w) − w wᵀ.
         """
         total = self.divisor.operation if isinstance(self.divisor, Step) else None
+        if isinstance(total, WithSink):
+            product = Hadamard(result, upstream)
+            yield total.right.sink, self._of_sink(total.right, total.left, product)
+            total = total.left
         assert isinstance(total, Sum)  # see `softmax` and `divide_by_sum`
         centred = Subtract(upstream, Delta(Hadamard(result, upstream), total.along))
         power = self.dividend.operation if isinstance(self.dividend, Step) else None
@@ -145,6 +175,11 @@ class Shares(Divide):
             yield power.operand, power.slope(Hadamard(result, centred))
         else:
             yield self.dividend, Divide(centred, self.divisor)
+
+    def _of_sink(self, power: SinkPower, total: Sum, product: Expression) -> Expression:
+        """Return −δ times the share of the sink, e^sink / sum."""
+        share = Divide(power, self.divisor)
+        return Scale(Hadamard(replace(total, operand=product), share), times=-1.0)
 
 
 class Exp(Operation):
@@ -157,28 +192,43 @@ class Exp(Operation):
     base: float = np.e
     temperature: float = 1.0
     shift_along: int | tuple[int, ...] | None = None  # axes whose largest score is subtracted
+    sink: Expression | None = None  # what the largest score is compared with
     unfolds = True
     why = "Every score becomes positive, and a larger score stays larger."
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        is_alone = self.shift_along is None or self.sink is None
+        return (self.operand,) if is_alone or self.sink is None else (self.operand, self.sink)
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
         return (part,) if self.shift_along is None else None
 
-    def apply(self, scores: Array) -> Array:
+    def shift(self, scores: Array, *sinks: Array) -> Array:
+        """Return the largest of each line, among them the score of a sink; 0 if all are blocked."""
+        largest = scores.max(axis=self.shift_along, keepdims=True)
+        for sink in sinks:
+            is_plain = self.base == np.e and self.temperature == 1
+            of_sink = sink if is_plain else sink * self.temperature / np.log(self.base)
+            largest = np.maximum(largest, of_sink)
+        return np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+
+    def apply(self, scores: Array, *sinks: Array) -> Array:
         shift: Array | float = 0.0
         if self.shift_along is not None:
-            largest = scores.max(axis=self.shift_along, keepdims=True)
-            shift = np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+            shift = self.shift(scores, *sinks)
         if scores.dtype.kind != "f":
             exponent = scores if self.shift_along is None else scores - shift
             exponent = exponent / self.temperature if self.temperature != 1 else exponent
             return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
         return precision.power(self.base, scores, shift, self.temperature)
 
-    def bounds(self, scores: Any) -> Any:
+    def bounds(self, scores: Any, *sinks: Any) -> Any:
         """As `apply`; beyond `LARGE_EXPONENT` the largest score is subtracted first."""
         along = -1 if self.shift_along is None else self.shift_along
-        ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
-        least, most = (np.where(end == -np.inf, 0.0, end) for end in ends)
+        shift = replace(self, shift_along=along).shift
+        least = shift(scores.low, *(sink.low for sink in sinks))
+        most = shift(scores.high, *(sink.high for sink in sinks))
         if self.shift_along is not None:
             # The largest may be as little as the largest low end, and no number is above it.
             scores = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
@@ -202,7 +252,7 @@ class Exp(Operation):
         return Scale(product, factor, self.temperature, name)
 
     def notation(self, columns: bool) -> tree.Formula:
-        (exponent,) = self.notations(columns)
+        exponent = notation_of(self.operand, columns)
         if self.shift_along is not None:
             exponent = tree.minus(exponent, tree.Words("largest"))
         if self.temperature != 1:
@@ -241,12 +291,99 @@ class Sum(Operation):
         return tree.Phrase((*self.notations(columns), tree.Words(f"summed over {plural(axis)}")))
 
 
+class SinkPower(Operation):
+    """e^sink; where the largest score was subtracted from the others, it is from the sink, too."""
+
+    sink: Expression
+    powers: Expression
+
+    @property
+    def power(self) -> Exp | None:
+        """The power of the scores, if the largest is subtracted from them."""
+        made = self.powers.operation if isinstance(self.powers, Step) else None
+        return made if isinstance(made, Exp) and made.shift_along is not None else None
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        return (self.sink,) if self.power is None else (self.sink, self.power.operand)
+
+    def apply(self, sink: Array, *scores: Array) -> Array:
+        """(…, 1, 1), and perhaps (…, n, m), give (…, 1, 1), (…, n, 1) or (…, 1, m)."""
+        if self.power is None:
+            return np.exp(sink)
+        return np.exp(sink - self._exponent(self.power.shift(*scores, sink)))
+
+    def bounds(self, sink: Any, *scores: Any) -> Any:
+        if self.power is None:
+            return np.exp(sink)
+        (s,) = scores
+        ends = (self.power.shift(s.low, sink.low), self.power.shift(s.high, sink.high))
+        return np.exp(sink - self._exponent(type(s)(*ends)))
+
+    def _exponent(self, shift: Any) -> Any:
+        """Return x so that e^x = base^(shift / temperature)."""
+        power = self.power
+        if power is None or (power.base == np.e and power.temperature == 1):
+            return shift
+        return shift * float(log(power.base)) / float(power.temperature)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        exponent = notation_of(self.sink, columns)
+        if self.power is not None:
+            exponent = tree.minus(exponent, tree.Words("largest"))
+        return tree.Power(tree.Name("e"), exponent)
+
+
+class WithSink(Add):
+    """The sum of a line, and the power of the sink."""
+
+    left: Sum
+    right: SinkPower
+    unfolds = True
+    why = "The sink takes a share, too, so that the weights may sum to less than 1."
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.plus(*self.notations(columns)[::-1])
+
+
 class Delta(Sum):
     """δ, the part that the derivatives of a line of weights share: their weighted mean."""
 
     unfolds = False
     line = "delta{suffix}"
     why = "Weights that sum to 1 cannot all grow: what they have in common has no effect."
+
+
+class Sigmoid(Operation):
+    """1 / (1 + e^−s), the share of e^s beside 1."""
+
+    operand: Expression
+    temperature: float = 1.0
+    pointwise = True
+    why = "Each key gets a weight between 0 and 1, whatever the others get."
+
+    def apply(self, scores: Array) -> Array:
+        scores = scores / self.temperature if self.temperature != 1 else scores
+        if scores.dtype.kind != "f":
+            return 1 / (1 + np.exp(-scores))
+        power = np.exp(-np.abs(scores))  # which cannot overflow
+        return np.where(scores < 0, power, 1) / (1 + power)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dw ⊙ w ⊙ (1 − w) / temperature."""
+        slope = Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
+        yield self.operand, slope if self.temperature == 1 else Scale(slope, over=self.temperature)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        (scores,) = self.notations(columns)
+        if self.temperature != 1:
+            scores = tree.Fraction(scores, constant(self.temperature))
+        power = tree.Power(tree.Name("e"), tree.Minus(scores))
+        return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
 
 
 class Unblocked(Operation):

@@ -22,11 +22,12 @@ class Parameter(Record):
     default: float | None = None  # what it is when left out; None for nothing
     required: bool = False  # whether it must be given
     number: Form = number()  # the form of a parameter without a shape
+    vector: Form = vector()  # the form of a parameter of one axis
 
     @property
     def form(self) -> Form:
         """How it is written: a number, a vector or a matrix, by its number of axes."""
-        return (self.number, vector(), matrix())[len(self.shape)]
+        return (self.number, self.vector, matrix())[len(self.shape)]
 
 
 def _base(raw: object, path: KeyPath) -> float | str:
@@ -59,6 +60,8 @@ class Normalize(Record):
 
 def settings_of(read: Mapping[str, object]) -> Normalize:
     """Return the settings that the key `normalize` holds."""
-    values: dict[str, Any] = {key: e if part == "e" else part for key, part in read.items()}
+    values: dict[str, Any] = {
+        k: e if isinstance(part, str) and part == "e" else part for k, part in read.items()
+    }
     own = {key: values.pop(key) for key in read if key not in Normalize.fields}
     return Normalize(**values, parameters=own)

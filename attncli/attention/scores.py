@@ -14,12 +14,13 @@ import numpy as np
 
 from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array
+from attncli.attention.heads import RepeatHeads
 from attncli.attention.parameters import Parameter
 from attncli.errors import fail
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record
-from attncli.tape.derivatives import features, plural
+from attncli.tape.derivatives import Hadamard, features, plural
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.tape.tape import Tape
@@ -39,6 +40,7 @@ class ScoreFunction(Record):
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `score` mapping
     same_size: bool = True  # whether queries and keys must have the same number of features
     scale: str = "1"  # the default of the key `scale`
+    normalize: str = "softmax"  # the default of the key `normalize`
 
 
 def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
@@ -49,7 +51,8 @@ def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix:
 def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
     for side in (q, k):
-        _refuse_zero_rows(tape, side)
+        why = "it has no direction, so its cosine with another vector does not exist"
+        refuse_zero_rows(tape, side, "score", why, "use another score function, such as dot")
     return Cosine(q, k)
 
 
@@ -68,6 +71,15 @@ def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
     """vᵀ tanh(W [q; k] + b)."""
     pairs = MatMul(ConcatenatePairs(q, k), Transposed(p["W"]))
     return _through_hidden(tape, pairs, p, suffix)
+
+
+def linear(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """φ(q)·φ(k), for φ(x) = elu(x) + 1."""
+    phi_q = tape.record(f"phi_q{suffix}", EluPlusOne(q))
+    if isinstance(k, RepeatHeads):  # φ is worked once for each head of the keys
+        phi_k = tape.record(f"phi_k{suffix}", EluPlusOne(k.operand))
+        return dot(phi_q, RepeatHeads(phi_k, k.times))
+    return dot(phi_q, tape.record(f"phi_k{suffix}", EluPlusOne(k)))
 
 
 def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
@@ -111,6 +123,9 @@ SCORES: dict[str, ScoreFunction] = {
         ),
         same_size=False,
     ),
+    "linear": ScoreFunction(
+        linear, "φ(q)·φ(k), φ(x) = elu(x) + 1", "Katharopoulos et al. 2020, eq. 7", normalize="sum"
+    ),
     "distance": ScoreFunction(
         distance,
         "−‖q − k‖² / (2·width²)",
@@ -120,15 +135,15 @@ SCORES: dict[str, ScoreFunction] = {
 }
 
 
-def _refuse_zero_rows(tape: Tape, side: Expression) -> None:
+def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str = "") -> None:
+    """Raise an InputError that names the first row of zeros, if there is one."""
     zero_rows = np.argwhere(~array_of(side).any(axis=-1))
     if len(zero_rows):
         row = int(zero_rows[0][-1])
-        labels = tape.labels.get(side.trailing[-2], ())
+        labels = tape.labels.get(side.trailing[0], ())
         name = f" ({visible(labels[row])})" if row < len(labels) else ""
         message = f"row {row + 1}{name} of {text(notation_of(side))} is all zeros"
-        why = "it has no direction, so its cosine with another vector does not exist"
-        raise fail(f"{message}: {why}", "score", hint="use another score function, such as dot")
+        raise fail(f"{message}: {why}", key, hint=hint)
 
 
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
@@ -196,6 +211,43 @@ class GaussianExponent(Pairs):
         squares = tree.Squared(tree.Norm(tree.minus(tree.named("q"), tree.named("k"))))
         under = tree.Times((tree.Number("2"), tree.Squared(constant(self.width))))
         return tree.Fraction(tree.Minus(squares), under)
+
+
+class EluPlusOne(Operation):
+    """φ(x) = elu(x) + 1: x + 1 where x is positive, else e^x."""
+
+    operand: Expression
+    pointwise = True
+    why = "φ makes every number positive, so that scores are, too, and need no e^."
+
+    def apply(self, x: Array) -> Array:
+        return np.where(x > 0, x + 1, np.exp(x)).astype(x.dtype)
+
+    def bounds(self, x: Any) -> Any:
+        return type(x)(self.apply(x.low), self.apply(x.high))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """1 where x is positive, and so φ(x) greater than 1, else e^x = φ(x)."""
+        yield self.operand, Hadamard(upstream, AtMostOne(result))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("φ", self.notations(columns))
+
+
+class AtMostOne(Operation):
+    """min(y, 1) of every number, the slope of φ where it is y."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, y: Array) -> Array:
+        return np.where(y > 1, 1, y).astype(y.dtype)
+
+    def bounds(self, y: Any) -> Any:
+        return type(y)(np.minimum(y.low, 1), np.minimum(y.high, 1))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("min", (*self.notations(columns), tree.Number("1")))
 
 
 class EachPair(Pairs):

@@ -276,15 +276,16 @@ def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) ->
     return ArrayForm(read, STACKS[stack], stack=stack, broadcasts=broadcasts)
 
 
-def vector(stack: str = "") -> ArrayForm:
+def vector(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
     """Return the form of a vector; with a stack, also of several, written as a matrix."""
 
     def read(raw: object, path: KeyPath) -> Any:
         from attncli.forms.matrices import to_vector, to_vectors
 
-        return to_vectors(raw, path) if stack else to_vector(raw, path)
+        return to_vectors(raw, path) if stack else to_vector(raw, path, infinite)
 
-    return ArrayForm(read, STACKS[""] if stack else VECTOR, axes=1, stack=stack)
+    kinds = STACKS[""] if stack else VECTOR
+    return ArrayForm(read, kinds, axes=1, stack=stack, broadcasts=broadcasts)
 
 
 def known_parts(

@@ -160,9 +160,9 @@ def grid_in(text: str, path: KeyPath) -> LabelledGrid:
         raise fail(f"{name_of(path)}: {error}", *path) from None
 
 
-def to_vector(raw: object, path: KeyPath) -> Array:
+def to_vector(raw: object, path: KeyPath, infinite: bool = False) -> Array:
     """Return an array of one axis, as `to_array` does, also of a matrix of one row or column."""
-    array = to_array(raw, path)
+    array = to_array(raw, path, infinite)
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
     message = f"{name_of(path)} is a vector, but has the shape {array.shape}"

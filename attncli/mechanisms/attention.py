@@ -6,7 +6,9 @@ given.
 
 from __future__ import annotations
 
+from attncli.attention.caches import Appended
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.norms import normed
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.problem.kinds import KINDS
@@ -29,25 +31,37 @@ def attention(tape: Tape, problem: Problem) -> None:
     label(tape, query=problem.tokens, key=problem.memory_tokens)
     if problem.keys_are_tokens:
         label(tape, key=problem.memory_tokens or problem.tokens)
+    keys = "key"
+    if problem.past:  # new keys are only some of those that are attended to
+        keys = "time"
+        label(tape, time=tape.labels.get("key", ()))
     q = k = None
     if "scores" not in problem.given:
         q = project(tape, problem, "Q", "query")
-        k = project(tape, problem, "K", "key")
-    v = project(tape, problem, "V", "key")
+        k = project(tape, problem, "K", keys)
+    v = project(tape, problem, "V", keys)
+    if q is not None and k is not None:
+        q, k = normed(tape, q, k, problem.rules)
+        k, v = with_past(tape, problem, k, v)
     finish(tape, problem, read_values(tape, problem, q, k, v))
 
 
-def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
-    """Record Q, K or V: given directly, or X W (+ b), cut into heads where there are several."""
+def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> Step:
+    """Record Q, K or V: given directly, or X W (+ b), cut into heads where there are several.
+
+    With t, it is q_t, k_t or v_t, of token t alone.
+    """
     heads = problem.heads if name == "Q" else problem.kv_heads
     source = "X" if name == "Q" else KINDS[problem.kind].source
     letter = name.lower()
     made: Expression
     if name in problem.given:
-        made = given(tape, problem, name, (rows, "feature"))
+        whole = given(tape, problem, name, (rows, "feature"))
+        made = _token(whole, t) if t else whole
     else:
         tokens = "query" if source == "X" else "key"
-        made = given(tape, problem, source, (tokens, "model"))
+        whole = given(tape, problem, source, (tokens, "model"))
+        made = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
         elif name == "K" and "W_q" in problem.given:
@@ -57,7 +71,45 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
             if made.leading != bias.leading:  # one of the two is of all heads, the other of each
                 made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
             made = Add(made, bias)
-    return tape.record(name, _cut(made, heads, problem), (rows, "feature"), why=PURPOSES[name])
+    axes, why = (rows, "feature"), PURPOSES[name]
+    made = _cut(made, heads, problem)
+    return tape.record(f"{letter}_{t}" if t else name, made, axes[-1:] if t else axes, why=why)
+
+
+def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
+    """Record `K_all` and `V_all`, which begin with the keys and values of earlier tokens."""
+    if not problem.past:
+        return k, v
+    label_past(tape, problem)
+    every = []
+    for name, new in (("K", k), ("V", v)):
+        past = past_of(tape, problem, name)
+        assert past is not None  # as the problem has both
+        every.append(tape.record(f"{name}_all", Appended(past, new)))
+    return every[0], every[1]
+
+
+def label_past(tape: Tape, problem: Problem) -> None:
+    """Name the keys of earlier tokens, where those of the new ones have words."""
+    if problem.past and "key" in tape.labels:
+        earlier = (f"past{place + 1}" for place in range(problem.sizes["p"]))
+        label(tape, key=(*earlier, *tape.labels["key"]))
+
+
+def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
+    """Return the keys or values of earlier tokens, cut into heads; None if there are none."""
+    if not problem.past:
+        return None
+    key = f"past.{name}"
+    leading, array = problem.leading(key), problem.array(key)
+    past = tape.given(key, array, ("key", "feature"), leading, key=key)
+    return _cut(past, problem.kv_heads, problem)
+
+
+def _token(whole: Step, t: int) -> Expression:
+    from attncli.mechanisms.recurrent import Row  # only `decode` needs it
+
+    return Row(whole, t - 1)
 
 
 def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
@@ -68,7 +120,7 @@ def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
     """Record scores, weights and weights · V, or only the last one if they are large."""
     rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = "context" if problem.heads > 1 or _goes_on(problem) else "output"
+    name = "context" if problem.heads > 1 or goes_on(problem) else "output"
     if q is None or k is None:
         scores = given(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
@@ -85,9 +137,9 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
     """Record what comes after the heads: side by side, through W_o, through W_c."""
     output = context
     if problem.heads > 1:
-        name = "concat" if _goes_on(problem) else "output"
+        name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
-    if _goes_on(problem):
+    if goes_on(problem):
         made: Expression = output
         if "W_o" in problem.given:
             made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
@@ -103,6 +155,6 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
         tape.record("attentional", Tanh(joined), why=why)
 
 
-def _goes_on(problem: Problem) -> bool:
+def goes_on(problem: Problem) -> bool:
     """Whether the heads' values are projected once more."""
     return "W_o" in problem.given or "b_o" in problem.given

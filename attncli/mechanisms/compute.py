@@ -24,6 +24,7 @@ METHODS = {
     "pooling": "pooling",
     "co_attention": "co_attention",
     "recurrent": "recurrent",
+    "decode": "decode",
 }
 """The module of each kind, and its function of the same name, which records the steps."""
 

@@ -17,7 +17,7 @@ from attncli.tape.operations import Scale, constant
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
 
-FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0")
+FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V")
 """The inputs that are no weights, and so are not learned."""
 
 

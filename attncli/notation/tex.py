@@ -21,8 +21,10 @@ GREEK = {
     "α": r"\alpha",
     "β": r"\beta",
     "σ": r"\sigma",
+    "φ": r"\phi",
     "Σ": r"\Sigma",
     "delta": r"\delta",
+    "phi": r"\phi",
 }
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
 

@@ -18,7 +18,7 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
-    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
 

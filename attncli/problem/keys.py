@@ -12,7 +12,17 @@ from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
-from attncli.problem.values import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCALE, SCORE
+from attncli.problem.values import (
+    ANSWERS,
+    GRADIENT,
+    MASK,
+    NORMALIZE,
+    PAST,
+    QK_NORM,
+    ROUND,
+    SCALE,
+    SCORE,
+)
 from attncli.records import EMPTY, Record
 
 
@@ -127,6 +137,28 @@ KEYS: dict[str, Key] = {
             "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"
         },
     ),
+    "past": Key(
+        PAST,
+        "keys and values of earlier tokens, a cache: {K: …, V: …}",
+        {},
+        instead={
+            "write past: {K: [[…]], V: [[…]]}, keys and values of earlier tokens": (
+                "past_key_values past_key_value past_kv kv_cache cache past_k past_v"
+            )
+        },
+    ),
+    "qk_norm": Key(
+        QK_NORM,
+        "the norm of each query and key: l2, rms, or {name: rms, eps: …, g_q: …, g_k: …}",
+        {},
+        example="l2 or rms",
+        as_written=True,
+        instead={
+            "write qk_norm: rms, or {name: rms, eps: 1e-6, g_q: …, g_k: …}": (
+                "q_norm k_norm use_qk_norm qk_layernorm norm_eps rms_norm_eps"
+            )
+        },
+    ),
     "scale": Key(
         SCALE,
         "what scores are multiplied by: a number, or such as 1/sqrt(d_k)",
@@ -165,6 +197,9 @@ KEYS: dict[str, Key] = {
             "write normalize: {name: softmax, temperature: 2}": "temperature temp tau",
             "write normalize: {name: softmax, base: 2}": "base",
             "write normalize: {name: softmax, axis: queries}": "axis dim",
+            "write normalize: {name: softmax, sink: 0}, or the sinks of all heads": (
+                "sink sinks attention_sink attention_sinks s_aux add_zero_attn softmax1"
+            ),
             "write normalize: softmax, which is the default": "softmax normalise normalization",
         },
     ),

@@ -51,6 +51,8 @@ class ProblemKeys(TypedDict, total=False):
     heads: Number
     kv_heads: Number
     score: Named
+    past: Mapping[str, Matrix] | None
+    qk_norm: Named
     scale: Number
     softcap: Number
     bias: Matrix

@@ -81,7 +81,10 @@ CROSS: Shapes = {
     "W_k": ("d_memory", "kv_heads*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
-ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
+ATTENTION = (
+    *(*SCORING, "qk_norm", *BACKWARD, "tokens_as"),
+    *("memory_tokens", "heads", "kv_heads", "mask"),
+)
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
@@ -105,7 +108,7 @@ KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
         SELF,
-        ATTENTION,
+        (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         axes=AXES,
@@ -123,6 +126,20 @@ KINDS: dict[str, Kind] = {
         implied=_without_projections("d_memory"),
         source="memory",
         axes=AXES,
+    ),
+    "decode": Kind(
+        "each token attends to itself and, in a cache, to those before it",
+        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
+        tuple(
+            key for key in (*ATTENTION, "past") if key not in ("mask", "memory_tokens", "positions")
+        ),
+        start=("X", "W_q", "W_k", "W_v"),
+        source="X",
+        implied=(
+            Implied("m", "n", unless=("K",)),
+            Implied("m", "n", unless=("V",)),
+            *_without_projections("d_model"),
+        ),
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",

@@ -88,6 +88,8 @@ class Problem:
     heads: int
     kv_heads: int
     score: Mapping[str, Any]
+    past: Mapping[str, Any]
+    qk_norm: Mapping[str, Any]
     scale: str
     softcap: float | None
     bias: Array | None
@@ -143,7 +145,7 @@ class Problem:
         with needing("sizes"):
             held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
-        held["warnings"] = tuple(mask_warnings(self.mask, raw.get("mask"), n, m))
+        held["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
         """Return the same problem with another marking; a mapping changes only its own keys.
@@ -222,6 +224,11 @@ class Problem:
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return KINDS[self.kind].source == "X" and same
 
+    @property
+    def keys(self) -> int:
+        """The number of keys, with those of earlier tokens."""
+        return self.sizes["m"] + (self.sizes.size("p") or 0)
+
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows.
 
@@ -253,7 +260,7 @@ class Problem:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
-        for key in ("score", "mask", "gradient"):
+        for key in ("past", "score", "qk_norm", "mask", "normalize", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
@@ -286,14 +293,18 @@ class Problem:
         parameters, mask = self._parts("score"), self._parts("mask")
         for name, row in MASKS.items():
             if name in mask and row.check is not None:
-                row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
-        scale = factor(self.scale, **{n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes})
+                row.check(mask[name], self.sizes.size("batch") or 1, self.keys)
+        if self.past and mask.get("align") != "bottom-right":
+            mask = {"offset": self.sizes["p"], **mask} if mask else mask
+        sizes = {n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes}
+        scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
         bias = None if self.bias is None else self.array("bias")
-        name, normalize = parameters.pop("name"), settings_of(self.normalize)
-        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
+        name, normalize = parameters.pop("name"), settings_of(self._parts("normalize"))
+        norm = self._parts("qk_norm")
+        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize, norm)
 
     def _parts(self, key: str) -> dict[str, Any]:
-        """Return the parts of `score` or `mask`, with matrices as operations take them."""
+        """Return the parts of a key such as `score`, with matrices as operations take them."""
         parts = dict(self.__dict__[key])
         for name, part in parts.items():
             path = f"{key}.{name}"
@@ -346,6 +357,8 @@ def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
+    if "normalize" not in read and "scores" not in read:
+        values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.norms import NORMS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.scalars import shape_words
 from attncli.problem.keys import PROJECTIONS, array_form, form_of, is_transposed, leading_axes
-from attncli.problem.kinds import KINDS, Kind, Shapes
+from attncli.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.records import Record, replace
 
-KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v")
+KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 
 MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
 """Maximum number of axes before a matrix's own, by the `stack` of its form."""
@@ -187,7 +189,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "gradient")
+AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "qk_norm", "gradient")
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
@@ -199,6 +201,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
+    sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.note("kv_heads", message, "heads")
@@ -231,8 +234,13 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if kind.variants is not None:
         option, variants = kind.variants
         shapes |= variants[values[option]]
-    parameters = SCORES[values["score"]["name"]].parameters
-    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+    if values["past"]:
+        shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
+        shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
+    for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
+        own = table[values[key]["name"]].parameters if values[key] else ()
+        shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
+    return shapes
 
 
 def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
@@ -289,7 +297,7 @@ def _refuse_two_readings(
     for key in found:
         letters = [letter.rpartition("*")[2] for letter in shapes[key]]
         own = ", ".join(letters[::-1] if sizes.columns else letters)
-        heads = sizes.kv_heads if key in ("K", "V") else sizes.heads
+        heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
         leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
         forms = " or ".join(f"({one}, {other}, {own})" for one, other in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"

@@ -42,6 +42,12 @@ def _normalizers() -> Table:
     return NORMALIZERS
 
 
+def _norms() -> Table:
+    from attncli.attention.norms import NORMS
+
+    return NORMS
+
+
 def _masks() -> Table:
     from attncli.attention.masks import MASKS
 
@@ -121,6 +127,23 @@ def _unfitting_parameters(
 
 SCORE = _named_row("score function", _scores, "scaled_dot")
 NORMALIZE = _named_row("normaliser", _normalizers, "softmax", SETTINGS)
+
+QK_NORM = _named_row("norm", _norms, "rms")
+
+PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
+
+
+def _past(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return the keys and the values of earlier tokens."""
+    given = forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    if given.keys() != PAST_PARTS.keys():
+        hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
+        needs = "values" if isinstance(raw, Mapping) else ""
+        raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
+    return forms.read_parts(given, path, PAST_PARTS)
+
+
+PAST = Form(_past, parts=lambda: PAST_PARTS)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"

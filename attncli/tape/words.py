@@ -11,6 +11,10 @@ WORDS = """
 Q: query queries
 K: key keys
 V: value values
+Q_normed: normedq normedqueries qnorm
+K_normed: normedk normedkeys knorm
+K_all: allkeys kcache keycache
+V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
     dotproducts logits
 scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
@@ -28,7 +32,10 @@ output: z y o out outputs result attentionoutput av va
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
-OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta")
+OTHERS = (
+    *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
+    *("sink", "phi", "g"),
+)
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
@@ -64,7 +71,8 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    return re.compile(rf"(d|new)?(net|score)?({known})(x|memory|\d)*")
+    parts = "net|score|normalize|qknorm|past"
+    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|\d)*")
 
 
 def has_time(name: str) -> bool:

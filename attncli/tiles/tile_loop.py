@@ -42,8 +42,8 @@ CHECKED = ("scores", "scaled", "biased")
 TileScores: TypeAlias = Callable[[Array, Array], Array]
 """Returns the scores (1, 1, n, m) of queries (1, 1, n, d_q) with keys (1, 1, m, d_k)."""
 
-RowWeights: TypeAlias = Callable[[Array, int], Array]
-"""Returns the weights of whole rows of scores (rows, m), of which the first has that number."""
+RowWeights: TypeAlias = Callable[[Array, int, int], Array]
+"""Returns the weights of whole rows of scores (rows, m) of a head; the first has that number."""
 
 
 class Tiling(Record):
@@ -116,6 +116,11 @@ class TileLoop:
         self.weights = np.empty(shape, q.dtype) if keeps_weights else None
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
+        self.sinks = None
+        if (sinks := rules.normalize.parameters.get("sink")) is not None:
+            # As scores: e^sink is base^(s / temperature) of another s.
+            self.sinks = np.broadcast_to(sinks.ravel().astype(q.dtype) / self.exponent, heads)
+            adjusted = max(adjusted, _largest(self.sinks))
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
@@ -130,7 +135,7 @@ class TileLoop:
         # Several threads add to these.
         self.blocked: set[int] = set()
         self.too_large: set[str] = set()
-        self.is_beyond = False
+        self.is_beyond = self.sinks is not None and self._is_out_of_range(self.sinks.max())
 
     def run(self) -> None:
         """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
@@ -184,8 +189,18 @@ class TileLoop:
                 np.multiply(scores, keep[0, 0], out=scores)  # e^−∞ is 0, too, but much slower
             total += scores @ ones[: scores.shape[1]]  # twice as fast as `scores.sum`
             result += np.matmul(scores, values[keys], out=product)
-        np.divide(result, total, out=result, where=total > 0)
         self._add_blocked(total == 0, rows)
+        if self.sinks is not None:
+            sink = np.full_like(total, self.sinks[head])
+            if self.is_shifted:
+                decay, largest = largest, np.maximum(largest, sink)
+                self._shift(sink, largest)
+                self._shift(decay, largest)
+                np.exp(decay, out=decay)
+                total *= decay
+                result *= decay
+            total += np.exp(sink)
+        np.divide(result, total, out=result, where=total > 0)
 
     def _shift(self, scores: Array, largest: Array) -> None:
         """Replace each score by its exponent of e, after subtracting the largest score."""
@@ -202,7 +217,7 @@ class TileLoop:
         if keep is not None:
             _block(scores, keep[0, 0])
         self._add_blocked(scores.max(axis=1) == -np.inf, rows)
-        weights = self.weights_of(scores, rows.start)
+        weights = self.weights_of(scores, head, rows.start)
         np.matmul(weights, self.v[batch, head // self.sharing], out=self.output[batch, head, rows])
         if self.weights is not None:
             self.weights[min(batch, len(self.weights) - 1), head, rows] = weights

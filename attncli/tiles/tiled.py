@@ -41,7 +41,7 @@ def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Return whether scores are so many that tiles are used, and every wanted step allows it."""
     if tape.wanted is None or tape.settle is not None:
         return False
-    if not tape.wanted <= {*TILED, "scores", *ADJUSTED}:
+    if not tape.wanted <= {*TILED, *tape.steps, "scores", *ADJUSTED}:
         return False
     if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
         return False
@@ -92,8 +92,8 @@ def attend(
 
     _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
-    bias = () if rules.bias is None else (rules.bias,)
-    dtype = np.result_type(queries, keys, v.array, *bias)
+    own = (rules.bias, rules.normalize.parameters.get("sink"))
+    dtype = np.result_type(queries, keys, v.array, *(a for a in own if a is not None))
     queries, keys, values = (a.astype(dtype, copy=False) for a in (queries, keys, v.array))
     if rules.bias is not None:
         rules = replace(rules, bias=rules.bias.astype(dtype, copy=False))
@@ -105,10 +105,10 @@ def attend(
     adjusted = _adjusted(rules, q, k) if needs_rows else ""
     warnings: set[str] = set()
 
-    def row_weights(scores: Array, first: int) -> Array:
+    def row_weights(scores: Array, head: int, first: int) -> Array:
         part = Tape(columns=tape.columns)
         part.first = first
-        found = _normalized(part, adjusted, scores, rules).array[0, 0]
+        found = _normalized(part, adjusted, scores, _of_head(rules, head)).array[0, 0]
         warnings.update(part.warnings)
         return found
 
@@ -196,6 +196,15 @@ def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
     """Record scores (rows, m), and the weights of them."""
     given = tape.given(adjusted, scores[None, None], ("query", "key"))
     return lines.weights_of(tape, given, rules)
+
+
+def _of_head(rules: Rules, head: int) -> Rules:
+    """Return the rules of one head, which may have a sink of its own."""
+    sinks = rules.normalize.parameters.get("sink")
+    if sinks is None or sinks.size == 1:
+        return rules
+    own = {"sink": sinks[..., head : head + 1]}
+    return replace(rules, normalize=replace(rules.normalize, parameters=own))
 
 
 def _formula_of_weights(tape: Tape, adjusted: str, rules: Rules) -> Formula:

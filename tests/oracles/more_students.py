@@ -82,6 +82,8 @@ def line_of(normalizer: str, line: Numbers, paper: Paper) -> Numbers:
     elif normalizer == "softmax":
         powers = paper.base ** (s / paper.temperature)
         found[free] = powers / powers.sum()
+    elif normalizer == "sigmoid":
+        found[free] = 1 / (1 + np.exp(-s / paper.temperature))
     elif normalizer == "sparsemax":
         found[free] = sparsemax(s / paper.temperature)
     else:
@@ -310,6 +312,7 @@ def other_normalizer(paper: Paper, name: str, known: Known, wrong: Wrong) -> Num
         "softmax": ("hardmax", "sparsemax", "none"),
         "hardmax": ("softmax", "sparsemax", "sum", "none"),
         "sparsemax": ("softmax", "hardmax", "sum", "none"),
+        "sigmoid": ("softmax", "hardmax", "sparsemax", "sum", "none"),
     }[paper.normalizer]
     if wrong.way >= len(others):
         raise ImpossibleError

@@ -118,6 +118,11 @@ def concat_hidden(q: Vector, k: Vector, W: Matrix, b: Vector | None = None) -> V
     return tanh(inner if b is None else plus(inner, b))
 
 
+def phi(x: Vector) -> Vector:
+    """Return x + 1 where x is positive, else e^x."""
+    return [a + 1 if a > 0 else mp.exp(a) for a in x]
+
+
 def distance(q: Vector, k: Vector, width: Number = 1) -> Number:
     """−‖q − k‖² / (2·width²)."""
     return -mp.fsum((x - y) ** 2 for x, y in zip(q, k, strict=True)) / (2 * width**2)
@@ -232,6 +237,12 @@ def divided_by_sum(row: Vector, temperature: Number, base: Number) -> Vector:
     return shares(unblocked(row))
 
 
+def sigmoid(row: Vector, temperature: Number, base: Number) -> Vector:
+    """1 / (1 + e^−s/T) of each."""
+    del base
+    return [mp.mpf(0) if s == BLOCKED else 1 / (1 + mp.exp(-s / temperature)) for s in row]
+
+
 def nothing(row: Vector, temperature: Number, base: Number) -> Vector:
     """Each s itself, at its temperature."""
     del base
@@ -243,6 +254,7 @@ NORMALIZERS: dict[str, Callable[[Vector, Number, Number], Vector]] = {
     "hardmax": hardmax,
     "sparsemax": sparsemax,
     "sum": divided_by_sum,
+    "sigmoid": sigmoid,
     "none": nothing,
 }
 
@@ -265,12 +277,13 @@ def solve(**given: Any) -> dict[str, Any]:
 
 def read(given: Keys) -> Keys:
     """Return the keys with numbers made exact, and words spelled out."""
-    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads")
+    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads", "qk_norm", "past")
     keys: Keys = {key: value if key in words else exact(value) for key, value in given.items()}
     keys.setdefault("kind", "self")
     keys.setdefault("heads", 1)
     keys.setdefault("kv_heads", keys["heads"])
-    for key, default in (("score", "scaled_dot"), ("normalize", "softmax")):
+    is_linear = keys.get("score") in ("linear", {"name": "linear"})
+    for key, default in (("score", "scaled_dot"), ("normalize", "sum" if is_linear else "softmax")):
         value = keys.get(key, default)
         keys[key] = {"name": value} if isinstance(value, str) else {"name": default} | value
     parts = keys["score"].items()
@@ -282,6 +295,10 @@ def read(given: Keys) -> Keys:
     for key in ("keep", "block"):
         if key in mask:
             mask[key] = exact(mask[key])
+    if "past" in keys:
+        keys["past"] = {name: exact(part) for name, part in keys["past"].items()}
+        if mask.get("align") != "bottom-right":
+            mask.setdefault("offset", len(keys["past"]["K"]))
     keys["mask"] = mask
     return keys
 
@@ -352,17 +369,43 @@ def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
         steps["Q"], steps["K"] = project(keys, "Q", b), project(keys, "K", b)
     steps["V"] = project(keys, "V", b)
     sizes = sizes_of(keys, steps)
+    used = dict(steps)
+    for name in ("Q", "K") if "qk_norm" in keys else ():
+        used[name] = steps[f"{name}_normed"] = normed(steps[name], name, keys["qk_norm"])
+    for name in ("K", "V") if "past" in keys else ():
+        given = keys["past"][name]
+        past = cut(given, keys["kv_heads"]) if depth(given) == 2 else given
+        joined = [old + new for old, new in zip(past, used[name], strict=True)]
+        used[name] = steps[f"{name}_all"] = joined
     contexts: Heads = []
     for h in range(keys["heads"]):
         if "scores" in keys:
             found: dict[str, Any] = {"scores": of_head(keys["scores"], b, h, keys)}
         else:
-            found = scores(steps["Q"][h], steps["K"][h // group], keys["score"])
+            found = scores(used["Q"][h], used["K"][h // group], keys["score"])
         found |= weigh(found["scores"], keys, b, h, sizes)
         for name, matrix in found.items():
+            if name == "phi_k" and h % group:
+                continue  # one for each head of the keys
             steps.setdefault(name, []).append(matrix)
-        contexts.append(product(found["weights"], steps["V"][h // group]))
+        contexts.append(product(found["weights"], used["V"][h // group]))
     return steps | finish(contexts, keys, b)
+
+
+def normed(heads: Heads, name: str, norm: Any) -> Heads:
+    """Each vector divided by its length, or by √(mean x² + eps) and times g."""
+    norm = norm if isinstance(norm, dict) else {"name": norm}
+    if norm["name"] == "l2":
+        return [[[x / mp.sqrt(dot(row, row)) for x in row] for row in head] for head in heads]
+    eps, gain = exact(norm.get("eps", 1e-6)), norm.get(f"g_{name.lower()}")
+    found = [
+        [[x / mp.sqrt(dot(row, row) / len(row) + eps) for x in row] for row in head]
+        for head in heads
+    ]
+    if gain is None:
+        return found
+    gain = exact(gain)
+    return [[[x * g for x, g in zip(row, gain, strict=True)] for row in head] for head in found]
 
 
 def sizes_of(keys: Keys, steps: dict[str, list[Any]]) -> dict[str, int]:
@@ -383,6 +426,9 @@ def scores(q: Matrix, k: Matrix, score: Keys) -> dict[str, Any]:
         layer = HIDDEN[score["name"]]
         hidden = [[layer(a, b, **parameters) for b in k] for a in q]
         return {"hidden": hidden, "scores": [times(row, v) for row in hidden]}
+    if score["name"] == "linear":
+        phi_q, phi_k = [phi(a) for a in q], [phi(b) for b in k]
+        return {"phi_q": phi_q, "phi_k": phi_k, "scores": product(phi_q, transpose(phi_k))}
     function = SCORES[score["name"]]
     return {"scores": [[function(a, b, **parameters) for b in k] for a in q]}
 
@@ -410,7 +456,7 @@ def weigh(s: Matrix, keys: Keys, b: int, h: int, sizes: dict[str, int]) -> dict[
             for i in range(n)
         ]
         steps["masked"] = s
-    return steps | normalize(s, keys["normalize"])
+    return steps | normalize(s, keys["normalize"], h)
 
 
 def mask_of(keys: Keys, b: int, h: int) -> Keys:
@@ -435,7 +481,13 @@ def any_blocked(n: int, m: int, keys: Keys) -> bool:
     )
 
 
-def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
+def with_sink(exponentials: Vector, z: Number) -> tuple[Number, Vector]:
+    """Return the sum of a row of powers and e^z, and the weights: those of one key more."""
+    total = mp.fsum([*exponentials, mp.exp(z)])
+    return total, [x / total if total else mp.mpf(0) for x in exponentials]
+
+
+def normalize(s: Matrix, settings: Keys, head: int = 0) -> dict[str, Matrix]:
     """Return `weights`, and `exp` and `sum` before them where the normaliser has them."""
     name = settings["name"]
     temperature = mp.mpf(settings.get("temperature", 1))
@@ -452,6 +504,12 @@ def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
         steps["sum"] = turn([[mp.fsum(row)] for row in exponentials])
     if name == "sum":
         steps["sum"] = turn([[mp.fsum(unblocked(row))] for row in rows])
+    if "sink" in settings:
+        given = settings["sink"]
+        z = mp.mpf(given[head % len(given)] if isinstance(given, list) else given)
+        found = [with_sink(powers_of_row, z) for powers_of_row in exponentials]
+        steps["sum"] = turn([[total] for total, _ in found])
+        return steps | {"weights": turn([weights for _, weights in found])}
     steps["weights"] = turn([NORMALIZERS[name](row, temperature, base) for row in rows])
     return steps
 

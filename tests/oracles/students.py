@@ -72,6 +72,7 @@ class Paper:
         self.temperature = float(normalize.get("temperature", 1))
         self.base = float(normalize.get("base", np.e))
         self.normalizer = str(normalize.get("name", "softmax"))
+        self.sink = np.array(normalize["sink"], float) if "sink" in normalize else None
         source = self.keys["X"] if self.kind in ("self", "pooling") else self.keys["memory"]
         self.n = 1 if self.kind == "pooling" else len(self.keys["X"])
         self.m = len(source)
@@ -502,8 +503,15 @@ class Paper:
         if wrong.id == "softmax_over_all":
             total = exp.sum(axis=(-1, -2), keepdims=True)
             return np.broadcast_to(total, (*exp.shape[:-1], 1)).copy()
-        found: Numbers = exp.sum(axis=-1, keepdims=True)
+        found: Numbers = exp.sum(axis=-1, keepdims=True) + self.share_of_sink(wrong)
         return found
+
+    def share_of_sink(self, wrong: Wrong) -> Any:
+        """Return what the sink of each head adds to a sum, 0 if there is none."""
+        if self.sink is None or wrong.id == "sink_missing":
+            return 0
+        sink = self.sink.reshape(-1, 1, 1)
+        return sink if wrong.id == "sink_not_exponentiated" else np.exp(sink)
 
     def _weights(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
         del name

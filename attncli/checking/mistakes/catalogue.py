@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attncli.checking.mistakes import (
+    of_caches,
     of_gradients,
     of_masks,
     of_normalizers,
@@ -13,7 +14,10 @@ from attncli.checking.mistakes import (
 )
 from attncli.checking.mistakes.mistake import Mistake
 
-FILES = (of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides, of_gradients)
+FILES = (
+    *(of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
+    *(of_caches, of_gradients),
+)
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 
 MISTAKES: dict[str, Mistake] = {

@@ -10,7 +10,16 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked, kept
-from attncli.attention.normalizers import NORMALIZERS, Exp, Hardmax, Sparsemax, Sum, Unblocked
+from attncli.attention.normalizers import (
+    NORMALIZERS,
+    Exp,
+    Hardmax,
+    Sigmoid,
+    Sparsemax,
+    Sum,
+    Unblocked,
+    WithSink,
+)
 from attncli.attention.parameters import Normalize
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
@@ -19,7 +28,7 @@ from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.cells import place_word
-from attncli.tape.operations import Divide, Scale
+from attncli.tape.operations import Add, Divide, Scale
 from attncli.tape.step import Expression, Step
 
 
@@ -43,7 +52,7 @@ def _scores_of(weights: Expression) -> Expression | None:
         weights = power or weights.dividend
     elif isinstance(weights, Scale):
         weights = weights.operand
-    if isinstance(weights, Exp | Hardmax | Sparsemax | Unblocked):
+    if isinstance(weights, Exp | Hardmax | Sigmoid | Sparsemax | Unblocked):
         return weights.operand
     return weights if isinstance(weights, Step) else None
 
@@ -83,6 +92,18 @@ BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
     "none": (lambda scores, _: Unblocked(scores), "The score itself, without any normaliser,"),
 }
 """The weights of each normaliser, and what a sentence calls them."""
+
+
+@mistake("The sink was left out of the sum.", "Calculate {formula}: e^sink joins the sum.")
+def sink_missing(node: WithSink) -> Nodes:
+    yield node.left
+
+
+@mistake(
+    "The sink itself was added to the sum, not e^sink.", "Calculate {formula}: take e^ of the sink."
+)
+def sink_not_exponentiated(node: WithSink) -> Nodes:
+    yield Add(node.left, node.right.sink)
 
 
 @mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)

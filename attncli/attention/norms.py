@@ -1,0 +1,106 @@
+"""The norms of queries and keys, which keep scores from growing with the lengths of vectors.
+
+To add one: write the operation that gives what each vector is divided by, and give it a row in
+`NORMS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attncli.arithmetic import floats as precision
+from attncli.arithmetic.elements import Array
+from attncli.attention.parameters import Parameter
+from attncli.attention.scores import refuse_zero_rows
+from attncli.attention.weights import Rules
+from attncli.notation import tree
+from attncli.records import Record
+from attncli.tape.derivatives import Hadamard
+from attncli.tape.operations import Divide, Multiply, Scale, constant
+from attncli.tape.step import Derivatives, Expression, Operation, Step
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
+
+
+class Norm(Record):
+    """One row of the table; `divisor` takes vectors and the row's numbers."""
+
+    divisor: Callable[..., Operation]
+    formula: str  # what becomes of a vector x
+    why: str
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `qk_norm` mapping
+
+
+def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tuple[Step, Step]:
+    """Record `Q_normed` and `K_normed` if there is a norm; return the queries and keys to use."""
+    if not rules.qk_norm:
+        return q, k
+    own = dict(rules.qk_norm)
+    norm, gains = NORMS[own.pop("name")], {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
+    found = []
+    for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
+        if norm is NORMS["l2"]:
+            refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
+        made: Operation = Divide(side, norm.divisor(side, **own))
+        if gain is not None:
+            key = f"qk_norm.g_{letter}"
+            known = tape.input_of(key)
+            made = Multiply(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
+        name = f"{side.name[0]}_normed{suffix}"
+        found.append(tape.record(name, made, side.trailing, why=norm.why))
+    return found[0], found[1]
+
+
+class Length(Operation):
+    """The length of each vector."""
+
+    operand: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (*self.operand.trailing[:-1], "length")
+
+    def apply(self, x: Array) -> Array:
+        """(…, n, d) gives (…, n, 1)."""
+        x, exponent = precision.of_ordinary_size(x)
+        length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+        return length if exponent is None else np.ldexp(length, exponent)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Hadamard(upstream, Divide(self.operand, result))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Norm(*self.notations(columns))
+
+
+class RootMeanSquare(Length):
+    """The root of the mean of each vector's squares and eps."""
+
+    eps: float
+
+    def apply(self, x: Array) -> Array:
+        """(…, n, d) gives (…, n, 1)."""
+        return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        ((operand, slope),) = super().derivative(result, upstream)
+        yield operand, Scale(slope, over=float(array_of(operand).shape[-1]))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        squares = tree.Phrase((tree.Words("mean"), tree.Squared(*self.notations(columns))))
+        return tree.Root(tree.plus(squares, constant(self.eps)))
+
+
+NORMS: dict[str, Norm] = {
+    "l2": Norm(
+        Length, "x / ‖x‖", "All vectors get one length: scores depend on their directions alone."
+    ),
+    "rms": Norm(
+        RootMeanSquare,
+        "x / √(mean x² + eps) · g",
+        "All vectors get about one length, so that scores stay small.",
+        (Parameter("eps", default=1e-6), Parameter("g_q", ("d_q",)), Parameter("g_k", ("d_k",))),
+    ),
+}
