@@ -7,6 +7,7 @@ nothing is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Rules(Record, eq=False):
     bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
     mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
+    positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
 
 
 def score(

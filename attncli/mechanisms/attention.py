@@ -7,6 +7,7 @@ given.
 from __future__ import annotations
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.positions import embedded, rotated
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.problem.kinds import KINDS
@@ -34,6 +35,8 @@ def attention(tape: Tape, problem: Problem) -> None:
         q = project(tape, problem, "Q", "query")
         k = project(tape, problem, "K", "key")
     v = project(tape, problem, "V", "key")
+    if q is not None and k is not None:
+        q, k = rotated(tape, q, k, problem.rules.positions)
     finish(tape, problem, read_values(tape, problem, q, k, v))
 
 
@@ -47,7 +50,9 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
         made = given(tape, problem, name, (rows, "feature"))
     else:
         tokens = "query" if source == "X" else "key"
-        made = given(tape, problem, source, (tokens, "model"))
+        x = given(tape, problem, source, (tokens, "model"))
+        suffix = "_memory" if source == "memory" else ""
+        made = embedded(tape, x, problem.rules.positions, suffix)
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
         elif name == "K" and "W_q" in problem.given:

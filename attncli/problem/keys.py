@@ -12,7 +12,16 @@ from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
-from attncli.problem.values import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCALE, SCORE
+from attncli.problem.values import (
+    ANSWERS,
+    GRADIENT,
+    MASK,
+    NORMALIZE,
+    POSITIONS,
+    ROUND,
+    SCALE,
+    SCORE,
+)
 from attncli.records import EMPTY, Record
 
 
@@ -136,6 +145,20 @@ KEYS: dict[str, Key] = {
     "bias": Key(
         forms.matrix("either", broadcasts=True, infinite=True),
         "added to the scores; −inf blocks a cell",
+    ),
+    "positions": Key(
+        POSITIONS,
+        "how tokens know their places: rope, sinusoidal, or {name: …} with parameters, or a list",
+        {},
+        example="rope, sinusoidal, …",
+        instead={
+            "write positions: rope, or {name: rope, base: 10000, pairs: halves}": (
+                "rope rotary rotary_emb rope_theta rotary_base rotary_dim rope_scaling theta"
+            ),
+            "write positions: sinusoidal": (
+                "pe positional_encoding pos_encoding position_embedding_type sinusoidal"
+            ),
+        },
     ),
     "mask": Key(
         MASK,

@@ -81,7 +81,11 @@ CROSS: Shapes = {
     "W_k": ("d_memory", "kv_heads*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
-ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
+ATTENTION = (
+    *SCORING,
+    *BACKWARD,
+    *("tokens_as", "memory_tokens", "heads", "kv_heads", "mask", "positions"),
+)
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:

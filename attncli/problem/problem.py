@@ -13,6 +13,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
+from attncli.attention.positions import POSITIONS
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
@@ -91,6 +92,7 @@ class Problem:
     scale: str
     softcap: float | None
     bias: Array | None
+    positions: Mapping[str, Any]
     mask: Mapping[str, Any]
     normalize: Mapping[str, Any]
     tokens_as: str
@@ -253,7 +255,7 @@ class Problem:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
-        for key in ("score", "mask", "gradient"):
+        for key in ("score", "positions", "mask", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
@@ -290,7 +292,11 @@ class Problem:
         scale = factor(self.scale, **{n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes})
         bias = None if self.bias is None else self.array("bias")
         name, normalize = parameters.pop("name"), settings_of(self.normalize)
-        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
+        positions = self._parts("positions")
+        for kind in (kind for kind in POSITIONS if kind in positions):
+            if (check := POSITIONS[kind].check) is not None:
+                check(positions[kind], self)
+        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize, positions)
 
     def _parts(self, key: str) -> dict[str, Any]:
         """Return the parts of `score` or `mask`, with matrices as operations take them."""

@@ -48,6 +48,12 @@ def _masks() -> Table:
     return MASKS
 
 
+def _positions() -> Table:
+    from attncli.attention.positions import POSITIONS
+
+    return POSITIONS
+
+
 class NamedRow(Form):
     """The form of a row of a table: its name alone, or {name: …} with its parameters."""
 
@@ -121,6 +127,35 @@ def _unfitting_parameters(
 
 SCORE = _named_row("score function", _scores, "scaled_dot")
 NORMALIZE = _named_row("normaliser", _normalizers, "softmax", SETTINGS)
+ONE_POSITION = _named_row("kind of positions", _positions, "")
+
+
+def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return the numbers of each kind of positions by its name, and arrays by their own keys."""
+    found: dict[str, object] = {}
+    every = raw if isinstance(raw, list | tuple) else [raw]
+    for place, one in enumerate(every):
+        own = ONE_POSITION.read(one, (*path, place) if every is raw else path)
+        name = own.pop("name")
+        if name in found:
+            raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
+        arrays = {key: own.pop(key) for key in [*own] if hasattr(own[key], "shape")}
+        found |= {name: own, **arrays}
+    return found
+
+
+class PositionsForm(Form):
+    """The form of one kind of positions, or of a list of them."""
+
+    def schema(self) -> Schema:
+        one = ONE_POSITION.schema()
+        return forms.any_of([one, forms.listed(one)])
+
+    def words(self) -> list[str]:
+        return ONE_POSITION.words()
+
+
+POSITIONS = PositionsForm(_all_positions, parts=ONE_POSITION.parts)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"

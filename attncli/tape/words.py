@@ -10,6 +10,11 @@ WORDS = """
 Q: query queries
 K: key keys
 V: value values
+positions: pe positionalencoding positionalencodings positionencoding positionalembedding
+embedded: x+pe x+positions embeddings inputwithpositions
+angles: θ theta thetas angle
+Q_rotated: rotatedq rotatedqueries qrope qrot ropeq
+K_rotated: rotatedk rotatedkeys krope krot ropek
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
     dotproducts logits
 scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
@@ -27,7 +32,7 @@ output: z y o out outputs result attentionoutput av va
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
-OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta")
+OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta", "angles")
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
@@ -58,7 +63,9 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
         return True
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    return re.fullmatch(rf"(d|new)?(net|score)?({known})(x|memory|\d)*", _plain(word)) is not None
+    return (
+        re.fullmatch(rf"(d|new)?(net|score)?({known})(x|memory|[qk]|\d)*", _plain(word)) is not None
+    )
 
 
 def has_time(name: str) -> bool:

@@ -1,0 +1,364 @@
+"""The positions: how a calculation knows which token comes first.
+
+To add one: write a function that records its steps, and give it a row in `POSITIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isclose
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array, filled
+from attncli.attention.parameters import Parameter
+from attncli.errors import KeyPath, fail
+from attncli.forms.form import Form, choice, count, listed, whole_number
+from attncli.forms.scalars import dotted, to_count
+from attncli.notation import tree
+from attncli.notation.written import NumberAsWritten
+from attncli.records import Record, replace
+from attncli.tape.operations import Add, joined
+from attncli.tape.step import Derivatives, Expression, Operation, Step
+from attncli.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from attncli.arithmetic.intervals import Interval
+
+BASE = 10000.0
+"""The default base of the angles (Vaswani et al. 2017, section 3.5; Su et al. 2021, eq. 15)."""
+
+PAIRS = ("neighbours", "halves")
+"""Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
+
+
+class Waves(Record):
+    """The angles t / base^(2j/size) of the tokens t = start, start + 1, … and the pairs j."""
+
+    size: int  # number of features that are in pairs
+    base: float = BASE
+    start: int = 0
+    pairs: str = PAIRS[0]
+
+    def angles(self, tokens: int) -> Array:
+        """Return the angles (tokens, pairs)."""
+        t = np.arange(self.start, self.start + tokens, dtype=float)
+        return t[:, None] / self.base ** (np.arange(0, self.size, 2) / self.size)
+
+    def written(self, token: int, pair: int) -> tree.Formula:
+        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` where that has no end."""
+        t = self.start + token
+        under = self.base ** (2 * pair / self.size)
+        if not t or under == 1:
+            return tree.Number(str(t))
+        whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
+        root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
+        power = tree.Number(f"{np.rint(under):.0f}") if whole else tree.Power(self.root, root)
+        return tree.Fraction(tree.Number(str(t)), power, tight=True)
+
+    @property
+    def root(self) -> tree.Formula:
+        return getattr(self.base, "formula", tree.Number(f"{self.base:.17g}"))
+
+    def columns(self) -> tuple[Array, Array]:
+        """Return the columns of the first and of the second feature of each pair."""
+        places = np.arange(self.size)
+        if self.pairs == "neighbours":
+            return places[::2], places[1::2]
+        half = -(-self.size // 2)
+        return places[:half], places[half:]
+
+    @property
+    def notation(self) -> tree.Formula:
+        """`t / 10000^(2j/4)`."""
+        part = tree.Fraction(tree.Name("2j"), tree.Number(str(self.size)), tight=True)
+        return tree.Fraction(tree.Name("t"), tree.Power(self.root, part))
+
+    @property
+    def note(self) -> tree.Formula:
+        """`t = i − 1, j = 0, 1`: which tokens and pairs there are."""
+        i, shift = tree.Name("i"), tree.Number(str(abs(self.start - 1)))
+        t = tree.minus(i, shift) if self.start < 1 else tree.plus(i, shift)
+        last = -(-self.size // 2) - 1
+        pairs = ["0", *(["1"] if last > 1 else []), *(["…"] if last > 2 else [])]
+        j = tree.Words(", ".join(dict.fromkeys([*pairs, str(last)])))
+        relations = ((tree.Name("t"), i if self.start == 1 else t), (tree.Name("j"), j))
+        return tree.Listed(tuple(map(tree.Relation, relations)))
+
+
+class FromPlaces(Operation):
+    """Numbers that follow from the places of tokens alone; the operand tells how many there are."""
+
+    operand: Expression
+    waves: Waves
+    leading = ()
+
+    @property
+    def note(self) -> tree.Formula:
+        return self.waves.note
+
+    def bounds(self, *operands: Any) -> Any:
+        array = self.apply(*operands)
+        return type(operands[0])(array, array)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Nothing: no number of the problem changes them."""
+        yield from ()
+
+
+class Angles(FromPlaces):
+    """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
+
+    why = "Every pair of features turns at a speed of its own, the first one fastest."
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (self.operand.trailing[-2], "pair")
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, pairs)."""
+        angles = self.waves.angles(rows.shape[-2])[None, None]
+        if rows.dtype.kind != "O":
+            return angles.astype(rows.dtype) if rows.dtype.kind == "f" else angles
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            return NumberAsWritten(angles[at], self.waves.written(*at[-2:]))
+
+        return filled(angles.shape, element)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return self.waves.notation
+
+
+class Sinusoids(FromPlaces):
+    """The sine and the cosine of each angle side by side (Vaswani et al. 2017, section 3.5)."""
+
+    functions: tuple[str, str] = ("sin", "cos")
+    why = "Every position gets a row of its own, and rows of neighbours are alike."
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
+        angles = self.waves.angles(rows.shape[-2])
+        numbers = np.empty((1, 1, len(angles), self.waves.size))
+        cells: dict[int, tuple[str, int]] = {}
+        for name, columns in zip(self.functions, self.waves.columns(), strict=True):
+            numbers[..., columns] = getattr(np, name)(angles)[:, : len(columns)]
+            cells |= {column: (name, pair) for pair, column in enumerate(columns.tolist())}
+        if rows.dtype.kind != "O":
+            return numbers.astype(rows.dtype) if rows.dtype.kind == "f" else numbers
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            name, pair = cells[at[-1]]
+            angle = self.waves.written(at[-2], pair)
+            return NumberAsWritten(numbers[at], tree.Call(name, (angle,)))
+
+        return filled(numbers.shape, element)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        first, second = ({"sin": "sine", "cos": "cosine"}[name] for name in self.functions)
+        return tree.Phrase((tree.Words(f"{first} and {second} of"), self.waves.notation))
+
+
+class Embedded(Add):
+    """The tokens with the rows of their positions, which do not change, added."""
+
+    why = "Attention has no order of its own: what is added says where a token stands."
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, upstream
+
+
+class Rotated(Operation):
+    """Each pair (x, y) of features turned: (x cos θ − y sin θ, x sin θ + y cos θ).
+
+    Su et al. 2021, section 3.4.2. Features that are in no pair stay as they are.
+    """
+
+    operand: Expression
+    angles: Expression
+    waves: Waves
+    back: bool = False  # whether the pairs are turned by −θ
+    why = "Turned by its position, a query meets a key by how far apart the two are."
+
+    def apply(self, rows: Array, angles: Array) -> Array:
+        """(…, n, d) and (1, 1, n, pairs) give (…, n, d)."""
+        return self.turned(rows, self.of(angles, "cos"), self.of(angles, "sin"))
+
+    def bounds(self, rows: Interval, angles: Interval) -> Interval:
+        """As `apply`; a sine or cosine changes by no more than its angle."""
+        middle, off = (angles.low + angles.high) / 2, (angles.high - angles.low) / 2
+        ends = [(value - off, value + off) for value in (np.cos(middle), np.sin(middle))]
+        cos, sin = (type(rows)(np.maximum(low, -1), np.minimum(high, 1)) for low, high in ends)
+        return self.turned(rows, cos, sin)
+
+    def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
+        first, second = self.waves.columns()
+        if rows.shape[-1] < self.waves.size:
+            raise ValueError  # as NumPy does, for shapes that do not go together
+        x, y = rows[..., first], rows[..., second]
+        if self.back:
+            turned = x * cos + y * sin, y * cos - x * sin
+        else:
+            turned = x * cos - y * sin, x * sin + y * cos
+        rest = np.arange(self.waves.size, rows.shape[-1])
+        order = np.argsort(np.concatenate([first, second, rest]))
+        return joined([*turned, rows[..., rest]], -1)[..., order]
+
+    def of(self, angles: Array, function: str) -> Array:
+        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
+        if angles.dtype.kind != "O":
+            found: Array = getattr(np, function)(angles)
+            return found
+
+        own = self.waves.angles(angles.shape[-2])
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            angle = float(getattr(angles[at], "value", angles[at]))
+            formula: tree.Formula = tree.Number(f"{angle:.17g}")
+            if isclose(angle, own[at[-2:]], rel_tol=1e-12):
+                formula = self.waves.written(*at[-2:])
+            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
+
+        return filled(angles.shape, element)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx is dy turned back: the inverse of a rotation is its transpose."""
+        yield self.operand, replace(self, operand=upstream, back=not self.back)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        operand, angles = self.notations(columns)
+        return tree.Phrase((operand, tree.Words(f"turned {'back ' * self.back}by"), angles))
+
+
+Settings = Mapping[str, Any]
+"""The parameters of a row, by name."""
+
+
+def sinusoidal(tape: Tape, x: Step, p: Settings, suffix: str) -> Step:
+    """X + positions, with a sine and a cosine for each pair of features."""
+    start = 0 if suffix else p["start"]  # a memory has positions of its own
+    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
+    positions = tape.record(f"positions{suffix}", Sinusoids(x, waves))
+    return tape.record(f"embedded{suffix}", Embedded(x, positions))
+
+
+def rope(tape: Tape, q: Step, k: Step, p: Settings) -> tuple[Step, Step]:
+    """Queries and keys turned by their positions; both by the same angles where these are equal."""
+    starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
+    sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
+    rows = [(step.array.shape[-2], step.labels.get(step.trailing[-2])) for step in (q, k)]
+    is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
+
+    def turned(step: Step, size: int, start: int) -> Step:
+        letter = step.name[0]
+        waves = Waves(size, p["base"], start, p["pairs"])
+        name = "angles" if is_one else f"angles_{letter.lower()}"
+        angles = tape.steps.get(name) or tape.record(name, Angles(step, waves))
+        return tape.record(f"{letter}_rotated", Rotated(step, angles, waves))
+
+    return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
+
+
+def _check_rope(p: Settings, problem: Any) -> None:
+    """Raise an InputError where queries or keys cannot be cut into pairs."""
+    for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
+        if p["features"] == "all" and size % 2:
+            message = f"rope turns pairs of features, but a query or key has {size}"
+            hint = f"write positions: {{name: rope, features: {size - 1}}} to leave one as it is"
+            raise fail(message, "positions", hint=hint, needs="sizes")
+        if p["features"] != "all" and p["features"] > size:
+            message = f"rope turns {p['features']} features, but a query or key has {size}"
+            raise fail(message, "positions", needs="sizes")
+    if "scores" in problem.given:
+        raise fail("scores is given, so rope has no use", "positions", needs="values")
+
+
+def _check_input(p: Settings, problem: Any) -> None:
+    """Raise an InputError where nothing is made of the input that the positions are added to."""
+    if not _uses_input(problem):
+        message = "positions are added to X, but no queries, keys or values are made of it"
+        raise fail(message, "positions", hint="rope turns given queries and keys", needs="values")
+
+
+def _uses_input(problem: Any) -> bool:
+    is_scored = "scores" in problem.given
+    made = ("V",) if is_scored else ("Q", "K", "V")
+    return any(key not in problem.given for key in made)
+
+
+def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
+    """Return the first position, or those of queries and of keys."""
+    if not isinstance(raw, list | tuple | np.ndarray):
+        return to_count(raw, path, None)
+    if len(raw) != 2:
+        hint = "write start: 0, or start: [5, 0] for queries and keys"
+        raise fail(f"{dotted(path)} must be one number, or two", *path, hint=hint)
+    return tuple(to_count(one, (*path, place), None) for place, one in enumerate(raw))
+
+
+def _features(raw: object, path: KeyPath) -> int | str:
+    features = 0 if raw == "all" else to_count(raw, path, 2)
+    if features % 2:
+        message = f"{dotted(path)} must be even, as features are turned in pairs"
+        raise fail(message, *path, needs="values")
+    return features or "all"
+
+
+ONE_START = count(least=None)
+START = Form(
+    _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
+)
+FEATURES = Form(_features, ({"enum": ["all"]}, whole_number(2)))
+
+
+def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
+    base = Parameter("base", meaning="of the angles", default=BASE)
+    pairs = Parameter("pairs", default=PAIRS[0], number=choice(PAIRS))
+    return base, Parameter("start", default=0, number=start), pairs, *own
+
+
+class Position(Record):
+    """One row of the table."""
+
+    build: Callable[..., Any]  # records the steps
+    place: str  # what it changes: "input", "queries and keys" or "scores"
+    formula: str
+    summary: str  # one line
+    parameters: tuple[Parameter, ...] = ()
+    # Takes the parameters and the problem, and raises an InputError where they do not fit.
+    check: Callable[[Settings, Any], None] | None = None
+
+
+POSITIONS: dict[str, Position] = {
+    "sinusoidal": Position(
+        sinusoidal,
+        "input",
+        "X + sin, cos of t / base^(2j/d)",
+        "Vaswani et al. 2017, section 3.5",
+        _of_waves(),
+        _check_input,
+    ),
+    "rope": Position(
+        rope,
+        "queries and keys",
+        "pairs turned by t / base^(2j/d)",
+        "Su et al. 2021, section 3.4.2",
+        _of_waves(Parameter("features", default="all", number=FEATURES), start=START),
+        _check_rope,
+    ),
+}
+
+
+def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:
+    """Record the input with its positions, where there are any for it, once."""
+    for name in (name for name in POSITIONS if name in positions):
+        if POSITIONS[name].place == "input":
+            known = tape.steps.get(f"embedded{suffix}")
+            return known or POSITIONS[name].build(tape, x, positions[name], suffix)
+    return x
+
+
+def rotated(tape: Tape, q: Step, k: Step, positions: Settings) -> tuple[Step, Step]:
+    """Record queries and keys turned by their positions, where there are any for them."""
+    return rope(tape, q, k, positions["rope"]) if "rope" in positions else (q, k)

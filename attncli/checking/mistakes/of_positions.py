@@ -1,0 +1,142 @@
+"""Mistakes in the positions of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.positions import Angles, Embedded, Rotated, Sinusoids
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.mechanisms.trace import Trace
+from attncli.records import replace
+from attncli.tape.operations import Add, MatMul
+from attncli.tape.replay import Change
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of, rewritten, transform
+
+BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
+"""Bases that textbooks and models use."""
+
+PAIRS = {"neighbours": "each with its neighbour", "halves": "one of each half"}
+
+
+def _in_one_or_all(step: Step, trace: Trace, rule: Callable[[Any], Any]) -> Iterator[Change]:
+    """Yield a change of a step, and one of all steps like it, as of queries and of keys."""
+    kind = type(made_of(step))
+    every = {s.name: rule(s.operation) for s in trace if type(s.operation) is kind}
+    yield {step.name: every[step.name]}
+    if len(every) > 1:
+        yield every
+
+
+@mistake("Sine and cosine were exchanged.", "Calculate the sine first: sin 0 = 0, and cos 0 = 1.")
+def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
+    def exchanged(made: Sinusoids | Rotated) -> Expression:
+        if isinstance(made, Sinusoids):
+            return replace(made, functions=made.functions[::-1])
+        return replace(made, angles=wrong(lambda angles: pi / 2 - angles, made.angles))
+
+    if isinstance(step.operation, Sinusoids | Rotated):
+        yield from ((change, {}) for change in _in_one_or_all(step, trace, exchanged))
+
+
+@mistake("Positions were counted from {used}.", "Count them from {right}.")
+def positions_from_another_start(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, "start", (1, 0))
+
+
+@mistake("The exponent of the base was halved.", "Pair j has the exponent 2j/d, and j from 0.")
+def exponent_halved(step: Step, trace: Trace) -> Changes:
+    if isinstance(step.operation, Sinusoids | Angles):
+        yield from _with_waves(step, trace, "base", (step.operation.waves.base**0.5,))
+
+
+@mistake("The base of the angles was {used}.", "Take the base {right}.")
+def another_base(step: Step, trace: Trace) -> Changes:
+    return _with_waves(step, trace, "base", BASES)
+
+
+def _with_waves(step: Step, trace: Trace, name: str, values: tuple[float, ...]) -> Changes:
+    """Yield a step whose angles have another base or start."""
+    if not isinstance(step.operation, Sinusoids | Angles):
+        return
+    right = getattr(step.operation.waves, name)
+    for value in (value for value in values if value != right):
+
+        def other(made: Any, value: float = value) -> Any:
+            return replace(made, waves=replace(made.waves, **{name: value}))
+
+        for change in _in_one_or_all(step, trace, other):
+            yield change, {"used": f"{value:.12g}", "right": f"{right:.12g}"}
+
+
+@mistake("Every feature has an angle of its own.", "The sine and the cosine of a pair share one.")
+def pairs_not_shared(node: Sinusoids) -> Nodes:
+    single = replace(node.waves, size=2 * node.waves.size)
+    is_sine = np.arange(node.waves.size) % 2 == 0
+
+    def own(rows: Any) -> Any:
+        angles = single.angles(rows.shape[-2])[None, None]
+        return np.where(is_sine, np.sin(angles), np.cos(angles))
+
+    if node.waves.pairs == "neighbours":
+        yield wrong(own, node.operand, ranges=lambda rows: type(rows)(own(rows), own(rows)))
+
+
+@mistake("Other features were paired: {how}.", "Pair {right}.")
+def other_pairs(step: Step, trace: Trace) -> Changes:
+    if not isinstance(step.operation, Sinusoids | Rotated):
+        return
+    right = step.operation.waves.pairs
+    (pairs,) = (pairs for pairs in PAIRS if pairs != right)
+
+    def other(made: Any) -> Any:
+        return replace(made, waves=replace(made.waves, pairs=pairs))
+
+    for change in _in_one_or_all(step, trace, other):
+        yield change, {"how": PAIRS[pairs], "right": PAIRS[right]}
+
+
+@mistake(
+    "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
+)
+def angle_negative(step: Step, trace: Trace) -> Changes:
+    if isinstance(step.operation, Rotated):
+        for change in _in_one_or_all(step, trace, lambda made: replace(made, back=not made.back)):
+            yield change, {}
+
+
+@mistake("The positions were left out.", "Calculate {formula}.")
+def positions_missing(step: Step, trace: Trace) -> Changes:
+    if isinstance(step.operation, Embedded | Rotated):
+        for change in _in_one_or_all(step, trace, lambda made: made.operands[0]):
+            yield change, {}
+
+
+@mistake(
+    "The values were turned, too.", "Turn only queries and keys: values are mixed as they are."
+)
+def values_rotated(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    if turned and trace["V"].array.shape[-1] >= turned.waves.size:
+        other = replace(turned, operand=trace["V"])
+        made = transform(made_of(step), lambda part: other if part.name == "V" else part)
+        if made is not step.operation:
+            yield {step.name: made}, {}
+
+
+@mistake("The positions were added after the projection.", "Add them to X: {formula}.")
+def positions_after_projection(step: Step, trace: Trace) -> Changes:
+    def later(node: Expression) -> Nodes:
+        whole = made_by(Embedded, node.left) if isinstance(node, MatMul) else None
+        if whole and isinstance(node, MatMul):
+            product = replace(node, left=whole.left)
+            if array_of(product).shape[-1] == array_of(whole.right).shape[-1]:
+                yield Add(product, whole.right)
+
+    for made in rewritten(made_of(step), later):
+        yield {step.name: made}, {}
