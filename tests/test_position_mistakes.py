@@ -14,6 +14,7 @@ from tests.oracles.position_student import Student, draw, written
 
 HALVES = {"name": "rope", "pairs": "halves"}
 PART = {"name": "rope", "features": 2, "base": 100}
+TABLE = {"name": "relative", "table": [1, 0.5, 0.25, -1, -2]}
 LATER = {"name": "sinusoidal", "start": 1}
 
 CASES: dict[str, list[tuple[Any, str, int]]] = {
@@ -32,9 +33,16 @@ CASES: dict[str, list[tuple[Any, str, int]]] = {
         (HALVES, "Q_rotated", 0),
     ],
     "angle_negative": [("rope", "Q_rotated", 0), (PART, "Q_rotated", 0)],
-    "positions_missing": [("sinusoidal", "embedded", 0), ("rope", "K_rotated", 0)],
+    "positions_missing": [
+        ("sinusoidal", "embedded", 0),
+        ("rope", "K_rotated", 0),
+        ("alibi", "biased", 0),
+    ],
     "values_rotated": [("rope", "output", 0), (HALVES, "output", 0)],
     "positions_after_projection": [("sinusoidal", "Q", 0)],
+    "distance_sign": [("alibi", "biased", 0)],
+    "slopes_of_other_heads": [("alibi", "biased", 0), ("alibi", "biased", 1)],
+    "distance_reversed": [(TABLE, "biased", 0)],
 }
 """With which positions a mistake is made, in which step, and in which of several ways."""
 
@@ -50,6 +58,8 @@ def test_a_mistake_is_named(id_: str, heads: int) -> None:
     """What comes after it follows; with fewer steps handed in it is named, too."""
     rng = np.random.default_rng(5)
     for positions, at, way in CASES[id_]:
+        if id_ == "slopes_of_other_heads" and heads - way != 2:
+            continue  # one head has one slope, and two have the slopes 1/16 and 1/256
         problem = draw(rng, positions, heads)
         steps = Student(problem, id_, way).work()
         report = attncli.check(attncli.Problem(**problem), written(steps))
@@ -85,7 +95,7 @@ def test_a_mistake_in_a_hidden_step_is_named(positions: str, id_: str, is_seen: 
 
 
 @pytest.mark.parametrize("heads", [1, 2])
-@pytest.mark.parametrize("positions", ["rope", "sinusoidal", HALVES, PART, LATER])
+@pytest.mark.parametrize("positions", ["rope", "sinusoidal", HALVES, PART, LATER, "alibi", TABLE])
 def test_who_does_nothing_wrong_is_right(positions: Any, heads: int) -> None:
     """Every step, and the output alone, with few digits or many."""
     rng = np.random.default_rng(7)

@@ -54,29 +54,42 @@ def draw(rng: np.random.Generator) -> Keys:
         rope["features"] = d - 2
     if rng.random() < 0.3:
         rope["start"] = [start, int(rng.integers(0, 9))]
-    k = int(rng.integers(0, 3))
+    k = int(rng.integers(1, 4))
     table = matrix(heads, 2 * k + 1) if rng.random() < 0.5 else matrix(2 * k + 1)
     choices = [
         [{"name": "sinusoidal", "base": base, "pairs": pairs, "start": start}],
         [rope],
+        [{"name": "learned", "P": matrix(n, width)}],
         *of_scores(table, matrix(heads)),
     ]
     picked = rng.permutation(len(choices))[: int(rng.integers(1, 3))]
-    keys["positions"] = [p for place in picked for p in choices[place]]
+    named = {p["name"]: p for place in picked for p in choices[place]}
+    if {"learned", "sinusoidal"} <= named.keys():
+        del named["learned"]
+    keys["positions"] = list(named.values())
     if rng.random() < 0.3 and not cross:
         keys["mask"] = "causal"
+    if rng.random() < 0.3:
+        keys["bias"] = str(rng.choice(list(EXPRESSIONS)))
     return keys
 
 
 def of_scores(table: Any, slopes: Any) -> list[Any]:
-    return []
+    """Return the positions that are added to scores."""
+    alibi = {"name": "alibi", "slopes": np.abs(slopes).ravel().tolist()}
+    return [[{"name": "alibi"}], [alibi], [{"name": "relative", "table": table}]]
+
+
+def written_out(keys: Keys) -> Keys:
+    """Return a problem with a function for its bias expression."""
+    return keys | ({"bias": EXPRESSIONS[keys["bias"]]} if "bias" in keys else {})
 
 
 def worst(keys: Keys) -> float:
     """Return the largest error of any step, as a share of the largest term that was added."""
     with mpmath.workdps(50):
         numbers = {k: v for k, v in keys.items() if _is_numbers(k)}
-        exact = oracle.solve(keys | {k: oracle.exact(v) for k, v in numbers.items()})
+        exact = oracle.solve(written_out(keys) | {k: oracle.exact(v) for k, v in numbers.items()})
         trace, errors = attncli.compute(attncli.Problem(**keys)), [0.0]
         terms = {name: np.array(rows, float) for name, rows in exact.items()}
         sizes = {name: np.abs(rows).max() for name, rows in terms.items()}
@@ -175,6 +188,56 @@ def test_only_some_features_are_turned() -> None:
     assert trace["angles"].value.shape == (3, 2)
 
 
+SLOPES = {
+    1: [2**-8],
+    2: [2**-4, 2**-8],
+    3: [2**-4, 2**-8, 2**-2],
+    4: [2**-2, 2**-4, 2**-6, 2**-8],
+    5: [2**-2, 2**-4, 2**-6, 2**-8, 2**-1],
+    6: [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3],
+    7: [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3, 2**-5],
+    8: [2**-1, 2**-2, 2**-3, 2**-4, 2**-5, 2**-6, 2**-7, 2**-8],
+    **{
+        heads: [2.0**-p for p in range(1, 9)] + [2.0 ** -(p + 0.5) for p in range(heads - 8)]
+        for heads in range(9, 13)
+    },
+}
+"""What `get_slopes` of the authors' code prints for each number of heads."""
+
+
+@pytest.mark.parametrize("heads", SLOPES)
+def test_the_published_slopes(heads: int) -> None:
+    x = np.zeros((2, heads))
+    trace = attncli.compute(attncli.Problem(X=x, heads=heads, positions="alibi"))
+    found = -trace["biased"].array[0, :, 0, 1]
+    np.testing.assert_allclose(found, SLOPES[heads], rtol=1e-15)
+
+
+@law
+@given(SEEDS, st.integers(0, 6), st.sampled_from(["alibi", "relative"]))
+def test_a_shift_of_queries_and_keys_changes_no_bias(seed: int, more: int, name: str) -> None:
+    """A cache: so many keys come before, of which none is seen."""
+    positions: Any = (
+        {"name": "relative", "table": [3, 1, 0, -1, -2]} if name == "relative" else name
+    )
+    x = random_rows(seed, 4, 4)
+    alone = attncli.compute(attncli.Problem(Q=x, K=x, V=x, positions=positions))
+    keys = np.concatenate([random_rows(seed + 1, more, 4), x]) if more else x
+    keep = [[0] * more + [1] * 4] * 4
+    mask = {"keep": keep, "offset": more, "causal": False}
+    later = attncli.Problem(Q=x, K=keys, V=keys, positions=positions, mask=mask)
+    np.testing.assert_allclose(attncli.compute(later).output, alone.output, rtol=1e-9)
+
+
+def test_a_bias_expression_is_the_matrix_of_its_values() -> None:
+    x = random_rows(5, 3, 4)
+    matrix = [[-0.5 * abs(i - j) for j in range(3)] for i in range(3)]
+    by_matrix = attncli.compute(attncli.Problem(X=x, bias=matrix))
+    by_formula = attncli.compute(attncli.Problem(X=x, bias="-0.5*abs(i - j)"))
+    np.testing.assert_allclose(by_formula.output, by_matrix.output, rtol=1e-15)
+    assert by_formula["biased"].formula == "biased = scaled − 0.5·abs(i − j)"
+
+
 WEIGHTS = ("X", "W_q", "W_k", "W_v")
 
 
@@ -184,16 +247,18 @@ def test_gradients_are_those_of_differences_in_50_digits(seed: int) -> None:
     keys = draw(rng)
     trace = attncli.compute(attncli.Problem(**keys, gradient="sum"))
     with mpmath.workdps(50):
-        exact = {k: oracle.exact(v) if _is_numbers(k) else v for k, v in keys.items()}
+        known = written_out(keys).items()
+        exact = {k: oracle.exact(v) if _is_numbers(k) else v for k, v in known}
+        exact["positions"] = [dict(p) for p in oracle.listed(keys["positions"])]
 
         def loss() -> Any:
             return mpmath.fsum(x for row in oracle.solve(exact)["output"][0] for x in row)
 
         places = [(name, exact[name]) for name in WEIGHTS]
-        for p, own in zip(exact["positions"], keys["positions"], strict=True):
+        for p in exact["positions"]:
             for part in ("P", "table"):
-                if part in own:
-                    p[part] = oracle.exact(own[part])
+                if part in p:
+                    p[part] = oracle.exact(p[part])
                     places.append((f"positions.{part}", p[part]))
         for name, numbers in places:
             if f"d_{name}" not in trace:
@@ -216,10 +281,20 @@ def _is_numbers(key: str) -> bool:
     return key in ("X", "memory") or key[:2] == "W_"
 
 
-@pytest.mark.parametrize("positions", ["rope", {"name": "rope", "features": 2, "pairs": "halves"}])
-def test_many_tokens_are_turned_before_the_tiles(positions: Any) -> None:
-    x = random_rows(0, 600, 4)
-    keys: Keys = {"X": x, "positions": positions, "mask": "causal"}
+MANY: list[Keys] = [
+    {"positions": "rope"},
+    {"positions": {"name": "rope", "features": 2, "pairs": "halves"}},
+    {"positions": "alibi", "heads": 2},
+    {"positions": ["rope", {"name": "relative", "table": [3, 1, 0, -1, -2]}]},
+    {"positions": "alibi", "score": "distance", "normalize": "sparsemax"},
+    {"bias": "-abs(i - j)/2^h + 0.1*j/m", "heads": 2},
+]
+
+
+@pytest.mark.parametrize("more", MANY)
+def test_many_tokens_take_tiles(more: Keys) -> None:
+    """Queries and keys are turned before; what is added is made for each tile."""
+    keys: Keys = {"X": random_rows(0, 600, 4), "mask": "causal"} | more
     whole = attncli.compute(attncli.Problem(**keys))
     tiled = attncli.compute(attncli.Problem(**keys), only="output")
     assert "streamed" in tiled.path
@@ -244,6 +319,15 @@ def test_a_rotation_is_explained_as_in_a_textbook() -> None:
         (ROPE | {"positions": {"name": "rope", "features": 6}}, "rope turns 6 features"),
         (ROPE | {"positions": {"name": "rope", "features": 3}}, "features must be even"),
         (ROPE | {"positions": ["rope", "rope"]}, "positions has rope twice"),
+        (ROPE | {"positions": ["learned", "sinusoidal"]}, "needs P"),
+        (ROPE | {"positions": {"name": "learned", "P": [[1, 2]]}}, "positions.P has 1 row"),
+        (
+            ROPE | {"positions": [{"name": "learned", "P": [[1] * 4] * 2}, "sinusoidal"]},
+            "two kinds of positions are added to X",
+        ),
+        (ROPE | {"positions": {"name": "alibi", "slopes": [1, 2]}}, "slopes has 2 numbers, but"),
+        (ROPE | {"positions": {"name": "relative", "table": [1, 2]}}, "distances from −k to k"),
+        (ROPE | {"bias": "-abs(i - k)"}, "unknown name k"),
         (ROPE | {"positions": "rop"}, "did you mean rope"),
         (ROPE | {"positions": {"name": "rope", "theta": 1}}, "unknown key theta"),
         (ROPE | {"positions": {"name": "rope", "start": [1, 2, 3]}}, "one number, or two"),
@@ -258,6 +342,11 @@ def test_a_rotation_is_explained_as_in_a_textbook() -> None:
 def test_what_does_not_fit_is_said(keys: Keys, message: str) -> None:
     with pytest.raises(attncli.InputError, match=message):
         attncli.Problem(**keys)
+
+
+def test_a_bias_without_a_value_is_said() -> None:
+    with pytest.raises(attncli.InputError, match="no value for i = 1, j = 1, h = 1"):
+        attncli.compute(attncli.Problem(X=[[1, 2]], bias="1/(i - j)"))
 
 
 @pytest.mark.parametrize("word", ["rope_theta", "rotary", "positional_encoding"])

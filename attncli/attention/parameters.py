@@ -22,11 +22,12 @@ class Parameter(Record):
     default: float | str | None = None  # what it is when left out; None for nothing
     required: bool = False  # whether it must be given
     number: Form = number()  # the form of a parameter without a shape
+    stack: str = ""  # what an axis before that of a vector is, if there may be one
 
     @property
     def form(self) -> Form:
         """How it is written: a number, a vector or a matrix, by its number of axes."""
-        return (self.number, vector(), matrix())[len(self.shape)]
+        return (self.number, vector(self.stack), matrix())[len(self.shape)]
 
 
 def _base(raw: object, path: KeyPath) -> float | str:

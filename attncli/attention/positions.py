@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array, filled
+from attncli.attention.biases import Alibi, PlaceRule, Relative, slopes_of
+from attncli.attention.masks import POSITION, Mask, first_place
 from attncli.attention.parameters import Parameter
 from attncli.errors import KeyPath, fail
 from attncli.forms.form import Form, choice, count, listed, whole_number
@@ -61,13 +63,12 @@ class Waves(Record):
     def root(self) -> tree.Formula:
         return getattr(self.base, "formula", tree.Number(f"{self.base:.17g}"))
 
-    def columns(self) -> tuple[Array, Array]:
+    def columns(self) -> tuple[slice, slice]:
         """Return the columns of the first and of the second feature of each pair."""
-        places = np.arange(self.size)
         if self.pairs == "neighbours":
-            return places[::2], places[1::2]
+            return slice(0, self.size, 2), slice(1, self.size, 2)
         half = -(-self.size // 2)
-        return places[:half], places[half:]
+        return slice(0, half), slice(half, self.size)
 
     @property
     def notation(self) -> tree.Formula:
@@ -143,8 +144,9 @@ class Sinusoids(FromPlaces):
         numbers = np.empty((1, 1, len(angles), self.waves.size))
         cells: dict[int, tuple[str, int]] = {}
         for name, columns in zip(self.functions, self.waves.columns(), strict=True):
-            numbers[..., columns] = getattr(np, name)(angles)[:, : len(columns)]
-            cells |= {column: (name, pair) for pair, column in enumerate(columns.tolist())}
+            places = range(self.waves.size)[columns]
+            numbers[..., columns] = getattr(np, name)(angles)[:, : len(places)]
+            cells |= {column: (name, pair) for pair, column in enumerate(places)}
         if rows.dtype.kind != "O":
             return numbers.astype(rows.dtype) if rows.dtype.kind == "f" else numbers
 
@@ -198,12 +200,13 @@ class Rotated(Operation):
             raise ValueError  # as NumPy does, for shapes that do not go together
         x, y = rows[..., first], rows[..., second]
         if self.back:
-            turned = x * cos + y * sin, y * cos - x * sin
+            turned = [x * cos + y * sin, y * cos - x * sin]
         else:
-            turned = x * cos - y * sin, x * sin + y * cos
-        rest = np.arange(self.waves.size, rows.shape[-1])
-        order = np.argsort(np.concatenate([first, second, rest]))
-        return joined([*turned, rows[..., rest]], -1)[..., order]
+            turned = [x * cos - y * sin, x * sin + y * cos]
+        if self.waves.pairs == "neighbours":
+            pairs = joined([part[..., None] for part in turned], -1)
+            turned = [pairs.reshape(*pairs.shape[:-2], self.waves.size)]
+        return joined([*turned, rows[..., self.waves.size :]], -1)
 
     def of(self, angles: Array, function: str) -> Array:
         """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
@@ -235,12 +238,21 @@ Settings = Mapping[str, Any]
 """The parameters of a row, by name."""
 
 
-def sinusoidal(tape: Tape, x: Step, p: Settings, suffix: str) -> Step:
+def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
     """X + positions, with a sine and a cosine for each pair of features."""
+    p = positions["sinusoidal"]
     start = 0 if suffix else p["start"]  # a memory has positions of its own
     waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
-    positions = tape.record(f"positions{suffix}", Sinusoids(x, waves))
-    return tape.record(f"embedded{suffix}", Embedded(x, positions))
+    rows = tape.record(f"positions{suffix}", Sinusoids(x, waves))
+    return tape.record(f"embedded{suffix}", Embedded(x, rows))
+
+
+def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
+    """X + P; a memory has its positions already."""
+    if suffix:
+        return x
+    p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
+    return tape.record("embedded", Add(x, p), why=Embedded.why)
 
 
 def rope(tape: Tape, q: Step, k: Step, p: Settings) -> tuple[Step, Step]:
@@ -279,12 +291,32 @@ def _check_input(p: Settings, problem: Any) -> None:
     if not _uses_input(problem):
         message = "positions are added to X, but no queries, keys or values are made of it"
         raise fail(message, "positions", hint="rope turns given queries and keys", needs="values")
+    if {"sinusoidal", "learned"} <= problem.positions.keys():
+        raise fail("two kinds of positions are added to X", "positions", needs="values")
 
 
 def _uses_input(problem: Any) -> bool:
     is_scored = "scores" in problem.given
     made = ("V",) if is_scored else ("Q", "K", "V")
     return any(key not in problem.given for key in made)
+
+
+def alibi(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Alibi:
+    """−slope · |i − j| beside each score, with a slope for each head."""
+    slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
+    if len(slopes) != heads:
+        message = f"positions.slopes has {len(slopes)} numbers, but heads is {heads}"
+        raise fail(message, "positions", needs="sizes")
+    return Alibi(shift, is_own_seen, slopes)
+
+
+def relative(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Relative:
+    """A number from a table beside each score, by the distance j − i."""
+    table = positions["table"]
+    if table.shape[-1] % 2 == 0:
+        message = f"positions.table has {table.shape[-1]} numbers for the distances from −k to k"
+        raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
+    return Relative(shift, is_own_seen, table)
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
@@ -339,6 +371,14 @@ POSITIONS: dict[str, Position] = {
         _of_waves(),
         _check_input,
     ),
+    "learned": Position(
+        learned,
+        "input",
+        "X + P",
+        "Gehring et al. 2017, section 3.1",
+        (Parameter("P", ("n", "d_model"), required=True),),
+        _check_input,
+    ),
     "rope": Position(
         rope,
         "queries and keys",
@@ -347,7 +387,29 @@ POSITIONS: dict[str, Position] = {
         _of_waves(Parameter("features", default="all", number=FEATURES), start=START),
         _check_rope,
     ),
+    "alibi": Position(
+        alibi,
+        "scores",
+        "s − slope · |i − j|",
+        "Press et al. 2022, section 3",
+        (Parameter("slopes", ("number",)),),
+    ),
+    "relative": Position(
+        relative,
+        "scores",
+        "s + table[j − i]",
+        "Shaw et al. 2018; Raffel et al. 2020",
+        (Parameter("table", ("distances",), required=True, stack="head"),),
+    ),
 }
+
+
+def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[PlaceRule]:
+    """Return the rules for what is added to the scores."""
+    shift = first_place(mask, n, m)
+    is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n
+    names = [name for name, row in POSITIONS.items() if row.place == "scores" and name in positions]
+    return [POSITIONS[name].build(positions, heads, shift, is_own_seen) for name in names]
 
 
 def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:
@@ -355,7 +417,7 @@ def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step
     for name in (name for name in POSITIONS if name in positions):
         if POSITIONS[name].place == "input":
             known = tape.steps.get(f"embedded{suffix}")
-            return known or POSITIONS[name].build(tape, x, positions[name], suffix)
+            return known or POSITIONS[name].build(tape, x, positions, suffix)
     return x
 
 

@@ -14,6 +14,7 @@ from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
+    BIAS,
     GRADIENT,
     MASK,
     NORMALIZE,
@@ -143,8 +144,7 @@ KEYS: dict[str, Key] = {
     ),
     "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
     "bias": Key(
-        forms.matrix("either", broadcasts=True, infinite=True),
-        "added to the scores; −inf blocks a cell",
+        BIAS, "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)"
     ),
     "positions": Key(
         POSITIONS,

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.attention.biases import Formulaic
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
-from attncli.attention.positions import POSITIONS
+from attncli.attention.positions import POSITIONS, by_place
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, as_raw
+from attncli.notation.tree import Formula
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
@@ -91,7 +93,7 @@ class Problem:
     score: Mapping[str, Any]
     scale: str
     softcap: float | None
-    bias: Array | None
+    bias: Array | Formula | None
     positions: Mapping[str, Any]
     mask: Mapping[str, Any]
     normalize: Mapping[str, Any]
@@ -290,13 +292,18 @@ class Problem:
             if name in mask and row.check is not None:
                 row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
         scale = factor(self.scale, **{n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes})
-        bias = None if self.bias is None else self.array("bias")
+        bias = self.array("bias") if _is_array(self.bias) else None
         name, normalize = parameters.pop("name"), settings_of(self.normalize)
         positions = self._parts("positions")
         for kind in (kind for kind in POSITIONS if kind in positions):
             if (check := POSITIONS[kind].check) is not None:
                 check(positions[kind], self)
-        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize, positions)
+        n, m = (self.sizes.size(letter) or 1 for letter in "nm")
+        rules = by_place(positions, self.heads, mask, n, m)
+        if isinstance(self.bias, Formula):
+            rules.append(Formulaic(self.bias, {"n": n, "m": m, "heads": self.heads}))
+        own = (mask, normalize, positions, tuple(rules))
+        return Rules(name, parameters, scale, self.softcap, bias, *own)
 
     def _parts(self, key: str) -> dict[str, Any]:
         """Return the parts of `score` or `mask`, with matrices as operations take them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from attncli.attention.positions import POSITIONS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
@@ -187,7 +188,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "gradient")
+AFTER_PROJECTION = ("bias", "mask", "positions", "W_o", "b_o", "W_c", "score", "gradient")
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
@@ -232,7 +233,9 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
         option, variants = kind.variants
         shapes |= variants[values[option]]
     parameters = SCORES[values["score"]["name"]].parameters
-    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+    shapes |= {f"score.{p.name}": p.shape for p in parameters if p.shape}
+    own = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    return shapes | {f"positions.{p.name}": p.shape for p in own}
 
 
 def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:

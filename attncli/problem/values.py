@@ -21,7 +21,7 @@ from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.notation.written import NumberAsWritten, evaluate, in_any_case, of_expression
-from attncli.records import EMPTY
+from attncli.records import EMPTY, replace
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -304,6 +304,26 @@ def _scale(raw: object, path: KeyPath) -> str:
 
 
 SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+
+BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
+"""The query, the key and the head, from 1, and how many there are of each."""
+
+BIAS_MATRIX = forms.matrix("either", broadcasts=True, infinite=True)
+
+
+def _bias(raw: object, path: KeyPath) -> Any:
+    """Return a matrix, or the formula of an expression in the places of queries and keys."""
+    is_expression = isinstance(raw, str) and re.search(rf"\b({'|'.join(BIAS_NAMES)})\b", raw)
+    if not isinstance(raw, str) or not is_expression or re.search(MATRIX_FILE, raw):
+        return BIAS_MATRIX.read(raw, path)
+    try:
+        return parse(raw, BIAS_NAMES)
+    except NumberError as error:
+        raise fail(f"bias: {error}", *path, needs=error.needs) from None
+
+
+BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
 
 RECIPROCALS = {
     **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),

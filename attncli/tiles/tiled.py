@@ -189,7 +189,7 @@ def _adjusted(rules: Rules, q: Step, k: Step) -> str:
     parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
     if any(is_kept(rules.mask, n, m, part) is not None for part in parts):
         return "masked"
-    if rules.bias is not None and rules.bias.any():
+    if rules.by_place or (rules.bias is not None and rules.bias.any()):
         return "biased"
     if rules.softcap is not None:
         return "capped"

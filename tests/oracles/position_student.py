@@ -84,6 +84,20 @@ class Student:
                 found[t][first], found[t][second] = x * c - y * s, x * s + y * c
         return found
 
+    def added(self, i: int, j: int, head: int, heads: int) -> float:
+        """Return what is added to a score; the number of heads is a power of two."""
+        if self.does("positions_missing"):
+            return 0.0
+        if self.p["name"] == "alibi":
+            if self.does("slopes_of_other_heads"):
+                slope = (2.0 ** (-8 * (heads - head) / heads), 2.0 ** -(head + 1))[self.way]
+            else:
+                slope = 2.0 ** (-8 * (head + 1) / heads)
+            return abs(i - j) * (slope if self.does("distance_sign") else -slope)
+        far = i - j if self.does("distance_reversed") else j - i
+        k = len(self.p["table"]) // 2
+        return float(self.p["table"][max(-k, min(k, far)) + k])
+
     def work(self) -> dict[str, Any]:
         """Return every step that the student writes."""
         keys = self.problem
@@ -117,6 +131,13 @@ class Student:
             steps.setdefault("scores", []).append(scores)
             scaled = [[s / over for s in row] for row in scores]
             steps.setdefault("scaled", []).append(scaled)
+            if self.p["name"] in ("alibi", "relative"):
+                head = len(steps["scaled"]) - 1
+                scaled = [
+                    [s + self.added(i, j, head, heads) for j, s in enumerate(row)]
+                    for i, row in enumerate(scaled)
+                ]
+                steps.setdefault("biased", []).append(scaled)
             powers = [[exp(s) for s in row] for row in scaled]
             weights = [[p / sum(row) for p in row] for row in powers]
             steps.setdefault("weights", []).append(weights)

@@ -79,12 +79,12 @@ def bias(i: int, j: int, head: int, heads: int, keys: Keys) -> Number:
     total = mpmath.mpf(0)
     for p in listed(keys.get("positions", [])):
         if p["name"] == "alibi":
-            own = p["slopes"][head] if "slopes" in p else slope(head, heads)
+            own = mpmath.mpf(p["slopes"][head]) if "slopes" in p else slope(head, heads)
             total -= own * abs(i - j)
         elif p["name"] == "relative":
             table = p["table"][head] if isinstance(p["table"][0], list) else p["table"]
             k = len(table) // 2
-            total += table[min(max(j - i, -k), k) + k]
+            total += mpmath.mpf(table[min(max(j - i, -k), k) + k])
     if "bias" in keys:
         total += keys["bias"](i + 1, j + 1, head + 1)
     return total
@@ -101,11 +101,15 @@ def embedded(keys: Keys, given: list[dict[str, Any]], steps: dict[str, Any]) -> 
                 start = p if name == "X" else p | {"start": 0}
                 added = steps[f"positions{suffix}"] = sinusoids(len(rows), len(rows[0]), start)
             elif p["name"] == "learned":
-                added = p["P"][: len(rows)]
+                if name == "memory":
+                    continue
+                added = p["P"]
             else:
                 continue
             pairs = zip(rows, added, strict=True)
-            sources[name] = [[x + y for x, y in zip(a, b, strict=True)] for a, b in pairs]
+            sources[name] = [
+                [mpmath.mpf(x) + y for x, y in zip(a, b, strict=True)] for a, b in pairs
+            ]
             steps[f"embedded{suffix}"] = sources[name]
     return sources
 

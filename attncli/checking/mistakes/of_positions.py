@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from attncli.attention.biases import AddedByPlace, Alibi, LookedUp
 from attncli.attention.positions import Angles, Embedded, Rotated, Sinusoids
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.tape.operations import Add, MatMul
+from attncli.tape.derivatives import Subtract
+from attncli.tape.operations import Add, MatMul, Scale
 from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, rewritten, transform
@@ -112,7 +114,7 @@ def angle_negative(step: Step, trace: Trace) -> Changes:
 
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_missing(step: Step, trace: Trace) -> Changes:
-    if isinstance(step.operation, Embedded | Rotated):
+    if isinstance(step.operation, Embedded | Rotated | AddedByPlace):
         for change in _in_one_or_all(step, trace, lambda made: made.operands[0]):
             yield change, {}
 
@@ -140,3 +142,29 @@ def positions_after_projection(step: Step, trace: Trace) -> Changes:
 
     for made in rewritten(made_of(step), later):
         yield {step.name: made}, {}
+
+
+@mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
+def distance_sign(node: AddedByPlace) -> Nodes:
+    yield Subtract(Scale(node.operand, times=2.0), node)
+
+
+@mistake(
+    "The slope of another head was used.", "Of 8 heads, head 1 has the slope 1/2, head 8 1/256."
+)
+def slopes_of_other_heads(node: AddedByPlace) -> Nodes:
+    if isinstance(rule := node.rule, Alibi):
+        heads = len(rule.slopes)
+        plain = (
+            [2.0 ** -(h + 1) for h in range(heads)],
+            [2.0 ** (-8 * h / heads) for h in range(heads)],
+        )
+        for slopes in (rule.slopes[::-1], *map(np.array, plain)):
+            if not np.array_equal(slopes, rule.slopes):
+                yield replace(node, rule=replace(rule, slopes=slopes))
+
+
+@mistake("The distance was taken from key to query.", "Look up j − i: what is later is positive.")
+def distance_reversed(node: LookedUp) -> Nodes:
+    table = wrong(lambda table: table[..., ::-1], node.table)
+    yield replace(node, table=table)
