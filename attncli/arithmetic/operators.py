@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 
 def _of_angle(name: str) -> Callable[[Any], Any]:
-    """Return a function of a float, or of an exact number of sympy."""
-
-    def work(angle: Any) -> Any:
-        if isinstance(angle, int | float):
-            return getattr(math, name)(angle)
-        import sympy  # which made the number
-
-        return getattr(sympy, name)(angle)
-
-    return work
+    """Return a function of floats, and of the exact numbers of sympy."""
+    return lambda x: getattr(import_module("math" if isinstance(x, float) else "sympy"), name)(x)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {

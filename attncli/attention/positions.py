@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array, filled
-from attncli.attention.biases import Alibi, PlaceRule, Relative, slopes_of
+from attncli.attention.biases import ALIBI, Formulaic, Relative, slopes_of
 from attncli.attention.masks import POSITION, Mask, first_place
 from attncli.attention.parameters import Parameter
 from attncli.errors import KeyPath, fail
@@ -33,6 +33,11 @@ BASE = 10000.0
 
 PAIRS = ("neighbours", "halves")
 """Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
+
+
+def _plain(number: float) -> tree.Formula:
+    """Return the formula of a number with all its digits."""
+    return tree.Number(f"{number:.17g}")
 
 
 class Waves(Record):
@@ -56,12 +61,10 @@ class Waves(Record):
             return tree.Number(str(t))
         whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
         root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
-        power = tree.Number(f"{np.rint(under):.0f}") if whole else tree.Power(self.root, root)
+        power = (
+            tree.Number(f"{np.rint(under):.0f}") if whole else tree.Power(_plain(self.base), root)
+        )
         return tree.Fraction(tree.Number(str(t)), power, tight=True)
-
-    @property
-    def root(self) -> tree.Formula:
-        return getattr(self.base, "formula", tree.Number(f"{self.base:.17g}"))
 
     def columns(self) -> tuple[slice, slice]:
         """Return the columns of the first and of the second feature of each pair."""
@@ -74,18 +77,7 @@ class Waves(Record):
     def notation(self) -> tree.Formula:
         """`t / 10000^(2j/4)`."""
         part = tree.Fraction(tree.Name("2j"), tree.Number(str(self.size)), tight=True)
-        return tree.Fraction(tree.Name("t"), tree.Power(self.root, part))
-
-    @property
-    def note(self) -> tree.Formula:
-        """`t = i − 1, j = 0, 1`: which tokens and pairs there are."""
-        i, shift = tree.Name("i"), tree.Number(str(abs(self.start - 1)))
-        t = tree.minus(i, shift) if self.start < 1 else tree.plus(i, shift)
-        last = -(-self.size // 2) - 1
-        pairs = ["0", *(["1"] if last > 1 else []), *(["…"] if last > 2 else [])]
-        j = tree.Words(", ".join(dict.fromkeys([*pairs, str(last)])))
-        relations = ((tree.Name("t"), i if self.start == 1 else t), (tree.Name("j"), j))
-        return tree.Listed(tuple(map(tree.Relation, relations)))
+        return tree.Fraction(tree.Name("t"), tree.Power(_plain(self.base), part))
 
 
 class FromPlaces(Operation):
@@ -97,7 +89,11 @@ class FromPlaces(Operation):
 
     @property
     def note(self) -> tree.Formula:
-        return self.waves.note
+        """`t = i − 1`, for token i."""
+        start, i = self.waves.start, tree.Name("i")
+        shift = tree.minus if start < 1 else tree.plus
+        t = i if start == 1 else shift(i, tree.Number(str(abs(start - 1))))
+        return tree.Relation((tree.Name("t"), t))
 
     def bounds(self, *operands: Any) -> Any:
         array = self.apply(*operands)
@@ -106,6 +102,13 @@ class FromPlaces(Operation):
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Nothing: no number of the problem changes them."""
         yield from ()
+
+
+def _constants(numbers: Array, like: Array, written: Callable[[int, int], tree.Formula]) -> Array:
+    """Return numbers of the dtype of others; among terms, with the formula of each."""
+    if like.dtype.kind == "O":
+        return filled(numbers.shape, lambda at: NumberAsWritten(numbers[at], written(*at[-2:])))
+    return numbers.astype(like.dtype) if like.dtype.kind == "f" else numbers
 
 
 class Angles(FromPlaces):
@@ -120,13 +123,7 @@ class Angles(FromPlaces):
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""
         angles = self.waves.angles(rows.shape[-2])[None, None]
-        if rows.dtype.kind != "O":
-            return angles.astype(rows.dtype) if rows.dtype.kind == "f" else angles
-
-        def element(at: tuple[int, ...]) -> NumberAsWritten:
-            return NumberAsWritten(angles[at], self.waves.written(*at[-2:]))
-
-        return filled(angles.shape, element)
+        return _constants(angles, rows, self.waves.written)
 
     def notation(self, columns: bool) -> tree.Formula:
         return self.waves.notation
@@ -140,26 +137,19 @@ class Sinusoids(FromPlaces):
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
-        angles = self.waves.angles(rows.shape[-2])
-        numbers = np.empty((1, 1, len(angles), self.waves.size))
-        cells: dict[int, tuple[str, int]] = {}
-        for name, columns in zip(self.functions, self.waves.columns(), strict=True):
-            places = range(self.waves.size)[columns]
-            numbers[..., columns] = getattr(np, name)(angles)[:, : len(places)]
-            cells |= {column: (name, pair) for pair, column in enumerate(places)}
-        if rows.dtype.kind != "O":
-            return numbers.astype(rows.dtype) if rows.dtype.kind == "f" else numbers
+        angles, places = self.waves.angles(rows.shape[-2]), range(self.waves.size)
+        pairs = zip(self.functions, self.waves.columns(), strict=True)
+        cells = {c: (name, j) for name, part in pairs for j, c in enumerate(places[part])}
+        made = [getattr(np, name)(angles[:, j]) for name, j in (cells[c] for c in places)]
 
-        def element(at: tuple[int, ...]) -> NumberAsWritten:
-            name, pair = cells[at[-1]]
-            angle = self.waves.written(at[-2], pair)
-            return NumberAsWritten(numbers[at], tree.Call(name, (angle,)))
+        def written(token: int, column: int) -> tree.Formula:
+            name, pair = cells[column]
+            return tree.Call(name, (self.waves.written(token, pair),))
 
-        return filled(numbers.shape, element)
+        return _constants(np.stack(made, axis=-1)[None, None], rows, written)
 
     def notation(self, columns: bool) -> tree.Formula:
-        first, second = ({"sin": "sine", "cos": "cosine"}[name] for name in self.functions)
-        return tree.Phrase((tree.Words(f"{first} and {second} of"), self.waves.notation))
+        return tree.Phrase((tree.Words("sine and cosine of"), self.waves.notation))
 
 
 class Embedded(Add):
@@ -218,9 +208,8 @@ class Rotated(Operation):
 
         def element(at: tuple[int, ...]) -> NumberAsWritten:
             angle = float(getattr(angles[at], "value", angles[at]))
-            formula: tree.Formula = tree.Number(f"{angle:.17g}")
-            if isclose(angle, own[at[-2:]], rel_tol=1e-12):
-                formula = self.waves.written(*at[-2:])
+            is_own = isclose(angle, own[at[-2:]], rel_tol=1e-12)
+            formula = self.waves.written(*at[-2:]) if is_own else _plain(angle)
             return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
 
         return filled(angles.shape, element)
@@ -239,7 +228,7 @@ Settings = Mapping[str, Any]
 
 
 def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
-    """X + positions, with a sine and a cosine for each pair of features."""
+    """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
     p = positions["sinusoidal"]
     start = 0 if suffix else p["start"]  # a memory has positions of its own
     waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
@@ -248,7 +237,7 @@ def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
 
 
 def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
-    """X + P; a memory has its positions already."""
+    """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
     if suffix:
         return x
     p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
@@ -275,73 +264,62 @@ def rope(tape: Tape, q: Step, k: Step, p: Settings) -> tuple[Step, Step]:
 def _check_rope(p: Settings, problem: Any) -> None:
     """Raise an InputError where queries or keys cannot be cut into pairs."""
     for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
-        if p["features"] == "all" and size % 2:
-            message = f"rope turns pairs of features, but a query or key has {size}"
-            hint = f"write positions: {{name: rope, features: {size - 1}}} to leave one as it is"
+        features = size if p["features"] == "all" else p["features"]
+        if features > size or features % 2:
+            message = f"rope turns pairs of features, but cannot turn {features} of {size}"
+            hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
             raise fail(message, "positions", hint=hint, needs="sizes")
-        if p["features"] != "all" and p["features"] > size:
-            message = f"rope turns {p['features']} features, but a query or key has {size}"
-            raise fail(message, "positions", needs="sizes")
     if "scores" in problem.given:
         raise fail("scores is given, so rope has no use", "positions", needs="values")
 
 
 def _check_input(p: Settings, problem: Any) -> None:
     """Raise an InputError where nothing is made of the input that the positions are added to."""
-    if not _uses_input(problem):
+    made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
+    if made <= {*problem.given}:
         message = "positions are added to X, but no queries, keys or values are made of it"
         raise fail(message, "positions", hint="rope turns given queries and keys", needs="values")
     if {"sinusoidal", "learned"} <= problem.positions.keys():
         raise fail("two kinds of positions are added to X", "positions", needs="values")
 
 
-def _uses_input(problem: Any) -> bool:
-    is_scored = "scores" in problem.given
-    made = ("V",) if is_scored else ("Q", "K", "V")
-    return any(key not in problem.given for key in made)
-
-
-def alibi(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Alibi:
-    """−slope · |i − j| beside each score, with a slope for each head."""
+def alibi(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Formulaic:
+    """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
     slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
     if len(slopes) != heads:
         message = f"positions.slopes has {len(slopes)} numbers, but heads is {heads}"
         raise fail(message, "positions", needs="sizes")
-    return Alibi(shift, is_own_seen, slopes)
+    return Formulaic(ALIBI, {}, slopes, shift, is_own_seen)
 
 
 def relative(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Relative:
-    """A number from a table beside each score, by the distance j − i."""
+    """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
     table = positions["table"]
     if table.shape[-1] % 2 == 0:
         message = f"positions.table has {table.shape[-1]} numbers for the distances from −k to k"
         raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
-    return Relative(shift, is_own_seen, table)
+    return Relative(table, shift)
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
     """Return the first position, or those of queries and of keys."""
-    if not isinstance(raw, list | tuple | np.ndarray):
+    if not isinstance(raw, list | tuple):
         return to_count(raw, path, None)
     if len(raw) != 2:
         hint = "write start: 0, or start: [5, 0] for queries and keys"
         raise fail(f"{dotted(path)} must be one number, or two", *path, hint=hint)
-    return tuple(to_count(one, (*path, place), None) for place, one in enumerate(raw))
+    return tuple(to_count(one, path, None) for one in raw)
 
 
-def _features(raw: object, path: KeyPath) -> int | str:
-    features = 0 if raw == "all" else to_count(raw, path, 2)
-    if features % 2:
-        message = f"{dotted(path)} must be even, as features are turned in pairs"
-        raise fail(message, *path, needs="values")
-    return features or "all"
+def _features(raw: object, path: KeyPath) -> object:
+    return raw if raw == "all" else to_count(raw, path)
 
 
 ONE_START = count(least=None)
 START = Form(
     _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
 )
-FEATURES = Form(_features, ({"enum": ["all"]}, whole_number(2)))
+FEATURES = Form(_features, ({"enum": ["all"]}, whole_number(1)))
 
 
 def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
@@ -353,58 +331,30 @@ def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]
 class Position(Record):
     """One row of the table."""
 
-    build: Callable[..., Any]  # records the steps
+    build: Callable[..., Any]  # records the steps, or returns the rule for tiles
     place: str  # what it changes: "input", "queries and keys" or "scores"
-    formula: str
-    summary: str  # one line
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...]
     # Takes the parameters and the problem, and raises an InputError where they do not fit.
-    check: Callable[[Settings, Any], None] | None = None
+    check: Callable[[Settings, Any], None] = lambda p, problem: None
 
+
+P = Parameter("P", ("n", "d_model"), required=True)
+SLOPES = Parameter("slopes", ("number",))
+TABLE = Parameter("table", ("distances",), required=True, stack="head")
+TURNED = Parameter("features", default="all", number=FEATURES)
 
 POSITIONS: dict[str, Position] = {
-    "sinusoidal": Position(
-        sinusoidal,
-        "input",
-        "X + sin, cos of t / base^(2j/d)",
-        "Vaswani et al. 2017, section 3.5",
-        _of_waves(),
-        _check_input,
-    ),
-    "learned": Position(
-        learned,
-        "input",
-        "X + P",
-        "Gehring et al. 2017, section 3.1",
-        (Parameter("P", ("n", "d_model"), required=True),),
-        _check_input,
-    ),
-    "rope": Position(
-        rope,
-        "queries and keys",
-        "pairs turned by t / base^(2j/d)",
-        "Su et al. 2021, section 3.4.2",
-        _of_waves(Parameter("features", default="all", number=FEATURES), start=START),
-        _check_rope,
-    ),
-    "alibi": Position(
-        alibi,
-        "scores",
-        "s − slope · |i − j|",
-        "Press et al. 2022, section 3",
-        (Parameter("slopes", ("number",)),),
-    ),
-    "relative": Position(
-        relative,
-        "scores",
-        "s + table[j − i]",
-        "Shaw et al. 2018; Raffel et al. 2020",
-        (Parameter("table", ("distances",), required=True, stack="head"),),
-    ),
+    "sinusoidal": Position(sinusoidal, "input", _of_waves(), _check_input),
+    "learned": Position(learned, "input", (P,), _check_input),
+    "rope": Position(rope, "queries and keys", _of_waves(TURNED, start=START), _check_rope),
+    "alibi": Position(alibi, "scores", (SLOPES,)),
+    "relative": Position(relative, "scores", (TABLE,)),
 }
 
 
-def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[PlaceRule]:
+def by_place(
+    positions: Settings, heads: int, mask: Mask, n: int, m: int
+) -> list[Formulaic | Relative]:
     """Return the rules for what is added to the scores."""
     shift = first_place(mask, n, m)
     is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.memory import free_memory, of_bytes
-from attncli.attention.biases import PlaceRule
+from attncli.attention.biases import Formulaic, Relative
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
@@ -48,7 +48,7 @@ class Rules(Record, eq=False):
     mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
     positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
-    by_place: tuple[PlaceRule, ...] = ()  # what is added to the scores beside the bias
+    by_place: tuple[Formulaic | Relative, ...] = ()  # what is added to the scores beside the bias
 
 
 def score(
@@ -107,11 +107,8 @@ def steps_of_scores(rules: Rules) -> int:
 
 def adjustments(rules: Rules) -> int:
     """Return the largest number of steps between the scores and what is normalised."""
-    return sum(map(bool, (rules.scale, rules.softcap, is_biased(rules), rules.mask)))
-
-
-def is_biased(rules: Rules) -> bool:
-    return bool(rules.by_place) or rules.bias is not None
+    is_biased = rules.by_place or rules.bias is not None
+    return sum(map(bool, (rules.scale, rules.softcap, is_biased, rules.mask)))
 
 
 ALWAYS_FREE = 2**28

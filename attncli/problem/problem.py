@@ -296,8 +296,7 @@ class Problem:
         name, normalize = parameters.pop("name"), settings_of(self.normalize)
         positions = self._parts("positions")
         for kind in (kind for kind in POSITIONS if kind in positions):
-            if (check := POSITIONS[kind].check) is not None:
-                check(positions[kind], self)
+            POSITIONS[kind].check(positions[kind], self)
         n, m = (self.sizes.size(letter) or 1 for letter in "nm")
         rules = by_place(positions, self.heads, mask, n, m)
         if isinstance(self.bias, Formula):

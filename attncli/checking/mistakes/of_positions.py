@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import pi
 from typing import Any
 
 import numpy as np
 
-from attncli.attention.biases import AddedByPlace, Alibi, LookedUp
+from attncli.attention.biases import AddedByPlace, LookedUp
 from attncli.attention.positions import Angles, Embedded, Rotated, Sinusoids
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
-from attncli.records import replace
+from attncli.records import EMPTY, replace
 from attncli.tape.derivatives import Subtract
 from attncli.tape.operations import Add, MatMul, Scale
-from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, rewritten, transform
 
@@ -26,54 +25,55 @@ BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
 PAIRS = {"neighbours": "each with its neighbour", "halves": "one of each half"}
 
 
-def _in_one_or_all(step: Step, trace: Trace, rule: Callable[[Any], Any]) -> Iterator[Change]:
+def _changed(
+    step: Step, trace: Trace, kinds: Any, rule: Callable[[Any], Any], words: Any = EMPTY
+) -> Changes:
     """Yield a change of a step, and one of all steps like it, as of queries and of keys."""
-    kind = type(made_of(step))
-    every = {s.name: rule(s.operation) for s in trace if type(s.operation) is kind}
-    yield {step.name: every[step.name]}
-    if len(every) > 1:
-        yield every
+    if isinstance(step.operation, kinds):
+        like = type(step.operation)
+        every = {s.name: rule(s.operation) for s in trace if type(s.operation) is like}
+        yield {step.name: every[step.name]}, words
+        if len(every) > 1:
+            yield every, words
+
+
+def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, *values: Any) -> Changes:
+    """Yield a step with another base, start or pairing."""
+    right = getattr(getattr(step.operation, "waves", None), name, None)
+    for value in (value for value in values if value != right):
+        used, known = (PAIRS.get(str(x)) or f"{x:.12g}" for x in (value, right or 0))
+
+        def other(made: Any, value: Any = value) -> Any:
+            return replace(made, waves=replace(made.waves, **{name: value}))
+
+        yield from _changed(step, trace, kinds, other, {"used": used, "right": known})
 
 
 @mistake("Sine and cosine were exchanged.", "Calculate the sine first: sin 0 = 0, and cos 0 = 1.")
 def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
-    def exchanged(made: Sinusoids | Rotated) -> Expression:
-        if isinstance(made, Sinusoids):
-            return replace(made, functions=made.functions[::-1])
-        return replace(made, angles=wrong(lambda angles: pi / 2 - angles, made.angles))
+    yield from _changed(step, trace, Sinusoids, lambda m: replace(m, functions=("cos", "sin")))
+    yield from _changed(step, trace, Rotated, lambda m: replace(m, angles=_complement(m.angles)))
 
-    if isinstance(step.operation, Sinusoids | Rotated):
-        yield from ((change, {}) for change in _in_one_or_all(step, trace, exchanged))
+
+def _complement(angles: Expression) -> Expression:
+    return wrong(lambda numbers: pi / 2 - numbers, angles)
 
 
 @mistake("Positions were counted from {used}.", "Count them from {right}.")
 def positions_from_another_start(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, "start", (1, 0))
+    return _with_waves(step, trace, Sinusoids | Angles, "start", 1, 0)
 
 
 @mistake("The exponent of the base was halved.", "Pair j has the exponent 2j/d, and j from 0.")
 def exponent_halved(step: Step, trace: Trace) -> Changes:
     if isinstance(step.operation, Sinusoids | Angles):
-        yield from _with_waves(step, trace, "base", (step.operation.waves.base**0.5,))
+        root = step.operation.waves.base**0.5
+        yield from _with_waves(step, trace, Sinusoids | Angles, "base", root)
 
 
 @mistake("The base of the angles was {used}.", "Take the base {right}.")
 def another_base(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, "base", BASES)
-
-
-def _with_waves(step: Step, trace: Trace, name: str, values: tuple[float, ...]) -> Changes:
-    """Yield a step whose angles have another base or start."""
-    if not isinstance(step.operation, Sinusoids | Angles):
-        return
-    right = getattr(step.operation.waves, name)
-    for value in (value for value in values if value != right):
-
-        def other(made: Any, value: float = value) -> Any:
-            return replace(made, waves=replace(made.waves, **{name: value}))
-
-        for change in _in_one_or_all(step, trace, other):
-            yield change, {"used": f"{value:.12g}", "right": f"{right:.12g}"}
+    return _with_waves(step, trace, Sinusoids | Angles, "base", *BASES)
 
 
 @mistake("Every feature has an angle of its own.", "The sine and the cosine of a pair share one.")
@@ -89,34 +89,22 @@ def pairs_not_shared(node: Sinusoids) -> Nodes:
         yield wrong(own, node.operand, ranges=lambda rows: type(rows)(own(rows), own(rows)))
 
 
-@mistake("Other features were paired: {how}.", "Pair {right}.")
+@mistake("Other features were paired: {used}.", "Pair {right}.")
 def other_pairs(step: Step, trace: Trace) -> Changes:
-    if not isinstance(step.operation, Sinusoids | Rotated):
-        return
-    right = step.operation.waves.pairs
-    (pairs,) = (pairs for pairs in PAIRS if pairs != right)
-
-    def other(made: Any) -> Any:
-        return replace(made, waves=replace(made.waves, pairs=pairs))
-
-    for change in _in_one_or_all(step, trace, other):
-        yield change, {"how": PAIRS[pairs], "right": PAIRS[right]}
+    return _with_waves(step, trace, Sinusoids | Rotated, "pairs", *PAIRS)
 
 
 @mistake(
     "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
 )
 def angle_negative(step: Step, trace: Trace) -> Changes:
-    if isinstance(step.operation, Rotated):
-        for change in _in_one_or_all(step, trace, lambda made: replace(made, back=not made.back)):
-            yield change, {}
+    return _changed(step, trace, Rotated, lambda made: replace(made, back=not made.back))
 
 
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_missing(step: Step, trace: Trace) -> Changes:
-    if isinstance(step.operation, Embedded | Rotated | AddedByPlace):
-        for change in _in_one_or_all(step, trace, lambda made: made.operands[0]):
-            yield change, {}
+    kinds = Embedded | Rotated | AddedByPlace
+    return _changed(step, trace, kinds, lambda made: made.operands[0])
 
 
 @mistake(
@@ -153,18 +141,13 @@ def distance_sign(node: AddedByPlace) -> Nodes:
     "The slope of another head was used.", "Of 8 heads, head 1 has the slope 1/2, head 8 1/256."
 )
 def slopes_of_other_heads(node: AddedByPlace) -> Nodes:
-    if isinstance(rule := node.rule, Alibi):
-        heads = len(rule.slopes)
-        plain = (
-            [2.0 ** -(h + 1) for h in range(heads)],
-            [2.0 ** (-8 * h / heads) for h in range(heads)],
-        )
-        for slopes in (rule.slopes[::-1], *map(np.array, plain)):
-            if not np.array_equal(slopes, rule.slopes):
-                yield replace(node, rule=replace(rule, slopes=slopes))
+    if (right := node.rule.slopes) is not None:
+        h = np.arange(len(right))
+        for slopes in (right[::-1], 2.0 ** -(h + 1), 2.0 ** (-8 * h / len(h))):
+            if not np.array_equal(slopes, right):
+                yield replace(node, rule=replace(node.rule, slopes=slopes))
 
 
 @mistake("The distance was taken from key to query.", "Look up j − i: what is later is positive.")
 def distance_reversed(node: LookedUp) -> Nodes:
-    table = wrong(lambda table: table[..., ::-1], node.table)
-    yield replace(node, table=table)
+    yield replace(node, table=wrong(lambda table: table[..., ::-1], node.table))
