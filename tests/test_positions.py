@@ -235,7 +235,7 @@ def test_a_bias_expression_is_the_matrix_of_its_values() -> None:
     by_matrix = attncli.compute(attncli.Problem(X=x, bias=matrix))
     by_formula = attncli.compute(attncli.Problem(X=x, bias="-0.5*abs(i - j)"))
     np.testing.assert_allclose(by_formula.output, by_matrix.output, rtol=1e-15)
-    assert by_formula["biased"].formula == "biased = scaled − 0.5·abs(i − j)"
+    assert by_formula["biased"].formula == "biased = scaled − 0.5·|i − j|"
 
 
 WEIGHTS = ("X", "W_q", "W_k", "W_v")

@@ -20,7 +20,7 @@ from attncli.notation.text import text
 from attncli.notation.written import WORK, NumberAsWritten, operation_of
 from attncli.notation.written import evaluate as number_of
 from attncli.records import EMPTY, Record
-from attncli.tape.operations import Add
+from attncli.tape.operations import Add, constant
 from attncli.tape.step import Derivatives, Expression, Operation
 from attncli.tape.tape import Tape
 
@@ -104,6 +104,12 @@ class AddedByPlace(Operation):
     operand: Expression
     rule: Formulaic
     why = "What is added tells keys that are near from keys that are far away."
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """`slope = 0.0625, 0.00390625`, one for each head."""
+        numbers = () if self.rule.slopes is None else tuple(map(constant, self.rule.slopes))
+        return tree.Relation((tree.Name("slope"), tree.Listed(numbers))) if numbers else None
 
     def apply(self, scores: Array) -> Array:
         """(…, heads, n, m) gives the same shape."""
