@@ -142,13 +142,15 @@ class Relative(Record, eq=False):
 
     def at(self, head: int, rows: slice, keys: slice) -> Array:
         head = min(head, self.table.shape[1] - 1)
-        found: Array = self.table[0, head, 0, self.places(rows.stop, keys.stop)[rows, keys]]
+        found: Array = self.table[
+            0, head, 0, self.places(range(rows.start, rows.stop), range(keys.start, keys.stop))
+        ]
         return found
 
-    def places(self, n: int, m: int) -> Array:
-        """Return the place in the table for each of n queries and m keys."""
+    def places(self, rows: range, keys: range) -> Array:
+        """Return the place in the table for each of some queries and keys."""
         k = self.table.shape[-1] // 2
-        return np.clip(np.arange(m) - np.arange(n)[:, None] - self.shift, -k, k) + k
+        return np.clip(np.array(keys) - np.array(rows)[:, None] - self.shift, -k, k) + k
 
     def most(self, n: int, m: int) -> float:
         return float(np.abs(self.table).max())
@@ -176,7 +178,7 @@ class LookedUp(Operation):
 
     def apply(self, table: Array, scores: Array) -> Array:
         """(1, heads, 1, 2k + 1) gives (1, heads, n, m)."""
-        return table[..., 0, self.rule.places(*scores.shape[-2:])]
+        return table[..., 0, self.rule.places(*map(range, scores.shape[-2:]))]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.table, SummedByDistance(upstream, self.rule)
@@ -195,7 +197,7 @@ class SummedByDistance(Operation):
 
     def apply(self, upstream: Array) -> Array:
         """(…, n, m) gives (…, 1, 2k + 1)."""
-        places = self.rule.places(*upstream.shape[-2:])
+        places = self.rule.places(*map(range, upstream.shape[-2:]))
         parts = (upstream * (places == d) for d in range(self.rule.table.shape[-1]))
         sums = [part.sum(axis=-1).sum(axis=-1)[..., None, None] for part in parts]
         return np.concatenate(sums, axis=-1)

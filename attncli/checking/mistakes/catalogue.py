@@ -15,7 +15,7 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.mistake import Mistake
 
 FILES = (
-    *(of_positions, of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
+    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
     of_gradients,
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
