@@ -168,7 +168,7 @@ def test_names_are_known_only_where_they_are_given() -> None:
         ("1/sqrt(d_kk)", "unknown name d_kk; did you mean d_k?"),
         ("D_K", "unknown name D_K; did you mean d_k?"),
         ("sqr(2)", "unknown name sqr; did you mean sqrt?"),
-        ("zzz", "unknown name zzz; known: d_k, d_v, d_model, n, m, sqrt, exp, e, pi"),
+        ("zzz", "unknown name zzz; known: d_k, d_v, d_model, n, m, sqrt, exp, abs, e, pi"),
         ("2d_k", "2d_k is not a number"),
         ("d_k(2)", "d_k(2): there is no sign between d_k and ("),
     ],

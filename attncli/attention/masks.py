@@ -102,9 +102,13 @@ def of_head(mask: Mask, batch: int, head: int) -> Mask:
 
 def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
     query = np.arange(n)[rows, None]
+    return Grid(query, np.arange(m)[None, keys], query + first_place(mask, n, m), rows, keys)
+
+
+def first_place(mask: Mask, n: int, m: int) -> int:
+    """Return the index of the key at the position of the first query."""
     start = m - n if mask.get("align") == "bottom-right" else 0
-    position = query + start + mask.get("offset", 0)
-    return Grid(query, np.arange(m)[None, keys], position, rows, keys)
+    return int(start + mask.get("offset", 0))
 
 
 def causal(wanted: bool, grid: Grid) -> Reach:

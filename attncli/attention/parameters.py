@@ -19,7 +19,7 @@ class Parameter(Record):
     name: str  # its key
     shape: tuple[str, ...] = ()  # the names of its axes; empty for a number
     meaning: str = ""  # one line for `attn scores`
-    default: float | None = None  # what it is when left out; None for nothing
+    default: float | str | None = None  # what it is when left out; None for nothing
     required: bool = False  # whether it must be given
     number: Form = number()  # the form of a parameter without a shape
     vector: Form = vector()  # the form of a parameter of one axis

@@ -13,6 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.memory import free_memory, of_bytes
+from attncli.attention.biases import Formulaic, Relative
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
@@ -47,6 +48,8 @@ class Rules(Record, eq=False):
     mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
     qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
+    positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
+    by_place: tuple[Formulaic | Relative, ...] = ()  # what is added to the scores beside the bias
 
 
 def score(
@@ -105,7 +108,8 @@ def steps_of_scores(rules: Rules) -> int:
 
 def adjustments(rules: Rules) -> int:
     """Return the largest number of steps between the scores and what is normalised."""
-    return sum(map(bool, (rules.scale, rules.softcap, rules.bias is not None, rules.mask)))
+    is_biased = rules.by_place or rules.bias is not None
+    return sum(map(bool, (rules.scale, rules.softcap, is_biased, rules.mask)))
 
 
 ALWAYS_FREE = 2**28
@@ -127,8 +131,12 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
         s = tape.record(f"scaled{suffix}", operation)
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
+    biased: Expression = s
     if rules.bias is not None and rules.bias.any():
-        s = tape.record(f"biased{suffix}", Add(s, _given(tape, "bias", rules.bias)))
+        biased = Add(s, _given(tape, "bias", rules.bias))
+    for rule in rules.by_place:
+        biased = rule.added(tape, biased)
+    s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     n, m = s.array.shape[-2:]
     keep = kept(rules.mask, n, m)
     if keep is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from attncli.attention.caches import Appended
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.norms import normed
+from attncli.attention.positions import embedded, rotated
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.problem.kinds import KINDS
@@ -42,6 +43,7 @@ def attention(tape: Tape, problem: Problem) -> None:
     v = project(tape, problem, "V", keys)
     if q is not None and k is not None:
         q, k = normed(tape, q, k, problem.rules)
+        q, k = rotated(tape, q, k, problem.rules.positions)
         k, v = with_past(tape, problem, k, v)
     finish(tape, problem, read_values(tape, problem, q, k, v))
 
@@ -60,7 +62,9 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
         made = _token(whole, t) if t else whole
     else:
         tokens = "query" if source == "X" else "key"
-        whole = given(tape, problem, source, (tokens, "model"))
+        x = given(tape, problem, source, (tokens, "model"))
+        suffix = "_memory" if source == "memory" else ""
+        whole = embedded(tape, x, problem.rules.positions, suffix)
         made = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))

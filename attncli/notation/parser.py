@@ -18,7 +18,7 @@ TOKEN = (
 )
 # Compiled at its first use: most files have plain numbers only.
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
-FUNCTIONS = ("sqrt", "exp")
+FUNCTIONS = ("sqrt", "exp", "abs")
 NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
 INFINITE = ("inf", "infinity", "∞")
 

@@ -14,6 +14,7 @@ FENCES = {
     "()": (r"\left(", r"\right)"),
     "[]": (r"\left[", r"\right]"),
     "‖‖": (r"\lVert ", r" \rVert"),
+    "||": (r"\lvert ", r" \rvert"),
 }
 GREEK = {
     "τ": r"\tau",

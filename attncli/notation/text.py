@@ -102,7 +102,11 @@ class Printer:
         return self(tree.Power(node.operand, Number("2")))
 
     def call(self, node: tree.Call, first: bool) -> str:
+        if node.function in ("cos", "sin") and isinstance(node.arguments[0], Number):
+            return self(tree.Phrase((tree.Name(node.function), *node.arguments)))  # cos 1
         arguments = self(tree.Listed(node.arguments))
+        if node.function == "abs":
+            return self.fenced("||", arguments)
         return self.joined([self(tree.Name(node.function)), self.group(arguments)])
 
     def norm(self, node: tree.Norm, first: bool) -> str:

@@ -14,10 +14,12 @@ from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
+    BIAS,
     GRADIENT,
     MASK,
     NORMALIZE,
     PAST,
+    POSITIONS,
     QK_NORM,
     ROUND,
     SCALE,
@@ -166,8 +168,21 @@ KEYS: dict[str, Key] = {
     ),
     "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
     "bias": Key(
-        forms.matrix("either", broadcasts=True, infinite=True),
-        "added to the scores; −inf blocks a cell",
+        BIAS, "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)"
+    ),
+    "positions": Key(
+        POSITIONS,
+        "how tokens know their places: rope, sinusoidal, or {name: …} with parameters, or a list",
+        {},
+        example="rope, sinusoidal, …",
+        instead={
+            "write positions: rope, or {name: rope, base: 10000, pairs: halves}": (
+                "rope rotary rotary_emb rope_theta rotary_base rotary_dim rope_scaling theta"
+            ),
+            "write positions: sinusoidal": (
+                "pe positional_encoding pos_encoding position_embedding_type sinusoidal"
+            ),
+        },
     ),
     "mask": Key(
         MASK,

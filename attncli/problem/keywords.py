@@ -56,6 +56,7 @@ class ProblemKeys(TypedDict, total=False):
     scale: Number
     softcap: Number
     bias: Matrix
+    positions: Named | Sequence[str | Mapping[str, object]]
     mask: Matrix | Mapping[str, object]
     normalize: Named
     tokens_as: str | None

@@ -82,7 +82,7 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "qk_norm", *BACKWARD, "tokens_as"),
+    *(*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as"),
     *("memory_tokens", "heads", "kv_heads", "mask"),
 )
 

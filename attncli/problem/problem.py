@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.attention.biases import Formulaic
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
+from attncli.attention.positions import POSITIONS, by_place
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, as_raw
+from attncli.notation.tree import Formula
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
@@ -92,7 +95,8 @@ class Problem:
     qk_norm: Mapping[str, Any]
     scale: str
     softcap: float | None
-    bias: Array | None
+    bias: Array | Formula | None
+    positions: Mapping[str, Any]
     mask: Mapping[str, Any]
     normalize: Mapping[str, Any]
     tokens_as: str
@@ -260,7 +264,7 @@ class Problem:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
-        for key in ("past", "score", "qk_norm", "mask", "normalize", "gradient"):
+        for key in ("past", "score", "qk_norm", "positions", "mask", "normalize", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
@@ -294,14 +298,26 @@ class Problem:
         for name, row in MASKS.items():
             if name in mask and row.check is not None:
                 row.check(mask[name], self.sizes.size("batch") or 1, self.keys)
+        placed = mask
         if self.past and mask.get("align") != "bottom-right":
-            mask = {"offset": self.sizes["p"], **mask} if mask else mask
+            placed = {"offset": self.sizes["p"], **mask}
         sizes = {n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes}
         scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
-        bias = None if self.bias is None else self.array("bias")
+        bias = self.array("bias") if _is_array(self.bias) else None
         name, normalize = parameters.pop("name"), settings_of(self._parts("normalize"))
-        norm = self._parts("qk_norm")
-        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize, norm)
+        start = self.sizes.size("p") or 0  # of new tokens, after those of a cache
+        positions = {
+            name: {"start": start, **part} if name in POSITIONS else part
+            for name, part in self._parts("positions").items()
+        }
+        for kind in (kind for kind in POSITIONS if kind in positions):
+            POSITIONS[kind].check(positions[kind], self)
+        n, m = self.sizes.size("n") or 1, self.keys if "m" in self.sizes else 1
+        rules = by_place(positions, self.heads, placed, n, m)
+        if isinstance(self.bias, Formula):
+            rules.append(Formulaic(self.bias, {"n": n, "m": m, "heads": self.heads}))
+        own = (mask and placed, normalize, self._parts("qk_norm"), positions, tuple(rules))
+        return Rules(name, parameters, scale, self.softcap, bias, *own)
 
     def _parts(self, key: str) -> dict[str, Any]:
         """Return the parts of a key such as `score`, with matrices as operations take them."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.norms import NORMS
+from attncli.attention.positions import POSITIONS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
@@ -189,7 +190,9 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "qk_norm", "gradient")
+AFTER_PROJECTION = (
+    *("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient"),
+)
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
@@ -240,7 +243,8 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
         own = table[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
-    return shapes
+    every = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    return shapes | {f"positions.{p.name}": p.shape for p in every}
 
 
 def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:

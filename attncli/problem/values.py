@@ -21,7 +21,7 @@ from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.notation.written import NumberAsWritten, evaluate, in_any_case, of_expression
-from attncli.records import EMPTY
+from attncli.records import EMPTY, replace
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ def _masks() -> Table:
     from attncli.attention.masks import MASKS
 
     return MASKS
+
+
+def _positions() -> Table:
+    from attncli.attention.positions import POSITIONS
+
+    return POSITIONS
 
 
 class NamedRow(Form):
@@ -127,6 +133,35 @@ def _unfitting_parameters(
 
 SCORE = _named_row("score function", _scores, "scaled_dot")
 NORMALIZE = _named_row("normaliser", _normalizers, "softmax", SETTINGS)
+ONE_POSITION = _named_row("kind of positions", _positions, "")
+
+
+def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return the numbers of each kind of positions by its name, and arrays by their own keys."""
+    found: dict[str, object] = {}
+    every = raw if isinstance(raw, list | tuple) else [raw]
+    for place, one in enumerate(every):
+        own = ONE_POSITION.read(one, (*path, place) if every is raw else path)
+        name = own.pop("name")
+        if name in found:
+            raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
+        arrays = {key: own.pop(key) for key in [*own] if hasattr(own[key], "shape")}
+        found |= {name: own, **arrays}
+    return found
+
+
+class PositionsForm(Form):
+    """The form of one kind of positions, or of a list of them."""
+
+    def schema(self) -> Schema:
+        one = ONE_POSITION.schema()
+        return forms.any_of([one, forms.listed(one)])
+
+    def words(self) -> list[str]:
+        return ONE_POSITION.words()
+
+
+POSITIONS = PositionsForm(_all_positions, parts=ONE_POSITION.parts)
 
 QK_NORM = _named_row("norm", _norms, "rms")
 
@@ -292,6 +327,26 @@ def _scale(raw: object, path: KeyPath) -> str:
 
 
 SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+
+BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
+"""The query, the key and the head, from 1, and how many there are of each."""
+
+BIAS_MATRIX = forms.matrix("either", broadcasts=True, infinite=True)
+
+
+def _bias(raw: object, path: KeyPath) -> Any:
+    """Return a matrix, or the formula of an expression in the places of queries and keys."""
+    is_expression = isinstance(raw, str) and re.search(rf"\b({'|'.join(BIAS_NAMES)})\b", raw)
+    if not isinstance(raw, str) or not is_expression or re.search(MATRIX_FILE, raw):
+        return BIAS_MATRIX.read(raw, path)
+    try:
+        return parse(raw, BIAS_NAMES)
+    except NumberError as error:
+        raise fail(f"bias: {error}", *path, needs=error.needs) from None
+
+
+BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
 
 RECIPROCALS = {
     **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),

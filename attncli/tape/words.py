@@ -13,6 +13,11 @@ K: key keys
 V: value values
 Q_normed: normedq normedqueries qnorm
 K_normed: normedk normedkeys knorm
+positions: pe positionalencoding positionalencodings positionencoding positionalembedding
+embedded: x+pe x+positions embeddings inputwithpositions
+angles: θ theta thetas angle
+Q_rotated: rotatedq rotatedqueries qrope qrot ropeq
+K_rotated: rotatedk rotatedkeys krope krot ropek
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
@@ -34,7 +39,7 @@ ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS
 
 OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
-    *("sink", "phi", "g"),
+    *("sink", "phi", "g", "angles"),
 )
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
 

@@ -245,6 +245,9 @@ class TileLoop:
             scores *= float(cap)
         if self.bias is not None:
             scores += self.bias[batch, head, rows, keys]
+        for rule in self.rules.by_place:
+            scores += rule.at(head, rows, keys)
+        if self.bias is not None or self.rules.by_place:
             self._check(scores, "biased", is_blocked=True)
         return scores
 
@@ -276,6 +279,7 @@ def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
             adjusted = min(adjusted, abs(float(rules.softcap)))
         if rules.bias is not None:
             adjusted += _largest(rules.bias)
+        adjusted += sum(rule.most(q.shape[-2], k.shape[-2]) for rule in rules.by_place)
     return dots, adjusted
 
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
 
-TILED = {"Q", "K", "V", "weights", "context", "concat", "output", "attentional"}
+TILED = {
+    *("Q", "K", "V", "weights", "context", "concat", "output", "attentional"),
+    *("positions", "embedded", "positions_memory", "embedded_memory"),
+    *("angles", "angles_q", "angles_k", "Q_rotated", "K_rotated"),
+}
 """The steps that can be read if the n × m steps, but for the weights, are not kept."""
 
 MASK_ROWS = 256
@@ -185,7 +189,7 @@ def _adjusted(rules: Rules, q: Step, k: Step) -> str:
     parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
     if any(is_kept(rules.mask, n, m, part) is not None for part in parts):
         return "masked"
-    if rules.bias is not None and rules.bias.any():
+    if rules.by_place or (rules.bias is not None and rules.bias.any()):
         return "biased"
     if rules.softcap is not None:
         return "capped"

@@ -7,6 +7,7 @@ from attncli.checking.mistakes import (
     of_gradients,
     of_masks,
     of_normalizers,
+    of_positions,
     of_recurrent,
     of_scores,
     of_sides,
@@ -15,7 +16,7 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.mistake import Mistake
 
 FILES = (
-    *(of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
+    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
     *(of_caches, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.attention.masks import Mask, Masked, kept
+from attncli.attention.masks import Mask, Masked, first_place, kept
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
@@ -58,7 +58,9 @@ def mask_transposed(step: Step, trace: Trace) -> Changes:
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
         n, m = step.array.shape[-2:]
         if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
-            later = np.arange(m) >= np.arange(n)[:, None] + _shift(trace.problem.rules.mask, n, m)
+            later = np.arange(m) >= np.arange(n)[:, None] + first_place(
+                trace.problem.rules.mask, n, m
+            )
             keep = wrong(lambda _: later.astype(float), made.mask)
             change = {step.name: replace(made, mask=keep)}
             yield change, {"how": PAST_BLOCKED}
@@ -71,12 +73,6 @@ def _is_causal(made: Masked) -> bool:
     """Return True if a mask keeps the past and blocks the future, however it was written."""
     keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
-
-
-def _shift(mask: Mask, n: int, m: int) -> int:
-    """Return the index of the key at the position of the first query."""
-    start = m - n if mask.get("align") == "bottom-right" else 0
-    return int(start + mask.get("offset", 0))
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")

@@ -1,0 +1,377 @@
+"""The positions: how a calculation knows which token comes first.
+
+To add one: write a function that records its steps, and give it a row in `POSITIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isclose
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array, filled
+from attncli.attention.biases import ALIBI, Formulaic, Relative, slopes_of
+from attncli.attention.masks import POSITION, Mask, first_place
+from attncli.attention.parameters import Parameter
+from attncli.errors import KeyPath, fail
+from attncli.forms.form import Form, choice, count, listed, vector, whole_number
+from attncli.forms.scalars import dotted, to_count
+from attncli.notation import tree
+from attncli.notation.written import NumberAsWritten
+from attncli.records import Record, replace
+from attncli.tape.operations import Add, joined
+from attncli.tape.step import Derivatives, Expression, Operation, Step
+from attncli.tape.tape import Tape
+
+if TYPE_CHECKING:
+    from attncli.arithmetic.intervals import Interval
+
+BASE = 10000.0
+"""The default base of the angles (Vaswani et al. 2017, section 3.5; Su et al. 2021, eq. 15)."""
+
+PAIRS = ("neighbours", "halves")
+"""Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
+
+
+def _plain(number: float) -> tree.Formula:
+    """Return the formula of a number with all its digits."""
+    return tree.Number(f"{number:.17g}")
+
+
+class Waves(Record):
+    """The angles t / base^(2j/size) of the tokens t = start, start + 1, … and the pairs j."""
+
+    size: int  # number of features that are in pairs
+    base: float = BASE
+    start: int = 0
+    pairs: str = PAIRS[0]
+
+    def angles(self, tokens: int) -> Array:
+        """Return the angles (tokens, pairs)."""
+        t = np.arange(self.start, self.start + tokens, dtype=float)
+        return t[:, None] / self.base ** (np.arange(0, self.size, 2) / self.size)
+
+    def written(self, token: int, pair: int) -> tree.Formula:
+        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` where that has no end."""
+        t = self.start + token
+        under = self.base ** (2 * pair / self.size)
+        if not t or under == 1:
+            return tree.Number(str(t))
+        whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
+        root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
+        power = (
+            tree.Number(f"{np.rint(under):.0f}") if whole else tree.Power(_plain(self.base), root)
+        )
+        return tree.Fraction(tree.Number(str(t)), power, tight=True)
+
+    def columns(self) -> tuple[slice, slice]:
+        """Return the columns of the first and of the second feature of each pair."""
+        if self.pairs == "neighbours":
+            return slice(0, self.size, 2), slice(1, self.size, 2)
+        half = -(-self.size // 2)
+        return slice(0, half), slice(half, self.size)
+
+    @property
+    def notation(self) -> tree.Formula:
+        """`t / 10000^(2j/4)`."""
+        part = tree.Fraction(tree.Name("2j"), tree.Number(str(self.size)), tight=True)
+        return tree.Fraction(tree.Name("t"), tree.Power(_plain(self.base), part))
+
+
+class FromPlaces(Operation):
+    """Numbers that follow from the places of tokens alone; the operand tells how many there are."""
+
+    operand: Expression
+    waves: Waves
+    leading = ()
+
+    @property
+    def note(self) -> tree.Formula:
+        """`t = i − 1`, for token i."""
+        start, i = self.waves.start, tree.Name("i")
+        shift = tree.minus if start < 1 else tree.plus
+        t = i if start == 1 else shift(i, tree.Number(str(abs(start - 1))))
+        return tree.Relation((tree.Name("t"), t))
+
+    def bounds(self, *operands: Any) -> Any:
+        array = self.apply(*operands)
+        return type(operands[0])(array, array)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Nothing: no number of the problem changes them."""
+        yield from ()
+
+
+def _constants(numbers: Array, like: Array, written: Callable[[int, int], tree.Formula]) -> Array:
+    """Return numbers of the dtype of others; among terms, with the formula of each."""
+    if like.dtype.kind == "O":
+        return filled(numbers.shape, lambda at: NumberAsWritten(numbers[at], written(*at[-2:])))
+    return numbers.astype(like.dtype) if like.dtype.kind == "f" else numbers
+
+
+class Angles(FromPlaces):
+    """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
+
+    why = "Every pair of features turns at a speed of its own, the first one fastest."
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (self.operand.trailing[-2], "pair")
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, pairs)."""
+        angles = self.waves.angles(rows.shape[-2])[None, None]
+        return _constants(angles, rows, self.waves.written)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return self.waves.notation
+
+
+class Sinusoids(FromPlaces):
+    """The sine and the cosine of each angle side by side (Vaswani et al. 2017, section 3.5)."""
+
+    functions: tuple[str, str] = ("sin", "cos")
+    why = "Every position gets a row of its own, and rows of neighbours are alike."
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
+        angles, places = self.waves.angles(rows.shape[-2]), range(self.waves.size)
+        pairs = zip(self.functions, self.waves.columns(), strict=True)
+        cells = {c: (name, j) for name, part in pairs for j, c in enumerate(places[part])}
+        made = [getattr(np, name)(angles[:, j]) for name, j in (cells[c] for c in places)]
+
+        def written(token: int, column: int) -> tree.Formula:
+            name, pair = cells[column]
+            return tree.Call(name, (self.waves.written(token, pair),))
+
+        return _constants(np.stack(made, axis=-1)[None, None], rows, written)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Phrase((tree.Words("sine and cosine of"), self.waves.notation))
+
+
+class Embedded(Add):
+    """The tokens with the rows of their positions, which do not change, added."""
+
+    why = "Attention has no order of its own: what is added says where a token stands."
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, upstream
+
+
+class Rotated(Operation):
+    """Each pair (x, y) of features turned: (x cos θ − y sin θ, x sin θ + y cos θ).
+
+    Su et al. 2021, section 3.4.2. Features that are in no pair stay as they are.
+    """
+
+    operand: Expression
+    angles: Expression
+    waves: Waves
+    back: bool = False  # whether the pairs are turned by −θ
+    why = "Turned by its position, a query meets a key by how far apart the two are."
+
+    def apply(self, rows: Array, angles: Array) -> Array:
+        """(…, n, d) and (1, 1, n, pairs) give (…, n, d)."""
+        return self.turned(rows, self.of(angles, "cos"), self.of(angles, "sin"))
+
+    def bounds(self, rows: Interval, angles: Interval) -> Interval:
+        """As `apply`; a sine or cosine changes by no more than its angle."""
+        middle, off = (angles.low + angles.high) / 2, (angles.high - angles.low) / 2
+        ends = [(value - off, value + off) for value in (np.cos(middle), np.sin(middle))]
+        cos, sin = (type(rows)(np.maximum(low, -1), np.minimum(high, 1)) for low, high in ends)
+        return self.turned(rows, cos, sin)
+
+    def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
+        first, second = self.waves.columns()
+        if rows.shape[-1] < self.waves.size:
+            raise ValueError  # as NumPy does, for shapes that do not go together
+        x, y = rows[..., first], rows[..., second]
+        if self.back:
+            turned = [x * cos + y * sin, y * cos - x * sin]
+        else:
+            turned = [x * cos - y * sin, x * sin + y * cos]
+        if self.waves.pairs == "neighbours":
+            pairs = joined([part[..., None] for part in turned], -1)
+            turned = [pairs.reshape(*pairs.shape[:-2], self.waves.size)]
+        return joined([*turned, rows[..., self.waves.size :]], -1)
+
+    def of(self, angles: Array, function: str) -> Array:
+        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
+        if angles.dtype.kind != "O":
+            found: Array = getattr(np, function)(angles)
+            return found
+
+        own = self.waves.angles(angles.shape[-2])
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            angle = float(getattr(angles[at], "value", angles[at]))
+            is_own = isclose(angle, own[at[-2:]], rel_tol=1e-12)
+            formula = self.waves.written(*at[-2:]) if is_own else _plain(angle)
+            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
+
+        return filled(angles.shape, element)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx is dy turned back: the inverse of a rotation is its transpose."""
+        yield self.operand, replace(self, operand=upstream, back=not self.back)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        operand, angles = self.notations(columns)
+        return tree.Phrase((operand, tree.Words(f"turned {'back ' * self.back}by"), angles))
+
+
+Settings = Mapping[str, Any]
+"""The parameters of a row, by name."""
+
+
+def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
+    """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
+    p = positions["sinusoidal"]
+    start = 0 if suffix else p["start"]  # a memory has positions of its own
+    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
+    rows = tape.record(f"positions{suffix}", Sinusoids(x, waves))
+    return tape.record(f"embedded{suffix}", Embedded(x, rows))
+
+
+def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
+    """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
+    if suffix:
+        return x
+    p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
+    return tape.record("embedded", Add(x, p), why=Embedded.why)
+
+
+def rope(tape: Tape, q: Step, k: Step, p: Settings) -> tuple[Step, Step]:
+    """Queries and keys turned by their positions; both by the same angles where these are equal."""
+    starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
+    sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
+    rows = [(step.array.shape[-2], step.labels.get(step.trailing[-2])) for step in (q, k)]
+    is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
+
+    def turned(step: Step, size: int, start: int) -> Step:
+        letter = step.name[0]
+        waves = Waves(size, p["base"], start, p["pairs"])
+        name = "angles" if is_one else f"angles_{letter.lower()}"
+        angles = tape.steps.get(name) or tape.record(name, Angles(step, waves))
+        return tape.record(f"{letter}_rotated", Rotated(step, angles, waves))
+
+    return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
+
+
+def _check_rope(p: Settings, problem: Any) -> None:
+    """Raise an InputError where queries or keys cannot be cut into pairs."""
+    for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
+        features = size if p["features"] == "all" else p["features"]
+        if features > size or features % 2:
+            message = f"rope turns pairs of features, but cannot turn {features} of {size}"
+            hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
+            raise fail(message, "positions", hint=hint, needs="sizes")
+    if "scores" in problem.given:
+        raise fail("scores is given, so rope has no use", "positions", needs="values")
+
+
+def _check_input(p: Settings, problem: Any) -> None:
+    """Raise an InputError where nothing is made of the input that the positions are added to."""
+    made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
+    if made <= {*problem.given}:
+        message = "positions are added to X, but no queries, keys or values are made of it"
+        raise fail(message, "positions", hint="rope turns given queries and keys", needs="values")
+    if {"sinusoidal", "learned"} <= problem.positions.keys():
+        raise fail("two kinds of positions are added to X", "positions", needs="values")
+
+
+def alibi(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Formulaic:
+    """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
+    slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
+    if len(slopes) != heads:
+        message = f"positions.slopes has {len(slopes)} numbers, but heads is {heads}"
+        raise fail(message, "positions", needs="sizes")
+    return Formulaic(ALIBI, {}, slopes, shift, is_own_seen)
+
+
+def relative(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Relative:
+    """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
+    table = positions["table"]
+    if table.shape[-1] % 2 == 0:
+        message = f"positions.table has {table.shape[-1]} numbers for the distances from −k to k"
+        raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
+    return Relative(table, shift)
+
+
+def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
+    """Return the first position, or those of queries and of keys."""
+    if not isinstance(raw, list | tuple):
+        return to_count(raw, path, None)
+    if len(raw) != 2:
+        hint = "write start: 0, or start: [5, 0] for queries and keys"
+        raise fail(f"{dotted(path)} must be one number, or two", *path, hint=hint)
+    return tuple(to_count(one, path, None) for one in raw)
+
+
+def _features(raw: object, path: KeyPath) -> object:
+    return raw if raw == "all" else to_count(raw, path)
+
+
+ONE_START = count(least=None)
+START = Form(
+    _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
+)
+FEATURES = Form(_features, ({"enum": ["all"]}, whole_number(1)))
+
+
+def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
+    base = Parameter("base", meaning="of the angles", default=BASE)
+    pairs = Parameter("pairs", default=PAIRS[0], number=choice(PAIRS))
+    first = Parameter("start", meaning="0, or the number of rows of `past`", number=start)
+    return base, first, pairs, *own
+
+
+class Position(Record):
+    """One row of the table."""
+
+    build: Callable[..., Any]  # records the steps, or returns the rule for tiles
+    place: str  # what it changes: "input", "queries and keys" or "scores"
+    parameters: tuple[Parameter, ...]
+    # Takes the parameters and the problem, and raises an InputError where they do not fit.
+    check: Callable[[Settings, Any], None] = lambda p, problem: None
+
+
+P = Parameter("P", ("n", "d_model"), required=True)
+SLOPES = Parameter("slopes", ("number",))
+TABLE = Parameter("table", ("distances",), required=True, vector=vector("head"))
+TURNED = Parameter("features", default="all", number=FEATURES)
+
+POSITIONS: dict[str, Position] = {
+    "sinusoidal": Position(sinusoidal, "input", _of_waves(), _check_input),
+    "learned": Position(learned, "input", (P,), _check_input),
+    "rope": Position(rope, "queries and keys", _of_waves(TURNED, start=START), _check_rope),
+    "alibi": Position(alibi, "scores", (SLOPES,)),
+    "relative": Position(relative, "scores", (TABLE,)),
+}
+
+
+def by_place(
+    positions: Settings, heads: int, mask: Mask, n: int, m: int
+) -> list[Formulaic | Relative]:
+    """Return the rules for what is added to the scores."""
+    shift = first_place(mask, n, m)
+    is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n
+    names = [name for name, row in POSITIONS.items() if row.place == "scores" and name in positions]
+    return [POSITIONS[name].build(positions, heads, shift, is_own_seen) for name in names]
+
+
+def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:
+    """Record the input with its positions, where there are any for it, once."""
+    for name in (name for name in POSITIONS if name in positions):
+        if POSITIONS[name].place == "input":
+            known = tape.steps.get(f"embedded{suffix}")
+            return known or POSITIONS[name].build(tape, x, positions, suffix)
+    return x
+
+
+def rotated(tape: Tape, q: Step, k: Step, positions: Settings) -> tuple[Step, Step]:
+    """Record queries and keys turned by their positions, where there are any for them."""
+    return rope(tape, q, k, positions["rope"]) if "rope" in positions else (q, k)

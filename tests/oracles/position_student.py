@@ -1,0 +1,165 @@
+"""A student who works attention with positions by loops, and does one thing wrong on purpose.
+
+Nothing here comes from the program. Numbers are lists of rows, one per token; a step of several
+heads is a list of such lists.
+"""
+
+from __future__ import annotations
+
+from math import cos, exp, sin, sqrt
+from typing import Any
+
+from numpy.random import Generator
+
+Rows = list[list[float]]
+
+
+def times(a: Rows, b: Rows) -> Rows:
+    """Return the product of two matrices."""
+    return [
+        [sum(x * y for x, y in zip(row, col, strict=True)) for col in zip(*b, strict=True)]
+        for row in a
+    ]
+
+
+def plus(a: Rows, b: Rows) -> Rows:
+    return [
+        [x + y for x, y in zip(one, other, strict=True)] for one, other in zip(a, b, strict=True)
+    ]
+
+
+class Student:
+    """One who makes the mistake `wrong`, in one of several ways."""
+
+    def __init__(self, problem: dict[str, Any], wrong: str = "", way: int = 0) -> None:
+        self.problem, self.wrong, self.way = problem, wrong, way
+        given = problem["positions"]
+        self.p: dict[str, Any] = {"name": given} if isinstance(given, str) else dict(given)
+
+    def does(self, wrong: str, way: int | None = None) -> bool:
+        return self.wrong == wrong and way in (None, self.way)
+
+    def angle(self, t: int, pair: int, size: int) -> float:
+        base, exponent = float(self.p.get("base", 10000)), 2 * pair / size
+        if self.does("another_base"):
+            base = (100000.0, 1000.0)[self.way]
+        if self.does("exponent_halved"):
+            exponent /= 2
+        t += int(self.p.get("start", 0))
+        if self.does("positions_from_another_start"):
+            t += (1, -1)[self.way]
+        return float(t / base**exponent)
+
+    def partners(self, size: int) -> list[tuple[int, int]]:
+        """Return the features of each pair; the last one may have no partner."""
+        halves = self.p.get("pairs", "neighbours") == "halves"
+        if halves != self.does("other_pairs"):
+            half = (size + 1) // 2
+            return [(j, half + j) for j in range(half)]
+        return [(j, j + 1) for j in range(0, size, 2)]
+
+    def sinusoids(self, n: int, d: int) -> Rows:
+        rows = [[0.0] * (d + 1) for _ in range(n)]
+        functions = (cos, sin) if self.does("sine_and_cosine_exchanged") else (sin, cos)
+        for t, row in enumerate(rows):
+            for pair, (first, second) in enumerate(self.partners(d)):
+                row[first] = functions[0](self.angle(t, pair, d))
+                own = self.does("pairs_not_shared")
+                angle = t / 10000 ** ((2 * pair + 1) / d) if own else self.angle(t, pair, d)
+                row[second] = functions[1](angle)
+        return [row[:d] for row in rows]
+
+    def turned(self, rows: Rows) -> Rows:
+        size = int(self.p.get("features", len(rows[0])))
+        found = [list(row) for row in rows]
+        for t, row in enumerate(rows):
+            for pair, (first, second) in enumerate(self.partners(size)):
+                angle = self.angle(t, pair, size)
+                c, s = cos(angle), sin(angle)
+                if self.does("sine_and_cosine_exchanged"):
+                    c, s = s, c
+                if self.does("angle_negative"):
+                    s = -s
+                x, y = row[first], row[second]
+                found[t][first], found[t][second] = x * c - y * s, x * s + y * c
+        return found
+
+    def added(self, i: int, j: int, head: int, heads: int) -> float:
+        """Return what is added to a score; the number of heads is a power of two."""
+        if self.does("positions_missing"):
+            return 0.0
+        if self.p["name"] == "alibi":
+            if self.does("slopes_of_other_heads"):
+                slope = (2.0 ** (-8 * (heads - head) / heads), 2.0 ** -(head + 1))[self.way]
+            else:
+                slope = 2.0 ** (-8 * (head + 1) / heads)
+            return abs(i - j) * (slope if self.does("distance_sign") else -slope)
+        far = i - j if self.does("distance_reversed") else j - i
+        k = len(self.p["table"]) // 2
+        return float(self.p["table"][max(-k, min(k, far)) + k])
+
+    def work(self) -> dict[str, Any]:
+        """Return every step that the student writes."""
+        keys = self.problem
+        x, heads = keys["X"], int(keys.get("heads", 1))
+        steps: dict[str, Any] = {}
+        embedded = x
+        if self.p["name"] == "sinusoidal":
+            positions = steps["positions"] = self.sinusoids(len(x), len(x[0]))
+            missing = self.does("positions_missing")
+            embedded = steps["embedded"] = x if missing else plus(x, positions)
+        made: dict[str, list[Rows]] = {}
+        for name in "QKV":
+            rows = times(embedded, keys[f"W_{name.lower()}"])
+            if name == "Q" and self.does("positions_after_projection"):
+                rows = plus(times(x, keys["W_q"]), steps["positions"])
+            width = len(rows[0]) // heads
+            made[name] = [[row[h * width : (h + 1) * width] for row in rows] for h in range(heads)]
+            steps[name] = made[name]
+        if self.p["name"] == "rope":
+            size = int(self.p.get("features", len(made["Q"][0][0])))
+            tokens, pairs = range(len(x)), range(size // 2)
+            steps["angles"] = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
+            for name in "QK":
+                left_out = self.does("positions_missing") and name == "K"
+                turned = [rows if left_out else self.turned(rows) for rows in made[name]]
+                made[name] = steps[f"{name}_rotated"] = turned
+        over = sqrt(len(made["Q"][0][0]))
+        results = []
+        for q, k, v in zip(*made.values(), strict=True):
+            scores = times(q, [list(column) for column in zip(*k, strict=True)])
+            steps.setdefault("scores", []).append(scores)
+            scaled = [[s / over for s in row] for row in scores]
+            steps.setdefault("scaled", []).append(scaled)
+            if self.p["name"] in ("alibi", "relative"):
+                head = len(steps["scaled"]) - 1
+                scaled = [
+                    [s + self.added(i, j, head, heads) for j, s in enumerate(row)]
+                    for i, row in enumerate(scaled)
+                ]
+                steps.setdefault("biased", []).append(scaled)
+            powers = [[exp(s) for s in row] for row in scaled]
+            weights = [[p / sum(row) for p in row] for row in powers]
+            steps.setdefault("weights", []).append(weights)
+            results.append(times(weights, self.turned(v) if self.does("values_rotated") else v))
+        steps["output"] = [[x for row in rows for x in row] for rows in zip(*results, strict=True)]
+        one = heads == 1
+        return {k: v[0] if one and isinstance(v[0][0], list) else v for k, v in steps.items()}
+
+
+def draw(rng: Generator, positions: Any, heads: int = 1, n: int = 3) -> dict[str, Any]:
+    """Return a problem of small whole numbers, with four features per head."""
+    d = 4 * heads
+    keys: dict[str, Any] = {"X": rng.integers(-2, 3, (n, d)).tolist(), "positions": positions}
+    for name in ("W_q", "W_k", "W_v"):
+        keys[name] = (rng.integers(-4, 5, (d, d)) / 4).tolist()
+    return keys | ({"heads": heads} if heads > 1 else {})
+
+
+def written(steps: dict[str, Any], decimals: int = 4) -> dict[str, Any]:
+    """Return what is handed in."""
+
+    def rounded(part: Any) -> Any:
+        return list(map(rounded, part)) if isinstance(part, list) else f"{part:.{decimals}f}"
+
+    return {name: rounded(numbers) for name, numbers in steps.items()}
