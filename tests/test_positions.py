@@ -7,6 +7,7 @@ shares of the largest term that was added.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -357,6 +358,20 @@ def test_keys_of_other_tools_have_a_hint(word: str) -> None:
 def test_positions_have_a_flag(attn: Attn) -> None:
     found = attn("compute", "-", "--positions", "rope", "-f", "json", stdin=b"X: [[1, 2], [3, 4]]")
     assert '"Q_rotated"' in found.out
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "npz"])
+def test_results_with_positions_are_read_back(attn: Attn, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "p.csv").write_text("1,2,3,4\n4,3,2,1\n")
+    problem, results = tmp_path / "problem.yaml", tmp_path / f"results.{suffix}"
+    problem.write_text(
+        "X: [[1, 0, 1, 2], [0, 1, 0.5, 1]]\nheads: 2\nbias: -abs(i - j)/2\n"
+        "past: {K: p.csv, V: p.csv}\nqk_norm: rms\nnormalize: {name: softmax, sink: [1, 2]}\n"
+        "positions: [{name: learned, P: p.csv}, rope, {name: alibi, slopes: [1, 2]}]\n"
+    )
+    attn("compute", problem, "-o", results)
+    again = attn("compute", results, "--only", "output", "-f", "csv").out
+    assert again == attn("compute", problem, "--only", "output", "-f", "csv").out != ""
 
 
 if __name__ == "__main__":

@@ -117,9 +117,13 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
         return
     if isinstance(inside, str):
         inside = {"name": inside}
+    if isinstance(inside, list) and any(isinstance(row, dict) and tail in row for row in inside):
+        values[head] = [r | {tail: raw} if isinstance(r, dict) and tail in r else r for r in inside]
+        return
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
-    values[head] = inside | {tail: raw}
+    values[head] = inside = {**inside}
+    assign(inside, tail, raw)
 
 
 def yaml_lines(text: str) -> list[str]:

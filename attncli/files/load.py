@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,7 +15,7 @@ from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.forms.matrices import grid_in
 from attncli.problem.key_names import key_of, names_of, with_keys
-from attncli.problem.keys import KEYS
+from attncli.problem.keys import KEYS, WITH_PARTS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
@@ -233,8 +234,9 @@ class ProblemSource:
 
     def fetch_files(self, folder: Folder) -> None:
         for key, value in list(self.values.items()):
-            if isinstance(value, dict) and key in ("score", "mask"):
-                for part, inner in list(value.items()):
+            if key in WITH_PARTS and isinstance(value, dict | list):
+                rows = value if isinstance(value, list) else [value]
+                for part, inner in chain(*(row.items() for row in rows if isinstance(row, dict))):
                     if names_file(inner):
                         self.set_matrix(f"{key}.{part}", inner, folder)
             elif names_file(value) and key in KEYS and KEYS[key].form.names_file:

@@ -260,6 +260,9 @@ KEYS: dict[str, Key] = {
 
 PROJECTIONS = ("W_q", "W_k", "W_v", "W_o")
 
+WITH_PARTS = ("past", "score", "qk_norm", "positions", "mask", "normalize", "gradient")
+"""Keys that are mappings in which there may be matrices."""
+
 
 def form_of(key: str) -> Form:
     """Return the form of a key, or of a part such as `score.W`."""

@@ -23,7 +23,7 @@ from attncli.forms.matrices import as_block, as_raw
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
-from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
+from attncli.problem.keys import KEYS, WITH_PARTS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, TEXT_KEYS
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
@@ -264,7 +264,7 @@ class Problem:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
-        for key in ("past", "score", "qk_norm", "positions", "mask", "normalize", "gradient"):
+        for key in WITH_PARTS:
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
@@ -291,6 +291,8 @@ class Problem:
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if key not in hidden and value not in (None, (), {}):
                 found[key] = list(value) if isinstance(value, tuple) else value
+        if isinstance(self.bias, Formula):
+            found["bias"] = self.written["bias"]
         return found
 
     def _rules(self) -> Rules:

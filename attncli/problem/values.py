@@ -139,15 +139,27 @@ ONE_POSITION = _named_row("kind of positions", _positions, "")
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the numbers of each kind of positions by its name, and arrays by their own keys."""
     found: dict[str, object] = {}
-    every = raw if isinstance(raw, list | tuple) else [raw]
+    every = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
     for place, one in enumerate(every):
         own = ONE_POSITION.read(one, (*path, place) if every is raw else path)
-        name = own.pop("name")
+        name = own["name"]
         if name in found:
             raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
         arrays = {key: own.pop(key) for key in [*own] if hasattr(own[key], "shape")}
         found |= {name: own, **arrays}
     return found
+
+
+def _rows_of_results(raw: object) -> list[object]:
+    """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
+    parts = raw if isinstance(raw, Mapping) else {}
+    found = {name: parts[name] for name in _positions() if isinstance(parts.get(name), Mapping)}
+    found |= {name: {"name": name} for name in _positions() if parts.get(name) == name}  # of CSV
+    others = {key: part for key, part in parts.items() if key not in found}
+    for name, row in found.items():
+        own = [p.name for p in _positions()[name].parameters if p.name in others]
+        found[name] = row | {key: others.pop(key) for key in own}
+    return [*found.values(), others] if found and others else [*found.values()] or [raw]
 
 
 class PositionsForm(Form):
