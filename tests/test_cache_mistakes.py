@@ -19,13 +19,7 @@ PAST = {"past": True}
 DECODE = {"kind": "decode"}
 
 CASES: dict[str, list[tuple[dict[str, Any], str]]] = {
-    "norm_missing": [(L2, "Q_normed"), (RMS, "Q_normed")],
-    "norm_not_rooted": [(L2, "Q_normed"), (RMS, "Q_normed")],
-    "length_for_mean": [(RMS, "Q_normed")],
-    "gain_missing": [(RMS, "Q_normed")],
-    "phi_missing": [(LINEAR, "phi_q")],
-    "elu_without_one": [(LINEAR, "phi_q")],
-    "cache_without_new_token": [(PAST, "exp"), (DECODE, "exp_2")],
+    "cache_without_new_token": [(PAST, "exp"), (DECODE, "exp_2")]
 }
 """For which problems a mistake is made, and in which step it shows first."""
 
@@ -63,9 +57,6 @@ HIDDEN = [
     (PAST, "weights", "cache_without_new_token"),
     (DECODE, "z_3", "cache_without_new_token"),
     (DECODE, "output", "cache_without_new_token"),
-    (L2, "scores", "norm_missing"),
-    (RMS, "scores", "gain_missing"),
-    (LINEAR, "scores", "phi_missing"),
 ]
 
 

@@ -167,7 +167,6 @@ CASES: dict[str, list[Case]] = {
         Case("sum", CAUSAL | SINKS, sorts=ROW_OF_HEADS),
         Case("weights", SINK, skip=("sum",), made="sum"),
     ],
-    "sink_not_exponentiated": [Case("sum", SINK), Case("weights", SINK, skip=("sum",), made="sum")],
     "temperature_missing": [Case("exp", WARM)],
     "temperature_inverted": [Case("exp", WARM)],
     "wrong_base": [Case("exp"), Case("exp", WARM, way=2)],

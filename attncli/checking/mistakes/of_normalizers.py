@@ -28,7 +28,7 @@ from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.cells import place_word
-from attncli.tape.operations import Add, Divide, Scale
+from attncli.tape.operations import Divide, Scale
 from attncli.tape.step import Expression, Step
 
 
@@ -97,13 +97,6 @@ BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
 @mistake("The sink was left out of the sum.", "Calculate {formula}: e^sink joins the sum.")
 def sink_missing(node: WithSink) -> Nodes:
     yield node.left
-
-
-@mistake(
-    "The sink itself was added to the sum, not e^sink.", "Calculate {formula}: take e^ of the sink."
-)
-def sink_not_exponentiated(node: WithSink) -> Nodes:
-    yield Add(node.left, node.right.sink)
 
 
 @mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)
