@@ -69,6 +69,10 @@ def random(*shape: int) -> Any:
     return RANDOM.normal(size=shape).round(3)
 
 
+def phi(x: Vector) -> Vector:
+    return [number + 1 if number > 0 else mp.exp(number) for number in x]
+
+
 ALIGN: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {
     "dot": ({}, dot),
     "scaled_dot": ({}, lambda q, k: dot(q, k) / mp.sqrt(len(q))),
@@ -82,6 +86,7 @@ ALIGN: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {
         {"W": random(3, 4), "v": random(3)},
         lambda q, k, W, v: dot(v, tanh(times(W, q + k))),
     ),
+    "linear": ({}, lambda q, k: dot(phi(q), phi(k))),
     "distance": (
         {"width": 2.0},
         lambda q, k, width: -dot(minus(q, k), minus(q, k)) / (2 * width**2),
@@ -107,9 +112,8 @@ def test_recurrent_against_plain_loops(name: str, update: str) -> None:
     X, A, b = random(4, d_x), random(d_h, width[update]), random(d_h)
     # The cosine of a state of zeros does not exist, so the first one is given.
     h_0 = random(d_h)
-    problem = attncli.Problem(
-        kind="recurrent", X=X, A=A, b=b, h_0=h_0, update=update, score={"name": name} | parameters
-    )
+    more: Any = {"score": {"name": name} | parameters, "normalize": "softmax"}
+    problem = attncli.Problem(kind="recurrent", X=X, A=A, b=b, h_0=h_0, update=update, **more)
     trace = attncli.compute(problem)
     states = [numbers(h_0)]
     context = numbers([0] * d_h)
@@ -215,11 +219,9 @@ def test_pooling_ignores_padding() -> None:
 def test_matching_against_plain_loops(name: str) -> None:
     parameters, align = ALIGN[name]
     X, memory = random(3, 2), random(4, 2)
-    trace = attncli.compute(
-        attncli.Problem(
-            kind="co_attention", X=X, memory=memory, score={"name": name} | parameters, enhance=True
-        )
-    )
+    more: Any = {"score": {"name": name} | parameters, "normalize": "softmax"}
+    problem = attncli.Problem(kind="co_attention", X=X, memory=memory, enhance=True, **more)
+    trace = attncli.compute(problem)
     a, b = numbers(X), numbers(memory)
     given = {key: numbers(part) for key, part in parameters.items()}
     scores = [[align(q, k, **given) for k in b] for q in a]

@@ -31,7 +31,7 @@ TYPE = """
 
 
 def test_the_page_agrees_with_check_on_typed_numbers() -> None:
-    tally, wrong = survey(150, 5)
+    tally, wrong = survey(150, 6)
     assert wrong == []
     unsure = sum(count for name, count in tally.items() if name.endswith("(page: unsure)"))
     assert unsure < 0.2 * sum(tally.values())

@@ -248,4 +248,4 @@ def numbers_of_steps(problem: Problem) -> int:
     widths = ("heads*d_q", "kv_heads*d_k", "kv_heads*d_v", "hidden")
     q, k, v, hidden = (sizes.size(letter) or 0 for letter in widths)
     of_each_pair = steps_of_scores(problem.rules) + hidden
-    return batch * (n * q + m * (k + v) + problem.heads * n * m * of_each_pair)
+    return batch * (n * q + m * (k + v) + problem.heads * n * problem.keys * of_each_pair)

@@ -231,7 +231,7 @@ class Problem:
     @property
     def keys(self) -> int:
         """The number of keys, with those of earlier tokens."""
-        return self.sizes["m"] + (self.sizes.size("p") or 0)
+        return (self.sizes.size("m") or 1) + (self.sizes.size("p") or 0)
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows.
@@ -314,7 +314,7 @@ class Problem:
         }
         for kind in (kind for kind in POSITIONS if kind in positions):
             POSITIONS[kind].check(positions[kind], self)
-        n, m = self.sizes.size("n") or 1, self.keys if "m" in self.sizes else 1
+        n, m = self.sizes.size("n") or 1, self.keys
         rules = by_place(positions, self.heads, placed, n, m)
         if isinstance(self.bias, Formula):
             rules.append(Formulaic(self.bias, {"n": n, "m": m, "heads": self.heads}))
