@@ -20,11 +20,14 @@ from attncli.notation.text import text
 from attncli.notation.written import WORK, NumberAsWritten, operation_of
 from attncli.notation.written import evaluate as number_of
 from attncli.records import EMPTY, Record
-from attncli.tape.operations import Add, constant
+from attncli.tape.operations import constant
 from attncli.tape.step import Derivatives, Expression, Operation
-from attncli.tape.tape import Tape
 
 ON_ARRAYS = WORK | {"^": np.power, "sqrt": np.sqrt, "exp": np.exp}
+
+ALIBI = parse("-slope*abs(i - j)", ("slope", "i", "j"))
+
+RELATIVE = tree.Phrase((tree.Name("table"), tree.Words("at"), parse("j - i", ("i", "j"))))
 
 
 def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
@@ -34,57 +37,6 @@ def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
     parts = [on_arrays(part, names) for part in tree.parts(formula)]
     work = ON_ARRAYS[operation_of(formula)]
     return work(*parts) if len(parts) == 1 else reduce(work, parts)
-
-
-class Formulaic(Record, eq=False):
-    """An expression in i, j, h and `sizes`; with slopes, one for each head, of j − i alone."""
-
-    formula: tree.Formula
-    sizes: Mapping[str, int] = EMPTY
-    slopes: Array | None = None
-    shift: int = 0  # the place of the first query among the keys
-    is_own_seen: bool = False  # whether each query surely sees the key at its own place
-
-    def at(self, head: int, rows: slice, keys: slice) -> Array:
-        """Return what is added to some scores of a head, (rows, keys)."""
-        i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
-        names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.sizes}
-        if self.slopes is not None:  # a line of numbers, by distance, is seen through windows
-            distances = np.arange(j[0] - i[-1], j[-1] - i[0] + 1) - self.shift
-            names = {"i": 0.0, "j": distances, "slope": self.slopes[head]}
-        with np.errstate(all="ignore"):
-            found = np.asarray(on_arrays(self.formula, names))
-        if not np.isfinite(found).all():
-            raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
-        if self.slopes is None:
-            return np.broadcast_to(found, (len(i), len(j)))
-        size = found.itemsize
-        return np.ndarray((len(i), len(j)), float, found, (len(i) - 1) * size, (-size, size))
-
-    def most(self, n: int, m: int) -> float:
-        """Return an upper bound of the magnitudes of n × m numbers, but for negligible ones."""
-        if self.slopes is None:
-            return np.inf
-        # Far keys may vanish if the nearest, from which nothing is subtracted, is seen.
-        is_safe = self.is_own_seen and self.slopes.min() >= 0
-        return 0.0 if is_safe else float(np.abs(self.slopes).max()) * (n + m + abs(self.shift))
-
-    def added(self, tape: Tape, scores: Expression) -> Operation:
-        return AddedByPlace(scores, self)
-
-    def written(self, head: int, query: int, key: int) -> tree.Formula:
-        """Return the formula of the number that is added to one score."""
-        values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1, **self.sizes}
-        known = {name: tree.Number(str(value)) for name, value in values.items()}
-        if self.slopes is not None:
-            known["slope"] = tree.Number(f"{self.slopes[head]:.17g}")
-        return tree.substituted(
-            self.formula,
-            lambda part: known.get(text(part)) if isinstance(part, tree.Name) else None,
-        )
-
-
-ALIBI = parse("-slope*abs(i - j)", ("slope", "i", "j"))
 
 
 def slopes_of(heads: int) -> list[float]:
@@ -98,18 +50,67 @@ def slopes_of(heads: int) -> list[float]:
     return [2.0 ** (-8 * h / power) for h in range(1, power + 1)] + between
 
 
+class ByPlace(Record, eq=False):
+    """A number for each head h, query i and key j: an expression, or one of a line of numbers."""
+
+    formula: tree.Formula
+    names: Mapping[str, Any] = EMPTY  # what other names are: a number, or one for each head
+    line: Array | None = None  # by distance j − i from −k to k, (heads or 1, 2k + 1)
+    shift: int = 0  # the place of the first query among the keys
+    is_negligible: bool = False  # whether it only makes scores so small that they may vanish
+
+    def at(self, head: int, rows: slice, keys: slice) -> Array:
+        """Return what is added to some scores of a head, (rows, keys)."""
+        if self.line is not None:
+            line, k = self.line[min(head, len(self.line) - 1)], self.line.shape[1] // 2
+            distances = np.arange(keys.start - rows.stop + 1, keys.stop - rows.start) - self.shift
+            windows = np.lib.stride_tricks.sliding_window_view(
+                line[np.clip(distances, -k, k) + k], keys.stop - keys.start
+            )
+            return windows[::-1]  # a later query sees each key farther back
+        i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
+        names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
+        with np.errstate(all="ignore"):
+            found = np.asarray(on_arrays(self.formula, names))
+        if not np.isfinite(found).all():
+            raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
+        return np.broadcast_to(found, (len(i), len(j)))
+
+    @property
+    def most(self) -> float:
+        """An upper bound of the magnitudes of the numbers, but for negligible ones."""
+        if self.line is None:
+            return np.inf
+        return 0.0 if self.is_negligible else float(np.abs(self.line).max())
+
+    def written(self, number: float, head: int, query: int, key: int) -> tree.Formula:
+        """Return the formula of the number that is added to one score."""
+        if self.formula is RELATIVE:
+            return constant(number)
+        values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1}
+        values |= {name: np.ravel(x)[head * (np.size(x) > 1)] for name, x in self.names.items()}
+        known = {name: tree.Number(f"{value:.17g}") for name, value in values.items()}
+        return tree.substituted(
+            self.formula,
+            lambda part: known.get(text(part)) if isinstance(part, tree.Name) else None,
+        )
+
+
 class AddedByPlace(Operation):
     """Scores with what a rule gives for the places of query and key added."""
 
     operand: Expression
-    rule: Formulaic
+    rule: ByPlace
     why = "What is added tells keys that are near from keys that are far away."
 
     @property
     def note(self) -> tree.Formula | None:
         """`slope = 0.0625, 0.00390625`, one for each head."""
-        numbers = () if self.rule.slopes is None else tuple(map(constant, self.rule.slopes))
-        return tree.Relation((tree.Name("slope"), tree.Listed(numbers))) if numbers else None
+        for name, numbers in self.rule.names.items():
+            if np.ndim(numbers):
+                shown = tuple(map(constant, np.ravel(numbers)))
+                return tree.Relation((tree.Name(name), tree.Listed(shown)))
+        return None
 
     def apply(self, scores: Array) -> Array:
         """(…, heads, n, m) gives the same shape."""
@@ -121,10 +122,11 @@ class AddedByPlace(Operation):
 
     def worked(self, score: Any, numbers: Array, at: tuple[int, ...]) -> Any:
         """Return the sum, or the difference, of a score and a number that knows its formula."""
-        formula = self.rule.written(*at)
+        number = float(numbers[at])
+        formula = self.rule.written(number, *at)
         if isinstance(formula, tree.Minus):
-            return score - NumberAsWritten(-float(numbers[at]), formula.operand)
-        return score + NumberAsWritten(float(numbers[at]), formula)
+            return score - NumberAsWritten(-number, formula.operand)
+        return score + NumberAsWritten(number, formula)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, upstream
@@ -132,75 +134,3 @@ class AddedByPlace(Operation):
     def notation(self, columns: bool) -> tree.Formula:
         (scores,) = self.notations(columns)
         return tree.plus(scores, self.rule.formula)
-
-
-class Relative(Record, eq=False):
-    """A number from a table for each distance from −k to k; what is farther counts as k."""
-
-    table: Array  # (1, heads or 1, 1, 2k + 1)
-    shift: int = 0  # the place of the first query among the keys
-
-    def at(self, head: int, rows: slice, keys: slice) -> Array:
-        head = min(head, self.table.shape[1] - 1)
-        found: Array = self.table[
-            0, head, 0, self.places(range(rows.start, rows.stop), range(keys.start, keys.stop))
-        ]
-        return found
-
-    def places(self, rows: range, keys: range) -> Array:
-        """Return the place in the table for each of some queries and keys."""
-        k = self.table.shape[-1] // 2
-        return np.clip(np.array(keys) - np.array(rows)[:, None] - self.shift, -k, k) + k
-
-    def most(self, n: int, m: int) -> float:
-        return float(np.abs(self.table).max())
-
-    def added(self, tape: Tape, scores: Expression) -> Operation:
-        leading, key = ("head",) if self.table.shape[1] > 1 else (), "positions.table"
-        table = tape.given("table", self.table, ("distance",), leading, key=key)
-        return Add(scores, LookedUp(table, scores, self))
-
-
-class LookedUp(Operation):
-    """The number of a table for each query and key; the scores tell how many there are."""
-
-    table: Expression
-    scores: Expression
-    rule: Relative
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.scores.trailing
-
-    @property
-    def leading(self) -> tuple[str, ...]:
-        return self.table.leading
-
-    def apply(self, table: Array, scores: Array) -> Array:
-        """(1, heads, 1, 2k + 1) gives (1, heads, n, m)."""
-        return table[..., 0, self.rule.places(*map(range, scores.shape[-2:]))]
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.table, SummedByDistance(upstream, self.rule)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        table, _ = self.notations(columns)
-        return tree.Phrase((table, tree.Words("at"), tree.minus(tree.Name("j"), tree.Name("i"))))
-
-
-class SummedByDistance(Operation):
-    """For each distance the sum over the queries and keys that are so far apart."""
-
-    operand: Expression
-    rule: Relative
-    trailing = ("distance",)
-
-    def apply(self, upstream: Array) -> Array:
-        """(…, n, m) gives (…, 1, 2k + 1)."""
-        places = self.rule.places(*map(range, upstream.shape[-2:]))
-        parts = (upstream * (places == d) for d in range(self.rule.table.shape[-1]))
-        sums = [part.sum(axis=-1).sum(axis=-1)[..., None, None] for part in parts]
-        return np.concatenate(sums, axis=-1)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Phrase((*self.notations(columns), tree.Words("summed by j − i")))

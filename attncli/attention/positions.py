@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array, filled
-from attncli.attention.biases import ALIBI, Formulaic, Relative, slopes_of
+from attncli.attention.biases import ALIBI, RELATIVE, ByPlace, slopes_of
 from attncli.attention.masks import POSITION, Mask, first_place
 from attncli.attention.parameters import Parameter
 from attncli.errors import KeyPath, fail
@@ -226,6 +226,9 @@ class Rotated(Operation):
 Settings = Mapping[str, Any]
 """The parameters of a row, by name."""
 
+Rule = dict[str, Any]
+"""The fields of a `ByPlace` that a row determines."""
+
 
 def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
     """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
@@ -283,22 +286,23 @@ def _check_input(p: Settings, problem: Any) -> None:
         raise fail("two kinds of positions are added to X", "positions", needs="values")
 
 
-def alibi(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Formulaic:
+def alibi(positions: Settings, heads: int, reach: int) -> Rule:
     """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
     slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
     if len(slopes) != heads:
         message = f"positions.slopes has {len(slopes)} numbers, but heads is {heads}"
         raise fail(message, "positions", needs="sizes")
-    return Formulaic(ALIBI, {}, slopes, shift, is_own_seen)
+    line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
+    return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
 
 
-def relative(positions: Settings, heads: int, shift: int, is_own_seen: bool) -> Relative:
+def relative(positions: Settings, heads: int, reach: int) -> Rule:
     """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
-    table = positions["table"]
-    if table.shape[-1] % 2 == 0:
-        message = f"positions.table has {table.shape[-1]} numbers for the distances from −k to k"
+    table = positions["table"][0, :, 0]
+    if table.shape[1] % 2 == 0:
+        message = f"positions.table has {table.shape[1]} numbers for the distances from −k to k"
         raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
-    return Relative(table, shift)
+    return {"formula": RELATIVE, "names": {"table": table}, "line": table}
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
@@ -353,14 +357,18 @@ POSITIONS: dict[str, Position] = {
 }
 
 
-def by_place(
-    positions: Settings, heads: int, mask: Mask, n: int, m: int
-) -> list[Formulaic | Relative]:
+def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[ByPlace]:
     """Return the rules for what is added to the scores."""
     shift = first_place(mask, n, m)
     is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n
-    names = [name for name, row in POSITIONS.items() if row.place == "scores" and name in positions]
-    return [POSITIONS[name].build(positions, heads, shift, is_own_seen) for name in names]
+    found = []
+    for name in (name for name, row in POSITIONS.items() if row.place == "scores"):
+        if name in positions:
+            made = POSITIONS[name].build(positions, heads, n + m + abs(shift))
+            # Far keys may vanish if the nearest, from which nothing is subtracted, is seen.
+            is_negligible = name == "alibi" and is_own_seen and made["line"].max() <= 0
+            found.append(ByPlace(**made, shift=shift, is_negligible=is_negligible))
+    return found
 
 
 def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:

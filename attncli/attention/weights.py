@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.memory import free_memory, of_bytes
-from attncli.attention.biases import Formulaic, Relative
+from attncli.attention.biases import AddedByPlace, ByPlace
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
@@ -49,7 +49,7 @@ class Rules(Record, eq=False):
     normalize: Normalize = Normalize()  # how scores become weights
     qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
     positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
-    by_place: tuple[Formulaic | Relative, ...] = ()  # what is added to the scores beside the bias
+    by_place: tuple[ByPlace, ...] = ()  # what is added to the scores beside the bias
 
 
 def score(
@@ -135,7 +135,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.bias is not None and rules.bias.any():
         biased = Add(s, _given(tape, "bias", rules.bias))
     for rule in rules.by_place:
-        biased = rule.added(tape, biased)
+        biased = AddedByPlace(biased, rule)
     s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     n, m = s.array.shape[-2:]
     keep = kept(rules.mask, n, m)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.biases import Formulaic
+from attncli.attention.biases import ByPlace
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.positions import POSITIONS, by_place
@@ -317,7 +317,7 @@ class Problem:
         n, m = self.sizes.size("n") or 1, self.keys
         rules = by_place(positions, self.heads, placed, n, m)
         if isinstance(self.bias, Formula):
-            rules.append(Formulaic(self.bias, {"n": n, "m": m, "heads": self.heads}))
+            rules.append(ByPlace(self.bias, {"n": n, "m": m, "heads": self.heads}))
         own = (mask and placed, normalize, self._parts("qk_norm"), positions, tuple(rules))
         return Rules(name, parameters, scale, self.softcap, bias, *own)
 

@@ -279,7 +279,7 @@ def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
             adjusted = min(adjusted, abs(float(rules.softcap)))
         if rules.bias is not None:
             adjusted += _largest(rules.bias)
-        adjusted += sum(rule.most(q.shape[-2], k.shape[-2]) for rule in rules.by_place)
+        adjusted += sum(rule.most for rule in rules.by_place)
     return dots, adjusted
 
 
