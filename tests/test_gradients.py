@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention import caches, heads, masks, normalizers, norms, scores
+from attncli.attention import heads, masks, normalizers, norms, scores
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sparsemax, Sum, Unblocked
@@ -352,7 +352,6 @@ OPERATIONS: list[Operation] = [
     scores.EluPlusOne(value("a")),
     norms.Length(value("a")),
     norms.RootMeanSquare(value("a"), 0.5),
-    caches.Appended(value("a"), value("bb", 1, 1, 1, 3)),
     recurrent.Row(value("a"), 1),
     recurrent.AsRow(vector("a")),
     recurrent.MatVec(value("a"), vector("bb")),
@@ -404,7 +403,7 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, norms, caches, scores)
+    rooms = (operations, heads, masks, normalizers, norms, scores)
     own = {
         name: kind
         for room in (*rooms, recurrent, co_attention, gradient)

@@ -6,7 +6,6 @@ given.
 
 from __future__ import annotations
 
-from attncli.attention.caches import Appended
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.norms import normed
 from attncli.attention.positions import embedded, rotated
@@ -24,6 +23,7 @@ PURPOSES = {
     "K": "A key says what its token can be found by.",
     "V": "A value is what its token hands on to those that attend to it.",
 }
+KEPT = "Keys and values of earlier tokens do not change, so they are kept, not worked again."
 MERGED = "W_o makes one vector per token of the results of all heads."
 
 
@@ -84,12 +84,14 @@ def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Ste
     """Record `K_all` and `V_all`, which begin with the keys and values of earlier tokens."""
     if not problem.past:
         return k, v
+    from attncli.mechanisms.recurrent import Below
+
     label_past(tape, problem)
     every = []
     for name, new in (("K", k), ("V", v)):
         past = past_of(tape, problem, name)
         assert past is not None  # as the problem has both
-        every.append(tape.record(f"{name}_all", Appended(past, new)))
+        every.append(tape.record(f"{name}_all", Below((past, new)), past.trailing, why=KEPT))
     return every[0], every[1]
 
 

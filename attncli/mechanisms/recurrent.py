@@ -80,20 +80,27 @@ def _attend(tape: Tape, problem: Problem, states: list[Step], t: int) -> tuple[S
 
 
 class Row(Operation):
-    """One token of X."""
+    """One token of X, a vector; or some rows of a matrix."""
 
     operand: Expression
     place: int
-    trailing = ("feature",)
+    count: int = 0  # number of rows of a matrix; 0 for a vector
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return self.operand.trailing if self.count else ("feature",)
 
     def apply(self, matrix: Array) -> Array:
-        """(…, n, d) gives (…, 1, d)."""
-        return matrix[..., self.place : self.place + 1, :]
+        """(…, n, d) gives (…, 1, d), or (…, count, d)."""
+        return matrix[..., self.place : self.place + (self.count or 1), :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
 
     def notation(self, columns: bool) -> tree.Formula:
+        if self.count:
+            what = f"{'columns' if columns else 'rows'} from {self.place + 1} of"
+            return tree.Phrase((tree.Words(what), *self.notations(columns)))
         if isinstance(self.operand, Step):
             return tree.named(f"{row_letter(self.operand)}_{self.place + 1}")
         return tree.Phrase((tree.Words(f"row {self.place + 1} of"), *self.notations(columns)))
@@ -219,7 +226,7 @@ class Stacked(Parts):
 
 
 class Below(Parts):
-    """A matrix with a vector in each row."""
+    """A matrix with a vector in each row, or the rows of several matrices."""
 
     trailing = ("state", "feature")
     why = "The states of all times, a row each."
@@ -229,8 +236,11 @@ class Below(Parts):
         return joined(arrays, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        for place, part in enumerate(self.parts):
-            yield part, Row(upstream, place)
+        place = 0
+        for part in self.parts:
+            count = array_of(part).shape[-2]
+            yield part, Row(upstream, place, count if len(part.trailing) > 1 else 0)
+            place += count
 
 
 class Triangle(Parts):

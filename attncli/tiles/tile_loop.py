@@ -116,11 +116,10 @@ class TileLoop:
         self.weights = np.empty(shape, q.dtype) if keeps_weights else None
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
-        self.sinks = None
-        if (sinks := rules.normalize.parameters.get("sink")) is not None:
-            # As scores: e^sink is base^(s / temperature) of another s.
-            self.sinks = np.broadcast_to(sinks.ravel().astype(q.dtype) / self.exponent, heads)
-            adjusted = max(adjusted, _largest(self.sinks))
+        # As scores: e^sink is base^(s / temperature) of another s.
+        sinks = rules.normalize.parameters.get("sink", np.array(-np.inf)).ravel() / self.exponent
+        self.sinks = np.broadcast_to(sinks, heads).astype(q.dtype)
+        adjusted = max(adjusted, _largest(self.sinks))
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
@@ -135,7 +134,7 @@ class TileLoop:
         # Several threads add to these.
         self.blocked: set[int] = set()
         self.too_large: set[str] = set()
-        self.is_beyond = self.sinks is not None and self._is_out_of_range(self.sinks.max())
+        self.is_beyond = self._is_out_of_range(self.sinks.max())
 
     def run(self) -> None:
         """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
@@ -161,7 +160,8 @@ class TileLoop:
         """Calculate the output of some queries by softmax."""
         values, result = self.v[batch, head // self.sharing], self.output[batch, head, rows]
         product, ones = np.empty_like(result), np.ones((self.tiling.keys, 1), result.dtype)
-        largest = np.full((len(result), 1), -np.inf, result.dtype)
+        sink = np.full((len(result), 1), self.sinks[head])
+        largest = sink.copy()
         total = np.zeros((len(result), 1), result.dtype)
         result[...] = 0
         mask = of_head(self.rules.mask, batch, head)
@@ -190,16 +190,9 @@ class TileLoop:
             total += scores @ ones[: scores.shape[1]]  # twice as fast as `scores.sum`
             result += np.matmul(scores, values[keys], out=product)
         self._add_blocked(total == 0, rows)
-        if self.sinks is not None:
-            sink = np.full_like(total, self.sinks[head])
-            if self.is_shifted:
-                decay, largest = largest, np.maximum(largest, sink)
-                self._shift(sink, largest)
-                self._shift(decay, largest)
-                np.exp(decay, out=decay)
-                total *= decay
-                result *= decay
-            total += np.exp(sink)
+        if self.is_shifted:
+            self._shift(sink, largest)
+        total += np.exp(sink)
         np.divide(result, total, out=result, where=total > 0)
 
     def _shift(self, scores: Array, largest: Array) -> None:
