@@ -26,7 +26,7 @@ from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, Gaussia
 from attncli.mechanisms import co_attention, gradient, recurrent
 from attncli.notation.text import text
 from attncli.tape import operations
-from attncli.tape.derivatives import summed_to_shape
+from attncli.tape.derivatives import Hadamard, summed_to_shape
 from attncli.tape.operations import (
     Add,
     Concatenate,
@@ -347,11 +347,11 @@ OPERATIONS: list[Operation] = [
     EachPair(value("a"), value("bb", 1, 1, 4, 3)),
     ConcatenatePairs(value("a"), value("bb", 1, 1, 4, 2)),
     PairDot(value("a", 1, 1, 2, 4, 3), vector("bb")),
-    operations.Multiply(value("a"), vector("bb")),
+    Hadamard(value("a"), vector("bb")),
     normalizers.Sigmoid(value("a"), 2.0),
     scores.EluPlusOne(value("a")),
     norms.Length(value("a")),
-    norms.RootMeanSquare(value("a"), 0.5),
+    norms.Length(value("a"), 0.5),
     recurrent.Row(value("a"), 1),
     recurrent.AsRow(vector("a")),
     recurrent.MatVec(value("a"), vector("bb")),

@@ -18,7 +18,7 @@ from attncli.attention.weights import Rules
 from attncli.notation import tree
 from attncli.records import Record
 from attncli.tape.derivatives import Hadamard
-from attncli.tape.operations import Divide, Multiply, Scale, constant
+from attncli.tape.operations import Divide, Scale, constant
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
@@ -47,16 +47,17 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tupl
         if gain is not None:
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
-            made = Multiply(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
+            made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
         name = f"{side.name[0]}_normed{suffix}"
         found.append(tape.record(name, made, side.trailing, why=norm.why))
     return found[0], found[1]
 
 
 class Length(Operation):
-    """The length of each vector."""
+    """The length of each vector; with eps, the root of the mean of its squares and eps."""
 
     operand: Expression
+    eps: float | None = None
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -64,31 +65,20 @@ class Length(Operation):
 
     def apply(self, x: Array) -> Array:
         """(…, n, d) gives (…, n, 1)."""
+        if self.eps is not None:
+            return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
         x, exponent = precision.of_ordinary_size(x)
         length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
         return length if exponent is None else np.ldexp(length, exponent)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, Hadamard(upstream, Divide(self.operand, result))
+        slope = Hadamard(upstream, Divide(self.operand, result))
+        count = 1.0 if self.eps is None else float(array_of(self.operand).shape[-1])
+        yield self.operand, slope if count == 1 else Scale(slope, over=count)
 
     def notation(self, columns: bool) -> tree.Formula:
-        return tree.Norm(*self.notations(columns))
-
-
-class RootMeanSquare(Length):
-    """The root of the mean of each vector's squares and eps."""
-
-    eps: float
-
-    def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
-        return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        ((operand, slope),) = super().derivative(result, upstream)
-        yield operand, Scale(slope, over=float(array_of(operand).shape[-1]))
-
-    def notation(self, columns: bool) -> tree.Formula:
+        if self.eps is None:
+            return tree.Norm(*self.notations(columns))
         squares = tree.Phrase((tree.Words("mean"), tree.Squared(*self.notations(columns))))
         return tree.Root(tree.plus(squares, constant(self.eps)))
 
@@ -98,7 +88,7 @@ NORMS: dict[str, Norm] = {
         Length, "x / ‖x‖", "All vectors get one length: scores depend on their directions alone."
     ),
     "rms": Norm(
-        RootMeanSquare,
+        Length,
         "x / √(mean x² + eps) · g",
         "All vectors get about one length, so that scores stay small.",
         (Parameter("eps", default=1e-6), Parameter("g_q", ("d_q",)), Parameter("g_k", ("d_k",))),

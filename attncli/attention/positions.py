@@ -73,6 +73,30 @@ class Waves(Record):
         half = -(-self.size // 2)
         return slice(0, half), slice(half, self.size)
 
+    def of(self, function: str, angles: Array) -> Array:
+        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
+        if angles.dtype.kind != "O":
+            found: Array = getattr(np, function)(angles)
+            return found
+        own = self.angles(angles.shape[-2])
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            angle = float(getattr(angles[at], "value", angles[at]))
+            is_own = isclose(angle, own[at[-2:]], rel_tol=1e-12)
+            formula = self.written(*at[-2:]) if is_own else _plain(angle)
+            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
+
+        return filled(angles.shape, element)
+
+    def paired(self, first: Any, second: Any) -> Any:
+        """Return features of which these are the first and the second of each pair."""
+        if self.pairs == "halves":
+            made = joined([first, second], -1)
+        else:
+            made = joined([first[..., None], second[..., None]], -1)
+            made = made.reshape(*made.shape[:-2], -1)
+        return made[..., : self.size]  # an odd size has no last second feature
+
     @property
     def notation(self) -> tree.Formula:
         """`t / 10000^(2j/4)`."""
@@ -104,13 +128,6 @@ class FromPlaces(Operation):
         yield from ()
 
 
-def _constants(numbers: Array, like: Array, written: Callable[[int, int], tree.Formula]) -> Array:
-    """Return numbers of the dtype of others; among terms, with the formula of each."""
-    if like.dtype.kind == "O":
-        return filled(numbers.shape, lambda at: NumberAsWritten(numbers[at], written(*at[-2:])))
-    return numbers.astype(like.dtype) if like.dtype.kind == "f" else numbers
-
-
 class Angles(FromPlaces):
     """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
 
@@ -123,7 +140,10 @@ class Angles(FromPlaces):
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""
         angles = self.waves.angles(rows.shape[-2])[None, None]
-        return _constants(angles, rows, self.waves.written)
+        if rows.dtype.kind != "O":
+            return angles.astype(rows.dtype) if rows.dtype.kind == "f" else angles
+        written = self.waves.written
+        return filled(angles.shape, lambda at: NumberAsWritten(angles[at], written(*at[-2:])))
 
     def notation(self, columns: bool) -> tree.Formula:
         return self.waves.notation
@@ -137,16 +157,11 @@ class Sinusoids(FromPlaces):
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
-        angles, places = self.waves.angles(rows.shape[-2]), range(self.waves.size)
-        pairs = zip(self.functions, self.waves.columns(), strict=True)
-        cells = {c: (name, j) for name, part in pairs for j, c in enumerate(places[part])}
-        made = [getattr(np, name)(angles[:, j]) for name, j in (cells[c] for c in places)]
-
-        def written(token: int, column: int) -> tree.Formula:
-            name, pair = cells[column]
-            return tree.Call(name, (self.waves.written(token, pair),))
-
-        return _constants(np.stack(made, axis=-1)[None, None], rows, written)
+        angles = self.waves.angles(rows.shape[-2])[None, None]
+        if rows.dtype.kind == "O":
+            angles = angles.astype(object)
+        made = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))
+        return made.astype(rows.dtype) if rows.dtype.kind == "f" else made
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Phrase((tree.Words("sine and cosine of"), self.waves.notation))
@@ -175,7 +190,7 @@ class Rotated(Operation):
 
     def apply(self, rows: Array, angles: Array) -> Array:
         """(…, n, d) and (1, 1, n, pairs) give (…, n, d)."""
-        return self.turned(rows, self.of(angles, "cos"), self.of(angles, "sin"))
+        return self.turned(rows, self.waves.of("cos", angles), self.waves.of("sin", angles))
 
     def bounds(self, rows: Interval, angles: Interval) -> Interval:
         """As `apply`; a sine or cosine changes by no more than its angle."""
@@ -190,29 +205,10 @@ class Rotated(Operation):
             raise ValueError  # as NumPy does, for shapes that do not go together
         x, y = rows[..., first], rows[..., second]
         if self.back:
-            turned = [x * cos + y * sin, y * cos - x * sin]
+            pairs = self.waves.paired(x * cos + y * sin, y * cos - x * sin)
         else:
-            turned = [x * cos - y * sin, x * sin + y * cos]
-        if self.waves.pairs == "neighbours":
-            pairs = joined([part[..., None] for part in turned], -1)
-            turned = [pairs.reshape(*pairs.shape[:-2], self.waves.size)]
-        return joined([*turned, rows[..., self.waves.size :]], -1)
-
-    def of(self, angles: Array, function: str) -> Array:
-        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
-        if angles.dtype.kind != "O":
-            found: Array = getattr(np, function)(angles)
-            return found
-
-        own = self.waves.angles(angles.shape[-2])
-
-        def element(at: tuple[int, ...]) -> NumberAsWritten:
-            angle = float(getattr(angles[at], "value", angles[at]))
-            is_own = isclose(angle, own[at[-2:]], rel_tol=1e-12)
-            formula = self.waves.written(*at[-2:]) if is_own else _plain(angle)
-            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
-
-        return filled(angles.shape, element)
+            pairs = self.waves.paired(x * cos - y * sin, x * sin + y * cos)
+        return joined([pairs, rows[..., self.waves.size :]], -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx is dy turned back: the inverse of a rotation is its transpose."""
@@ -315,15 +311,14 @@ def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
     return tuple(to_count(one, path, None) for one in raw)
 
 
-def _features(raw: object, path: KeyPath) -> object:
-    return raw if raw == "all" else to_count(raw, path)
-
-
 ONE_START = count(least=None)
 START = Form(
     _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
 )
-FEATURES = Form(_features, ({"enum": ["all"]}, whole_number(1)))
+FEATURES = Form(
+    lambda raw, path: raw if raw == "all" else to_count(raw, path),
+    ({"enum": ["all"]}, whole_number(1)),
+)
 
 
 def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:

@@ -19,7 +19,7 @@ from attncli.attention.parameters import Parameter
 from attncli.errors import fail
 from attncli.notation import tree
 from attncli.notation.text import text
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.tape.derivatives import Hadamard, features, plural
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.tape.step import Derivatives, Expression, Operation, notation_of
@@ -214,40 +214,24 @@ class GaussianExponent(Pairs):
 
 
 class EluPlusOne(Operation):
-    """φ(x) = elu(x) + 1: x + 1 where x is positive, else e^x."""
+    """φ(x) = elu(x) + 1: x + 1 where x is positive, else e^x; or its slope, 1 or e^x."""
 
     operand: Expression
+    is_slope: bool = False
     pointwise = True
     why = "φ makes every number positive, so that scores are, too, and need no e^."
 
     def apply(self, x: Array) -> Array:
-        return np.where(x > 0, x + 1, np.exp(x)).astype(x.dtype)
+        return np.where(x > 0, 1 if self.is_slope else x + 1, np.exp(x)).astype(x.dtype)
 
     def bounds(self, x: Any) -> Any:
         return type(x)(self.apply(x.low), self.apply(x.high))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """1 where x is positive, and so φ(x) greater than 1, else e^x = φ(x)."""
-        yield self.operand, Hadamard(upstream, AtMostOne(result))
+        yield self.operand, Hadamard(upstream, replace(self, is_slope=True))
 
     def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("φ", self.notations(columns))
-
-
-class AtMostOne(Operation):
-    """min(y, 1) of every number, the slope of φ where it is y."""
-
-    operand: Expression
-    pointwise = True
-
-    def apply(self, y: Array) -> Array:
-        return np.where(y > 1, 1, y).astype(y.dtype)
-
-    def bounds(self, y: Any) -> Any:
-        return type(y)(np.minimum(y.low, 1), np.minimum(y.high, 1))
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("min", (*self.notations(columns), tree.Number("1")))
+        return tree.Call("φ′" if self.is_slope else "φ", self.notations(columns))
 
 
 class EachPair(Pairs):

@@ -23,6 +23,7 @@ GREEK = {
     "β": r"\beta",
     "σ": r"\sigma",
     "φ": r"\phi",
+    "φ′": r"\phi'",
     "Σ": r"\Sigma",
     "delta": r"\delta",
     "phi": r"\phi",

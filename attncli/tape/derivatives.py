@@ -24,6 +24,10 @@ class Hadamard(Operation):
     def apply(self, left: Array, right: Array) -> Array:
         return left * right
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, Hadamard(upstream, self.right)
+        yield self.right, Hadamard(upstream, self.left)
+
     def notation(self, columns: bool) -> tree.Formula:
         """`weights ⊙ (d_weights − delta)`."""
         return tree.Times(self.notations(columns), " ⊙ ")

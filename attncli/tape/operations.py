@@ -144,14 +144,6 @@ class Add(Operation):
         return (self.left, "+", self.right)
 
 
-class Multiply(Hadamard):
-    """The product number by number of a matrix and another, or a vector for each row."""
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.left, Hadamard(upstream, self.right)
-        yield self.right, Hadamard(upstream, self.left)
-
-
 FEW_PARTS = 8
 """Number of parts of a sum up to which they are added from left to right, as a formula is read."""
 
