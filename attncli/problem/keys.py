@@ -176,12 +176,10 @@ KEYS: dict[str, Key] = {
         {},
         example="rope, sinusoidal, …",
         instead={
-            "write positions: rope, or {name: rope, base: 10000, pairs: halves}": (
+            "write positions: sinusoidal, or {name: rope, base: 10000, pairs: halves}": (
                 "rope rotary rotary_emb rope_theta rotary_base rotary_dim rope_scaling theta"
-            ),
-            "write positions: sinusoidal": (
-                "pe positional_encoding pos_encoding position_embedding_type sinusoidal"
-            ),
+                " pe positional_encoding pos_encoding position_embedding_type sinusoidal"
+            )
         },
     ),
     "mask": Key(

@@ -130,14 +130,11 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        tuple(
-            key for key in (*ATTENTION, "past") if key not in ("mask", "memory_tokens", "positions")
-        ),
+        (*SCORING, "qk_norm", *BACKWARD, "tokens_as", "heads", "kv_heads", "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
-            Implied("m", "n", unless=("K",)),
-            Implied("m", "n", unless=("V",)),
+            *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
         ),
     ),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from itertools import starmap
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,34 +31,10 @@ if TYPE_CHECKING:
 Table: TypeAlias = Mapping[str, Any]
 
 
-def _scores() -> Table:
-    from attncli.attention.scores import SCORES
-
-    return SCORES
-
-
-def _normalizers() -> Table:
-    from attncli.attention.normalizers import NORMALIZERS
-
-    return NORMALIZERS
-
-
-def _norms() -> Table:
-    from attncli.attention.norms import NORMS
-
-    return NORMS
-
-
-def _masks() -> Table:
-    from attncli.attention.masks import MASKS
-
-    return MASKS
-
-
-def _positions() -> Table:
-    from attncli.attention.positions import POSITIONS
-
-    return POSITIONS
+def _table(room: str) -> Table:
+    """Return the table of a module of `attention/`, which has its name."""
+    table: Table = vars(import_module(f"attncli.attention.{room}"))[room.upper()]
+    return table
 
 
 class NamedRow(Form):
@@ -66,6 +43,7 @@ class NamedRow(Form):
     table: Callable[[], Table] = dict
     default: str = ""  # the row where only parameters are given
     settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
+    is_list: bool = False  # whether several rows may be listed
 
     def schema(self) -> Schema:
         rows = self.table().items()
@@ -73,7 +51,8 @@ class NamedRow(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in rows:
             same.setdefault(row.parameters, []).append(name)
-        return forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
+        one = forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
+        return forms.any_of([one, forms.listed(one)]) if self.is_list else one
 
     def words(self) -> list[str]:
         return [*self.table()]
@@ -131,9 +110,9 @@ def _unfitting_parameters(
         yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
 
 
-SCORE = _named_row("score function", _scores, "scaled_dot")
-NORMALIZE = _named_row("normaliser", _normalizers, "softmax", SETTINGS)
-ONE_POSITION = _named_row("kind of positions", _positions, "")
+SCORE = _named_row("score function", partial(_table, "scores"), "scaled_dot")
+NORMALIZE = _named_row("normaliser", partial(_table, "normalizers"), "softmax", SETTINGS)
+ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"), "")
 
 
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
@@ -153,29 +132,22 @@ def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
 def _rows_of_results(raw: object) -> list[object]:
     """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
     parts = raw if isinstance(raw, Mapping) else {}
-    found = {name: parts[name] for name in _positions() if isinstance(parts.get(name), Mapping)}
-    found |= {name: {"name": name} for name in _positions() if parts.get(name) == name}  # of CSV
+    found = {
+        name: parts[name] for name in _table("positions") if isinstance(parts.get(name), Mapping)
+    }
+    found |= {
+        name: {"name": name} for name in _table("positions") if parts.get(name) == name
+    }  # of CSV
     others = {key: part for key, part in parts.items() if key not in found}
     for name, row in found.items():
-        own = [p.name for p in _positions()[name].parameters if p.name in others]
+        own = [p.name for p in _table("positions")[name].parameters if p.name in others]
         found[name] = row | {key: others.pop(key) for key in own}
     return [*found.values(), others] if found and others else [*found.values()] or [raw]
 
 
-class PositionsForm(Form):
-    """The form of one kind of positions, or of a list of them."""
+POSITIONS = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
-    def schema(self) -> Schema:
-        one = ONE_POSITION.schema()
-        return forms.any_of([one, forms.listed(one)])
-
-    def words(self) -> list[str]:
-        return ONE_POSITION.words()
-
-
-POSITIONS = PositionsForm(_all_positions, parts=ONE_POSITION.parts)
-
-QK_NORM = _named_row("norm", _norms, "rms")
+QK_NORM = _named_row("norm", partial(_table, "norms"), "rms")
 
 PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
 
@@ -201,7 +173,7 @@ MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE
 
 
 def _mask_parts() -> dict[str, Form]:
-    rows = ({name: row.form, **row.settings} for name, row in _masks().items())
+    rows = ({name: row.form, **row.settings} for name, row in _table("masks").items())
     return {key: form for parts in rows for key, form in parts.items()}
 
 
@@ -210,12 +182,12 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if isinstance(raw, str) and raw in ("causal", "none"):
         return {"causal": True} if raw == "causal" else {}
     if isinstance(raw, str) and not re.search(MATRIX_TEXT, raw):
-        if raw in _masks():
+        if raw in _table("masks"):
             raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
-        return {"keep": _masks()["keep"].form.read(raw, path)}
+        return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
     return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
 

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
 
-TILED = {
-    *("Q", "K", "V", "weights", "context", "concat", "output", "attentional"),
-    *("positions", "embedded", "positions_memory", "embedded_memory"),
-    *("angles", "angles_q", "angles_k", "Q_rotated", "K_rotated"),
-}
+TILED = {"Q", "K", "V", "weights", "context", "concat", "output", "attentional"}
 """The steps that can be read if the n × m steps, but for the weights, are not kept."""
 
 MASK_ROWS = 256
