@@ -374,6 +374,26 @@ def test_results_with_positions_are_read_back(attn: Attn, tmp_path: Path, suffix
     assert again == attn("compute", problem, "--only", "output", "-f", "csv").out != ""
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize(
+    "positions",
+    ["rope", ["rope", "alibi"], {"name": "relative", "table": [3, 1, 0, -1, -2]}, "sinusoidal", []],
+)
+def test_a_cache_and_the_rest_are_the_whole(positions: Any, heads: int) -> None:
+    """Later tokens count their positions from the number of those before them."""
+    rng = np.random.default_rng(8)
+    keys: dict[str, Any] = {"heads": heads, "mask": "causal", "qk_norm": "rms"}
+    keys |= {f"W_{letter}": rng.normal(size=(4, 4)) for letter in "qkv"}
+    if positions:
+        keys["positions"] = positions
+    x = rng.normal(size=(5, 4))
+    whole = attncli.compute(attncli.Problem(X=x, **keys))
+    k = next(whole[name] for name in ("K_rotated", "K_normed") if name in whole)
+    past = {"K": k.value[..., :2, :], "V": whole["V"].value[..., :2, :]}
+    rest = attncli.compute(attncli.Problem(X=x[2:], past=past, **keys))
+    np.testing.assert_allclose(rest.output, whole.output[2:], rtol=1e-13, atol=1e-14)
+
+
 if __name__ == "__main__":
     generator = np.random.default_rng(0)
     count = int(sys.argv[1])
