@@ -360,6 +360,12 @@ def test_positions_have_a_flag(attn: Attn) -> None:
     assert '"Q_rotated"' in found.out
 
 
+def test_arrays_in_a_list_of_positions_are_varied() -> None:
+    listed: list[Any] = ["rope", {"name": "learned", "P": [[1, 2], [3, 4]]}]
+    (found,) = attncli.vary(attncli.Problem(X=[[1, 2], [0, 1]], positions=listed), 1)
+    assert found.problem.positions["P"].shape == (2, 2)
+
+
 @pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "npz"])
 def test_results_with_positions_are_read_back(attn: Attn, tmp_path: Path, suffix: str) -> None:
     (tmp_path / "p.csv").write_text("1,2,3,4\n4,3,2,1\n")

@@ -125,8 +125,8 @@ class Drawing:
         values: dict[str, Any] = {}
         for key in self._problem.given:
             raw = self._problem.written.get(key)
-            if isinstance(raw, Mapping):
-                values[key] = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+            if isinstance(raw, Mapping) or key == "positions":
+                values[key] = _renewed(raw, key, new)
             else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
                 names = (name for name in new if name.partition(".")[0] == key)
                 values[key] = new.get(next(names, ""), raw)
@@ -135,6 +135,13 @@ class Drawing:
         own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
         not_given = dict.fromkeys(("student", "variant", "answers"))
         return Problem(**{**values, **not_given, "marking": own or None})
+
+
+def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:
+    """Return a mapping, or each of a list, with other numbers."""
+    if isinstance(raw, Mapping):
+        return {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+    return [_renewed(row, key, new) for row in raw] if isinstance(raw, list) else raw
 
 
 def calculated(problem: Problem) -> Trace:
