@@ -348,7 +348,7 @@ OPERATIONS: list[Operation] = [
     ConcatenatePairs(value("a"), value("bb", 1, 1, 4, 2)),
     PairDot(value("a", 1, 1, 2, 4, 3), vector("bb")),
     Hadamard(value("a"), vector("bb")),
-    normalizers.Sigmoid(value("a"), 2.0),
+    normalizers.Sigmoid(value("a")),
     scores.EluPlusOne(value("a")),
     norms.Length(value("a")),
     norms.Length(value("a"), 0.5),

@@ -99,7 +99,8 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
 
 def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """1 / (1 + e^−s), each score by itself."""
-    return Sigmoid(scores, settings.temperature)
+    is_plain = settings.temperature == 1
+    return Sigmoid(scores if is_plain else Scale(scores, over=settings.temperature))
 
 
 def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -362,27 +363,21 @@ class Sigmoid(Operation):
     """1 / (1 + e^−s), the share of e^s beside 1."""
 
     operand: Expression
-    temperature: float = 1.0
     pointwise = True
     why = "Each key gets a weight between 0 and 1, whatever the others get."
 
     def apply(self, scores: Array) -> Array:
-        scores = scores / self.temperature if self.temperature != 1 else scores
         if scores.dtype.kind != "f":
             return 1 / (1 + np.exp(-scores))
         power = np.exp(-np.abs(scores))  # which cannot overflow
         return np.where(scores < 0, power, 1) / (1 + power)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Ds = dw ⊙ w ⊙ (1 − w) / temperature."""
-        slope = Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
-        yield self.operand, slope if self.temperature == 1 else Scale(slope, over=self.temperature)
+        """Ds = dw ⊙ w ⊙ (1 − w)."""
+        yield self.operand, Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
 
     def notation(self, columns: bool) -> tree.Formula:
-        (scores,) = self.notations(columns)
-        if self.temperature != 1:
-            scores = tree.Fraction(scores, constant(self.temperature))
-        power = tree.Power(tree.Name("e"), tree.Minus(scores))
+        power = tree.Power(tree.Name("e"), tree.Minus(*self.notations(columns)))
         return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
 
 
