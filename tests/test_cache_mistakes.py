@@ -47,9 +47,6 @@ def test_a_mistake_is_named(id_: str, heads: int) -> None:
         steps = Student(problem, id_).work()
         report = attncli.check(attncli.Problem(**problem), written(steps))
         assert report.first_wrong_step == at, (report.first_wrong_step, more)
-        if id_ != "cache_without_new_token":  # where no score is shown, see below
-            finding = report.findings[at]
-            assert id_ in {finding.id, *(other.id for other in finding.also)}, (finding, more)
 
 
 HIDDEN = [

@@ -100,21 +100,16 @@ class Student:
         return weights @ v
 
     def phi(self, x: Numbers) -> Numbers:
-        if self.wrong == "phi_missing":
-            return x
-        found = np.array([a + 1 if a > 0 else np.exp(a) for a in x.ravel()]).reshape(x.shape)
-        return found - 1 if self.wrong == "elu_without_one" else found
+        return np.array([a + 1 if a > 0 else np.exp(a) for a in x.ravel()]).reshape(x.shape)
 
     def normed(self, x: Numbers, gain: str) -> Numbers:
         norm = self.keys["qk_norm"]
         norm = norm if isinstance(norm, dict) else {"name": norm}
         squares = (x**2).sum(axis=-1, keepdims=True)
-        if norm["name"] == "rms" and self.wrong != "length_for_mean":
+        if norm["name"] == "rms":
             squares = squares / x.shape[-1] + norm.get("eps", 1e-6)
-        over = squares if self.wrong == "norm_not_rooted" else np.sqrt(squares)
-        made = x if self.wrong == "norm_missing" else x / over
-        has_gain = gain in norm and self.wrong != "gain_missing"
-        return made * np.array(norm[gain]) if has_gain else made
+        made = x / np.sqrt(squares)
+        return made * np.array(norm[gain]) if gain in norm else made
 
 
 def written(steps: dict[str, Numbers], decimals: int = 4) -> dict[str, Any]:

@@ -43,8 +43,6 @@ class Student:
         base, exponent = float(self.p.get("base", 10000)), 2 * pair / size
         if self.does("another_base"):
             base = (100000.0, 1000.0)[self.way]
-        if self.does("exponent_halved"):
-            exponent /= 2
         t += int(self.p.get("start", 0))
         if self.does("positions_from_another_start"):
             t += (1, -1)[self.way]
@@ -64,9 +62,7 @@ class Student:
         for t, row in enumerate(rows):
             for pair, (first, second) in enumerate(self.partners(d)):
                 row[first] = functions[0](self.angle(t, pair, d))
-                own = self.does("pairs_not_shared")
-                angle = t / 10000 ** ((2 * pair + 1) / d) if own else self.angle(t, pair, d)
-                row[second] = functions[1](angle)
+                row[second] = functions[1](self.angle(t, pair, d))
         return [row[:d] for row in rows]
 
     def turned(self, rows: Rows) -> Rows:
@@ -86,17 +82,10 @@ class Student:
 
     def added(self, i: int, j: int, head: int, heads: int) -> float:
         """Return what is added to a score; the number of heads is a power of two."""
-        if self.does("positions_missing"):
-            return 0.0
         if self.p["name"] == "alibi":
-            if self.does("slopes_of_other_heads"):
-                slope = (2.0 ** (-8 * (heads - head) / heads), 2.0 ** -(head + 1))[self.way]
-            else:
-                slope = 2.0 ** (-8 * (head + 1) / heads)
-            return abs(i - j) * (slope if self.does("distance_sign") else -slope)
-        far = i - j if self.does("distance_reversed") else j - i
+            return float(-abs(i - j) * 2.0 ** (-8 * (head + 1) / heads))
         k = len(self.p["table"]) // 2
-        return float(self.p["table"][max(-k, min(k, far)) + k])
+        return float(self.p["table"][max(-k, min(k, j - i)) + k])
 
     def work(self) -> dict[str, Any]:
         """Return every step that the student writes."""
@@ -106,8 +95,7 @@ class Student:
         embedded = x
         if self.p["name"] == "sinusoidal":
             positions = steps["positions"] = self.sinusoids(len(x), len(x[0]))
-            missing = self.does("positions_missing")
-            embedded = steps["embedded"] = x if missing else plus(x, positions)
+            embedded = steps["embedded"] = plus(x, positions)
         made: dict[str, list[Rows]] = {}
         for name in "QKV":
             rows = times(embedded, keys[f"W_{name.lower()}"])
@@ -121,9 +109,7 @@ class Student:
             tokens, pairs = range(len(x)), range(size // 2)
             steps["angles"] = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
             for name in "QK":
-                left_out = self.does("positions_missing") and name == "K"
-                turned = [rows if left_out else self.turned(rows) for rows in made[name]]
-                made[name] = steps[f"{name}_rotated"] = turned
+                made[name] = steps[f"{name}_rotated"] = [self.turned(rows) for rows in made[name]]
         over = sqrt(len(made["Q"][0][0]))
         results = []
         for q, k, v in zip(*made.values(), strict=True):

@@ -511,7 +511,7 @@ class Paper:
         if self.sink is None or wrong.id == "sink_missing":
             return 0
         sink = self.sink.reshape(-1, 1, 1)
-        return sink if wrong.id == "sink_not_exponentiated" else np.exp(sink)
+        return np.exp(sink)
 
     def _weights(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
         del name
