@@ -1,4 +1,4 @@
-"""What is added to the scores by the places of query and key.
+"""Numbers that are added to the scores by the places of query and key.
 
 Each rule gives its numbers for a part of the scores, so that tiles need no n × m numbers.
 """

@@ -312,13 +312,14 @@ def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
 
 
 ONE_START = count(least=None)
-START = Form(
+STARTS = Form(
     _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
 )
-FEATURES = Form(
+ALL_OR_COUNT = Form(
     lambda raw, path: raw if raw == "all" else to_count(raw, path),
     ({"enum": ["all"]}, whole_number(1)),
 )
+FEATURES = Parameter("features", default="all", number=ALL_OR_COUNT)
 
 
 def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
@@ -338,18 +339,32 @@ class Position(Record):
     check: Callable[[Settings, Any], None] = lambda p, problem: None
 
 
-P = Parameter("P", ("n", "d_model"), required=True)
-SLOPES = Parameter("slopes", ("number",))
-TABLE = Parameter("table", ("distances",), required=True, vector=vector("head"))
-TURNED = Parameter("features", default="all", number=FEATURES)
-
 POSITIONS: dict[str, Position] = {
     "sinusoidal": Position(sinusoidal, "input", _of_waves(), _check_input),
-    "learned": Position(learned, "input", (P,), _check_input),
-    "rope": Position(rope, "queries and keys", _of_waves(TURNED, start=START), _check_rope),
-    "alibi": Position(alibi, "scores", (SLOPES,)),
-    "relative": Position(relative, "scores", (TABLE,)),
+    "learned": Position(
+        learned, "input", (Parameter("P", ("n", "d_model"), required=True),), _check_input
+    ),
+    "rope": Position(rope, "queries and keys", _of_waves(FEATURES, start=STARTS), _check_rope),
+    "alibi": Position(alibi, "scores", (Parameter("slopes", ("number",)),)),
+    "relative": Position(
+        relative,
+        "scores",
+        (Parameter("table", ("distances",), required=True, vector=vector("head")),),
+    ),
 }
+
+
+def checked(positions: Settings, problem: Any) -> dict[str, Any]:
+    """Return positions whose default start is the number of rows of a cache.
+
+    Raises:
+        InputError: where they do not fit the problem.
+    """
+    start = problem.sizes.size("p") or 0
+    found = {key: {"start": start, **x} if key in POSITIONS else x for key, x in positions.items()}
+    for name in (name for name in POSITIONS if name in found):
+        POSITIONS[name].check(found[name], problem)
+    return found
 
 
 def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[ByPlace]:

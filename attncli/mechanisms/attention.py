@@ -23,7 +23,7 @@ PURPOSES = {
     "K": "A key says what its token can be found by.",
     "V": "A value is what its token hands on to those that attend to it.",
 }
-KEPT = "Keys and values of earlier tokens do not change, so they are kept, not worked again."
+CACHED = "Keys and values of earlier tokens do not change, so they are kept, not worked again."
 MERGED = "W_o makes one vector per token of the results of all heads."
 
 
@@ -91,7 +91,7 @@ def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Ste
     for name, new in (("K", k), ("V", v)):
         past = past_of(tape, problem, name)
         assert past is not None  # as the problem has both
-        every.append(tape.record(f"{name}_all", Below((past, new)), past.trailing, why=KEPT))
+        every.append(tape.record(f"{name}_all", Below((past, new)), past.trailing, why=CACHED))
     return every[0], every[1]
 
 

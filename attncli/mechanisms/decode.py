@@ -8,7 +8,7 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads
 from attncli.attention.norms import normed
 from attncli.attention.weights import adjust, normalize, score
-from attncli.mechanisms.attention import KEPT, finish, goes_on, label_past, past_of, project
+from attncli.mechanisms.attention import CACHED, finish, goes_on, label_past, past_of, project
 from attncli.mechanisms.inputs import label
 from attncli.mechanisms.recurrent import AsRow, Below
 from attncli.problem.problem import Problem
@@ -31,8 +31,8 @@ def decode(tape: Tape, problem: Problem) -> None:
         tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
         q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
         q, k = normed(tape, q, k, rules, suffix)
-        keys = tape.record(f"K{suffix}", Below((keys, k)) if keys else k, CACHE, why=KEPT)
-        values = tape.record(f"V{suffix}", Below((values, v)) if values else v, CACHE, why=KEPT)
+        keys = tape.record(f"K{suffix}", Below((keys, k)) if keys else k, CACHE, why=CACHED)
+        values = tape.record(f"V{suffix}", Below((values, v)) if values else v, CACHE, why=CACHED)
         shared: list[Expression] = [keys, values]
         if times > 1:
             shared = [RepeatHeads(cache, times) for cache in shared]

@@ -14,12 +14,12 @@ from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
-    BIAS,
+    BIAS_FORM,
     GRADIENT,
     MASK,
     NORMALIZE,
     PAST,
-    POSITIONS,
+    POSITION_FORM,
     QK_NORM,
     ROUND,
     SCALE,
@@ -168,10 +168,11 @@ KEYS: dict[str, Key] = {
     ),
     "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
     "bias": Key(
-        BIAS, "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)"
+        BIAS_FORM,
+        "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)",
     ),
     "positions": Key(
-        POSITIONS,
+        POSITION_FORM,
         "how tokens know their places: rope, sinusoidal, or {name: …} with parameters, or a list",
         {},
         example="rope, sinusoidal, …",

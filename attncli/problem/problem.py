@@ -14,7 +14,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.biases import ByPlace
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
-from attncli.attention.positions import POSITIONS, by_place
+from attncli.attention.positions import by_place, checked
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
 from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
@@ -307,13 +307,7 @@ class Problem:
         scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
         bias = self.array("bias") if _is_array(self.bias) else None
         name, normalize = parameters.pop("name"), settings_of(self._parts("normalize"))
-        start = self.sizes.size("p") or 0  # of new tokens, after those of a cache
-        positions = {
-            name: {"start": start, **part} if name in POSITIONS else part
-            for name, part in self._parts("positions").items()
-        }
-        for kind in (kind for kind in POSITIONS if kind in positions):
-            POSITIONS[kind].check(positions[kind], self)
+        positions = checked(self._parts("positions"), self)
         n, m = self.sizes.size("n") or 1, self.keys
         rules = by_place(positions, self.heads, placed, n, m)
         if isinstance(self.bias, Formula):

@@ -145,7 +145,7 @@ def _rows_of_results(raw: object) -> list[object]:
     return [*found.values(), others] if found and others else [*found.values()] or [raw]
 
 
-POSITIONS = replace(ONE_POSITION, read=_all_positions, is_list=True)
+POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms"), "rms")
 
@@ -330,7 +330,7 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 
 BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
-BIAS = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
+BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
 
 RECIPROCALS = {
     **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
