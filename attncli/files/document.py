@@ -122,8 +122,9 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
         return
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
-    values[head] = inside = {**inside}
-    assign(inside, tail, raw)
+    values[head] = inside = {**inside, tail: raw}
+    if "." in tail:
+        assign(inside, tail, inside.pop(tail))
 
 
 def yaml_lines(text: str) -> list[str]:
