@@ -21,8 +21,9 @@ import attncli
 from attncli.attention import heads, masks, normalizers, norms, scores
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Exp, Sparsemax, Sum, Unblocked
+from attncli.attention.normalizers import Sparsemax, Unblocked
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.attention.softmax import Exp, Sum
 from attncli.mechanisms import co_attention, gradient, recurrent
 from attncli.notation.text import text
 from attncli.tape import operations

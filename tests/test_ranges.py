@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Exp, Hardmax, Sparsemax, Sum, Unblocked
+from attncli.attention.normalizers import Hardmax, Sparsemax, Unblocked
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.attention.softmax import Exp, Sum
 from attncli.tape.operations import (
     Add,
     Concatenate,

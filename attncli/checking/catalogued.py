@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.normalizers import Sum
+from attncli.attention.softmax import Sum
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
 from attncli.checking.hypotheses import Hypothesis, WrongStep

@@ -10,7 +10,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Exp, Shares, Sum
+from attncli.attention.softmax import Exp, Shares, Sum
 from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.checking.judged import Finding

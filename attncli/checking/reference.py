@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from attncli.arithmetic.intervals import Interval
-from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
+from attncli.attention.normalizers import Hardmax, Sparsemax
+from attncli.attention.softmax import ALONG_KEYS, Exp, Sum
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide, MatMul

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.normalizers import Exp
+from attncli.attention.softmax import Exp
 from attncli.checking.agreement import CUT, EVEN, UP, RoundingRule
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares

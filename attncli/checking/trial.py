@@ -8,7 +8,7 @@ from itertools import islice, product
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.normalizers import Sum
+from attncli.attention.softmax import Sum
 from attncli.checking.agreement import UP, with_sum
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares

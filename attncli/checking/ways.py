@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Exp, Sum
+from attncli.attention.softmax import Exp, Sum
 from attncli.checking.agreement import CUT_OFF, agrees, is_same
 from attncli.checking.answers import Matrices, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen

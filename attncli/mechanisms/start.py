@@ -18,8 +18,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS
-from attncli.attention.normalizers import ALONG_KEYS
 from attncli.attention.scores import SCORES
+from attncli.attention.softmax import ALONG_KEYS
 from attncli.errors import Fault, InputError, collected, fail, refuse
 from attncli.forms.form import choice
 from attncli.forms.scalars import to_count

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from attncli.attention.heads import SplitHeads
-from attncli.attention.normalizers import Sum
+from attncli.attention.softmax import Sum
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
 from attncli.rendering.selection import Selection

@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.attention.normalizers import Exp, Sum
+from attncli.attention.softmax import Exp, Sum
 from attncli.checking import agreement
 from attncli.checking.agreement import CUT_OFF, ROUNDED, RoundingRule
 from attncli.checking.catalogued import in_order, is_possible, mistakes_in

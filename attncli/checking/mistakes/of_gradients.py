@@ -6,7 +6,7 @@ from functools import partial
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Delta, Exp, Shares, Sum
+from attncli.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by
 from attncli.mechanisms.gradient import Descent, SquaredError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.attention.masks import Mask, Masked, first_place, kept
-from attncli.attention.normalizers import Exp, Sum
+from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace

@@ -10,17 +10,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked, kept
-from attncli.attention.normalizers import (
-    NORMALIZERS,
-    Exp,
-    Hardmax,
-    Sigmoid,
-    Sparsemax,
-    Sum,
-    Unblocked,
-    WithSink,
-)
+from attncli.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.attention.parameters import Normalize
+from attncli.attention.softmax import Exp, Sum, WithSink
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.checking.mistakes.of_scores import sigmoid

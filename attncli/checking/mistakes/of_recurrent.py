@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.attention.normalizers import Sum
+from attncli.attention.softmax import Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked

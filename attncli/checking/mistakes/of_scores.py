@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from attncli.attention.heads import RepeatHeads
-from attncli.attention.normalizers import Exp
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.attention.softmax import Exp
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, rising, wrong
 from attncli.checking.mistakes.nodes import is_bias, is_named, is_projection, made_by, made_of
 from attncli.mechanisms.trace import Trace

@@ -9,7 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.attention.normalizers import Exp, Sum, Unblocked
+from attncli.attention.normalizers import Unblocked
+from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
 from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
 from attncli.mechanisms.trace import Trace
