@@ -472,6 +472,20 @@ def test_answers_that_may_be_in_an_open_file_are_unknown(attn: Attn, tmp_path: P
     assert table.err.count("this does not tell whose answers it has, perhaps Ada Lovelace") == 1
 
 
+def test_a_manifest_that_is_given_back_keeps_unknown_what_is_unknown(
+    attn: Attn, tmp_path: Path
+) -> None:
+    """The file may be of either Ann Lee until the teacher says whose it is."""
+    roster = "Name,SID\nAnn Lee,4711\nAnn Lee,4712\nBo Kim,4713\n"
+    written(tmp_path, {**ONE, "roster.csv": roster, "in/Ann Lee.yaml": SMALL_ANSWERS})
+    flags = ("hw.yaml", "--for", "roster.csv", "--points", "scores: 5", "--totals", "-f", "csv")
+    attn("check", *flags[:3], "in", "--manifest", "m.csv", cwd=tmp_path)
+    first = attn("check", *flags, "in", cwd=tmp_path)
+    again = attn("check", *flags, "--manifest", "m.csv", cwd=tmp_path)
+    assert first.out == again.out
+    assert [line.split(",")[-1] for line in again.out.splitlines()[1:]] == ["-", "-", "0"]
+
+
 def test_a_file_that_came_later_is_not_lost_in_silence(attn: Attn, tmp_path: Path) -> None:
     files = {"a.csv": "Name,2: scores[1,1]\nAda,1\n", "Bo.yaml": BOTH_ANSWERS, ".DS_Store": ""}
     manifest(attn, tmp_path, Case(files, []))

@@ -85,6 +85,22 @@ def test_whom_a_text_may_mean(text: str, names: list[str]) -> None:
     assert Roster(CLASS).nearest(text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("perhaps Bo Kim or Ada Lovelace", ["Ada Lovelace", "Bo Kim"]),
+        ("perhaps van der Berg, Jan (no answers)", ["van der Berg, Jan"]),
+        ("perhaps Jan Kleinschmidt", ["Jan Kleinschmidt"]),
+        ("perhaps Jan Klein or Jan Kleinschmidt", ["Jan Klein", "Jan Kleinschmidt"]),
+        ("perhaps ada lovelace", []),
+    ],
+)
+def test_whose_names_are_in_a_sentence(text: str, names: list[str]) -> None:
+    """The one name is not found in the longer one."""
+    roster = Roster((*CLASS, Person("Jan Klein"), Person("Jan Kleinschmidt")))
+    assert roster.written_in(text) == names
+
+
 ROSTERS = {
     "First,Last,E-mail\nAda,Lovelace,ada@x\nBo,Kim,\n": ["Ada Lovelace", "Bo Kim"],
     "Name,SID\nAda,4711\n,4712\n,\n": ["Ada", "4712"],

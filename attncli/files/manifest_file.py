@@ -25,7 +25,6 @@ COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
 
-PERHAPS = re.compile(rf"{OPEN}: perhaps (.+?)(?: \(.*)?")
 LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)\Z")
 """A line of a file of several students."""
 
@@ -91,8 +90,7 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course, lines_of: 
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
     answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
-    perhaps = None if student else PERHAPS.fullmatch(rule)
-    nearest = perhaps[1].split(" or ") if perhaps else ()
+    nearest = [] if student else course.roster.written_in(rule)
     return Entry(student, problem, path, rule, chosen, nearest=nearest)
 
 

@@ -114,6 +114,15 @@ class Roster:
             return [names[name] for name in names if shared[name] == most]
         return [names[name] for name in get_close_matches(" ".join(said), names, 1, MIN_LIKENESS)]
 
+    def written_in(self, text: str) -> list[str]:
+        """Return the students whose names, as the roster has them, are in a text."""
+        found = set()
+        for name in sorted(self._named, key=len, reverse=True):  # Jan Kleinschmidt before Jan Klein
+            if name in text:
+                found.add(name)
+                text = text.replace(name, " ")
+        return [name for name in self._named if name in found]
+
 
 def _is_inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
     return span != other and other[0] <= span[0] and span[1] <= other[1]
