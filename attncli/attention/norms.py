@@ -1,12 +1,6 @@
-"""The norms of queries and keys, which keep scores from growing with the lengths of vectors.
-
-To add one: write the operation that gives what each vector is divided by, and give it a row in
-`NORMS`.
-"""
+"""The norms of queries and keys, which keep scores from growing with the lengths of vectors."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -24,11 +18,9 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
 
-class Norm(Record):
-    """One row of the table; `divisor` takes vectors and the row's numbers."""
+class QkNorm(Record):
+    """One row of the table."""
 
-    divisor: Callable[..., Operation]
-    formula: str  # what becomes of a vector x
     why: str
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `qk_norm` mapping
 
@@ -38,18 +30,18 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tupl
     if not rules.qk_norm:
         return q, k
     own = dict(rules.qk_norm)
-    norm, gains = NORMS[own.pop("name")], {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
+    name, gains = own.pop("name"), {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
     found = []
     for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
-        if norm is NORMS["l2"]:
+        if name == "l2":
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
-        made: Operation = Divide(side, norm.divisor(side, **own))
+        made: Operation = Divide(side, Length(side, **own))
         if gain is not None:
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
             made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
-        name = f"{side.name[0]}_normed{suffix}"
-        found.append(tape.record(name, made, side.trailing, why=norm.why))
+        step = f"{side.name[0]}_normed{suffix}"
+        found.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
     return found[0], found[1]
 
 
@@ -83,13 +75,9 @@ class Length(Operation):
         return tree.Root(tree.plus(squares, constant(self.eps)))
 
 
-NORMS: dict[str, Norm] = {
-    "l2": Norm(
-        Length, "x / ‖x‖", "All vectors get one length: scores depend on their directions alone."
-    ),
-    "rms": Norm(
-        Length,
-        "x / √(mean x² + eps) · g",
+NORMS: dict[str, QkNorm] = {
+    "l2": QkNorm("All vectors get one length: scores depend on their directions alone."),
+    "rms": QkNorm(
         "All vectors get about one length, so that scores stay small.",
         (Parameter("eps", default=1e-6), Parameter("g_q", ("d_q",)), Parameter("g_k", ("d_k",))),
     ),

@@ -67,8 +67,9 @@ class Exp(Operation):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        is_alone = self.shift_along is None or self.sink is None
-        return (self.operand,) if is_alone or self.sink is None else (self.operand, self.sink)
+        if self.shift_along is None or self.sink is None:
+            return (self.operand,)
+        return self.operand, self.sink
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
         return (part,) if self.shift_along is None else None
