@@ -222,7 +222,7 @@ class Rotated(Operation):
 Settings = Mapping[str, Any]
 """The parameters of a row, by name."""
 
-Rule = dict[str, Any]
+ByPlaceFields = dict[str, Any]
 """The fields of a `ByPlace` that a row determines."""
 
 
@@ -282,7 +282,7 @@ def _check_input(p: Settings, problem: Any) -> None:
         raise fail("two kinds of positions are added to X", "positions", needs="values")
 
 
-def alibi(positions: Settings, heads: int, reach: int) -> Rule:
+def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
     slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
     if len(slopes) != heads:
@@ -292,7 +292,7 @@ def alibi(positions: Settings, heads: int, reach: int) -> Rule:
     return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
 
 
-def relative(positions: Settings, heads: int, reach: int) -> Rule:
+def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
     table = positions["table"][0, :, 0]
     if table.shape[1] % 2 == 0:

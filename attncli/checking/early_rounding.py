@@ -170,7 +170,7 @@ class AnyDigits(Operands):
         return COARSEST_ROUNDINGS
 
 
-class Reach(Record, eq=False):
+class RoundingReach(Record, eq=False):
     """How far rounding on the way may lead from the right numbers of a step that is shown alone.
 
     Attributes:
@@ -186,7 +186,7 @@ class Reach(Record, eq=False):
     adjusted: Array
 
 
-def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, Reach]:
+def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, RoundingReach]:
     """Return the reach of each step; `steps` are in the order of computation."""
     ends = _of_schedules(reference, steps)
     around = _around(reference.trace, RoundingRule(2))
@@ -199,7 +199,7 @@ def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, Reach]:
         finer = interval(around.result(step))
         sizes = step.array - low, high - step.array, finer.high - finer.low
         below, above, width = map(np.nan_to_num, sizes)
-        found[step.name] = Reach(below, above, width, adjusted)
+        found[step.name] = RoundingReach(below, above, width, adjusted)
     return found
 
 

@@ -14,10 +14,10 @@ from attncli.files.archives import is_folder
 from attncli.files.assignment import Assignment, ProblemSet
 from attncli.files.document import Document, Headings, KnownClass, error_at
 from attncli.files.handed_in import Course
-from attncli.files.manifest import OPEN, Entry, answers_to, by_person, manifest
+from attncli.files.manifest import OPEN, ManifestEntry, answers_to, by_person, manifest
 from attncli.files.manifest_file import ABSENT, read_manifest, tell_missing
 from attncli.files.roster import Roster
-from attncli.files.submissions import Answers, answer_files, load_each_submission, with_matrices
+from attncli.files.submissions import ReadAnswers, answer_files, load_each_submission, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -73,7 +73,7 @@ class Grading(Record):
         )
         return Course(first, roster, load, self.tell)
 
-    def entries(self, sources: Sequence[str]) -> list[Entry]:
+    def entries(self, sources: Sequence[str]) -> list[ManifestEntry]:
         """Return the manifest of files and folders, with students of the class without any file.
 
         Without a roster, a folder is of a class unless it has the name of one student.
@@ -84,10 +84,10 @@ class Grading(Record):
         of_class = (s for s in sources if is_folder(s) and Path(s).resolve().name not in people)
         if self.roster or any(of_class):
             seen = {one.student for one in found}
-            found += [Entry(name, "", "", ABSENT) for name in people if name not in seen]
+            found += [ManifestEntry(name, "", "", ABSENT) for name in people if name not in seen]
         return found
 
-    def _followed(self, sources: Sequence[str]) -> list[Entry]:
+    def _followed(self, sources: Sequence[str]) -> list[ManifestEntry]:
         entries = read_manifest(self.manifest, self.course)
         tell_missing(self.manifest, entries, sources, self.course)
         return entries
@@ -106,7 +106,7 @@ class Grading(Record):
         _refuse_several(self.matrices, len(entries), "submissions")
         if files:
             entries = [_with(one, files) for one in entries]
-        perhaps: dict[str, list[Entry]] = {}
+        perhaps: dict[str, list[ManifestEntry]] = {}
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
@@ -122,14 +122,14 @@ class Grading(Record):
         for number, one in enumerate(own):
             yield (self._report(given, number, one.name, with_matrices(one, files)),)
 
-    def _graded(self, group: Sequence[Entry], perhaps: Sequence[Entry]) -> Student:
+    def _graded(self, group: Sequence[ManifestEntry], perhaps: Sequence[ManifestEntry]) -> Student:
         """Return what is found on each problem of one student; missing answers are empty.
 
         They are unknown if they may be in one of the files that are `perhaps` the student's.
         """
         first, every = group[0], range(len(self.assignment.first.keys))
         name = first.student or first.file
-        answers: dict[int, Answers] = {n: _untold(one) for one in perhaps for n in one.answers}
+        answers: dict[int, ReadAnswers] = {n: _untold(one) for one in perhaps for n in one.answers}
         if not first.student:
             answers = dict.fromkeys(every, _untold(first))
         else:
@@ -149,7 +149,7 @@ class Grading(Record):
             for number in range(len(given.keys))
         )
 
-    def _report(self, given: ProblemSet, number: int, name: str, one: Answers) -> Graded:
+    def _report(self, given: ProblemSet, number: int, name: str, one: ReadAnswers) -> Graded:
         title = given.title(number)
         if isinstance(one, InputError):
             return Unread(name, one, title)
@@ -160,18 +160,18 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
 
-def _with(entry: Entry, files: Mapping[str, Document]) -> Entry:
+def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:
     read = {n: one for n in entry.answers if (one := entry.read(n))}
     added = {n: with_matrices(one, files) for n, one in read.items()}
     return replace(entry, answers={**entry.answers, **added})
 
 
-def _counts(one: Entry) -> bool:
+def _counts(one: ManifestEntry) -> bool:
     """Return True if a file is marked, for a student or as one that tells no student."""
     return bool(one.student) or one.rule.startswith(OPEN)
 
 
-def _untold(one: Entry) -> InputError:
+def _untold(one: ManifestEntry) -> InputError:
     """Return why the answers in a file are marked for nobody."""
     errors = [error for error in one.answers.values() if isinstance(error, InputError)]
     perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""

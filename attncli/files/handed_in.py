@@ -35,7 +35,7 @@ Using_Assignment and https://community.canvaslms.com (Download student submissio
 PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
-Kind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
+FileKind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
 """Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; others."""
 
 
@@ -53,7 +53,7 @@ class Handed(Record, eq=False):
     path: str
     parts: PathParts
     source: str
-    kind: Kind = "answers"
+    kind: FileKind = "answers"
     read: tuple[ReadSubmission, ...] = ()
     is_of_several: bool = False
     error: InputError | None = None
@@ -122,7 +122,7 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
     used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
     found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
-    return sorted(found, key=lambda one: get_args(Kind).index(one.kind))
+    return sorted(found, key=lambda one: get_args(FileKind).index(one.kind))
 
 
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def answer_paths(sources: Sequence[str]) -> Iterator[str]:
             yield source
 
 
-def _kind(path: str, folder: str) -> Kind:
+def _kind(path: str, folder: str) -> FileKind:
     suffix = Path(path).suffix.lower()
     if not _is_inside(path, folder) or is_hidden(Path(path).name):
         return "other"
@@ -174,7 +174,7 @@ def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
     return len({chain[:-1] for chain in level}) == len(level) > len({chain[-1] for chain in level})
 
 
-class Layout:
+class ClassFolders:
     """How the folders of a class are arranged: which part of a path is the student's folder.
 
     The students' folders are as deep as the least deep one with answers. A folder around all files

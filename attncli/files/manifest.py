@@ -18,16 +18,16 @@ from attncli.files.handed_in import (
     METADATA,
     MOODLE,
     NO_ANSWERS,
+    ClassFolders,
     Course,
     Handed,
-    Layout,
     by_platform,
     handed_in,
     own_name,
 )
 from attncli.files.read import STDIN
 from attncli.files.roster import words_of
-from attncli.files.submissions import Answers, by_student, merged, tells_problem
+from attncli.files.submissions import ReadAnswers, by_student, merged, tells_problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -39,7 +39,7 @@ MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
 
 
-class Entry(Record, eq=False):
+class ManifestEntry(Record, eq=False):
     """A row of the manifest: whose a file, or a line of a file of several students, is.
 
     Attributes:
@@ -56,7 +56,7 @@ class Entry(Record, eq=False):
     problem: str
     file: str
     rule: str
-    answers: Mapping[int, Answers] = EMPTY
+    answers: Mapping[int, ReadAnswers] = EMPTY
     version: int = 0
     nearest: Sequence[str] = ()
 
@@ -66,37 +66,37 @@ class Entry(Record, eq=False):
         return found if isinstance(found, Submission) else None
 
 
-Told: TypeAlias = Callable[[Handed, Layout, Course], Sequence[str]]
+Told: TypeAlias = Callable[[Handed, ClassFolders, Course], Sequence[str]]
 """Returns texts that name the students of a file, or nothing."""
 
 
-def _by_key(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+def _by_key(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
     return one.names[:1]
 
 
-def _by_metadata(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+def _by_metadata(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
     people = layout.submitters(one)
     return [" ".join(words) if course.roster else words[0] for words in people if words]
 
 
 def _by_platform(
-    pattern: re.Pattern[str], one: Handed, layout: Layout, course: Course
+    pattern: re.Pattern[str], one: Handed, layout: ClassFolders, course: Course
 ) -> Sequence[str]:
     match = by_platform(pattern, one)
     return [match["who"]] if match else []
 
 
-def _by_folder(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+def _by_folder(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
     return layout.student(one)[-1:]
 
 
-def _by_class(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+def _by_class(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
     around = [] if one.is_listed else [folder_name(one.source)]
     people = (course.roster.find(part) for part in (*one.parts, *around))
     return [person.name for person in people if person is not None][:1]
 
 
-def _by_name(one: Handed, layout: Layout, course: Course) -> Sequence[str]:
+def _by_name(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
     if one.is_listed and not course.roster:
         only = one.read[0][0] if len(one.read) == 1 else one.path
         return [STDIN if only == "-" else only]
@@ -117,7 +117,9 @@ RULES: Mapping[str, Told] = {
 that are not in it are left out."""
 
 
-def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], str, Sequence[str]]:
+def whose(
+    one: Handed, layout: ClassFolders, course: Course
+) -> tuple[Sequence[str], str, Sequence[str]]:
     """Return the students of a file, and the rule that tells them; or whom it may mean.
 
     A name is "" if it is that of nobody in the class; there are none if no rule tells any.
@@ -134,20 +136,20 @@ def whose(one: Handed, layout: Layout, course: Course) -> tuple[Sequence[str], s
     return (), "", next(filter(None, map(course.roster.nearest, said)), ())
 
 
-def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
+def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
     """Return whose each file is that the user names, or that is in a folder of those.
 
     `course.tell` is called with a sentence about files that are passed over.
     """
     every = handed_in(sources, course)
-    layout = Layout(every, course)
-    found: list[Entry] = []
+    layout = ClassFolders(every, course)
+    found: list[ManifestEntry] = []
     spelled: dict[object, str] = {}  # the first way in which a name is written
     for one in sorted(every, key=lambda one: one.kind == "folder"):
         if one.kind == "folder":
             found += _without_answers(one, layout, course, found)
         elif one.kind == "other":
-            found.append(Entry("", "", one.path, PASSED_OVER))
+            found.append(ManifestEntry("", "", one.path, PASSED_OVER))
         elif one.is_of_several:
             found += _of_several(one, course)
         else:
@@ -164,8 +166,8 @@ def manifest(sources: Sequence[str], course: Course) -> list[Entry]:
 
 
 def _without_answers(
-    one: Handed, layout: Layout, course: Course, known: Sequence[Entry]
-) -> Iterator[Entry]:
+    one: Handed, layout: ClassFolders, course: Course, known: Sequence[ManifestEntry]
+) -> Iterator[ManifestEntry]:
     """Yield the entry of a student whose folder has no files, if no other file is the student's."""
     seen = {entry.student for entry in known}
     if not seen or not layout.student(one):
@@ -177,10 +179,10 @@ def _without_answers(
     answers = dict.fromkeys(range(len(course.problems.keys)), error)
     for student in students:
         if student not in seen:
-            yield Entry(student, "", str(path), rule, answers)
+            yield ManifestEntry(student, "", str(path), rule, answers)
 
 
-def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
+def _of_several(one: Handed, course: Course) -> Iterator[ManifestEntry]:
     """Yield an entry for each student of a table, or of a file of several."""
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
@@ -188,24 +190,24 @@ def _of_several(one: Handed, course: Course) -> Iterator[Entry]:
         person = course.roster.find(part.student)
         name = part.student if not course.roster else person.name if person else ""
         nearest = () if name else course.roster.nearest(part.student)
-        yield Entry(name, "", file, rule, part.by_problem, nearest=nearest)
+        yield ManifestEntry(name, "", file, rule, part.by_problem, nearest=nearest)
 
 
-def _of_one(one: Handed, layout: Layout, course: Course) -> Iterator[Entry]:
+def _of_one(one: Handed, layout: ClassFolders, course: Course) -> Iterator[ManifestEntry]:
     """Yield an entry for each student of a file: a group may hand in one together."""
     names, rule, nearest = whose(one, layout, course)
     if not names and one.kind == "unreadable" and not layout.own_words(one):
-        yield Entry("", "", one.path, PASSED_OVER)
+        yield ManifestEntry("", "", one.path, PASSED_OVER)
         return
     match = by_platform(CANVAS, one)
     version = int(match["version"] or 0) if match else 0
     answers, told = answers_of(one, course.problems)
     rule = "; ".join(filter(None, (rule, told)))
     for name in names or [""]:
-        yield Entry(name, "", one.path, rule, answers, version, nearest)
+        yield ManifestEntry(name, "", one.path, rule, answers, version, nearest)
 
 
-def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, Answers], str]:
+def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadAnswers], str]:
     """Return the answers of one student by problem, and what tells the problem."""
     if one.error:
         return dict.fromkeys(range(len(problems.keys)), one.error), ""
@@ -218,7 +220,7 @@ def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, Answers]
     return found, "the problem by its contents" if len(problems.keys) > 1 else ""
 
 
-def answers_to(index: int, entries: Sequence[Entry]) -> Answers | None:
+def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | None:
     """Return what the files of a student hold of one problem; its parts in several are merged."""
     read = [(one.file, answers) for one in entries if (answers := one.read(index))]
     if read:
@@ -228,15 +230,15 @@ def answers_to(index: int, entries: Sequence[Entry]) -> Answers | None:
     return InputError(*dict.fromkeys(faults)) if own else None
 
 
-def by_person(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def by_person(entries: Sequence[ManifestEntry]) -> Iterator[list[ManifestEntry]]:
     """Yield the entries of each student, and those of nobody each alone."""
-    groups: dict[object, list[Entry]] = {}
+    groups: dict[object, list[ManifestEntry]] = {}
     for number, one in enumerate(entries):
         groups.setdefault(one.student or number, []).append(one)
     yield from groups.values()
 
 
-def _settled(group: Sequence[Entry], count: int) -> Iterator[Entry]:
+def _settled(group: Sequence[ManifestEntry], count: int) -> Iterator[ManifestEntry]:
     """Yield the entries of a student with the problems that they answer.
 
     Nobody's are those of which a newer resubmission, or another file, answers the same; open are
@@ -271,7 +273,7 @@ def _settled(group: Sequence[Entry], count: int) -> Iterator[Entry]:
         yield replace(one, student=student, problem=problem, rule=rule)
 
 
-def _opened(entry: Entry, answered: Container[tuple[str, int]]) -> Entry:
+def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> ManifestEntry:
     """Return an entry; one that tells no student is open, and may mean who did not answer it."""
     if entry.student or entry.rule.startswith(PASSED_OVER):
         return entry
@@ -282,7 +284,9 @@ def _opened(entry: Entry, answered: Container[tuple[str, int]]) -> Entry:
     return replace(entry, rule=f"{OPEN}{perhaps}{told}", nearest=likely)
 
 
-def _tell_passed_over(every: Sequence[Handed], found: Sequence[Entry], course: Course) -> None:
+def _tell_passed_over(
+    every: Sequence[Handed], found: Sequence[ManifestEntry], course: Course
+) -> None:
     paths = {one.file for one in found if one.rule.startswith(PASSED_OVER)}
     for source in dict.fromkeys(one.source for one in every):
         own = [one.path for one in every if one.source == source and one.path in paths]

@@ -15,12 +15,12 @@ from attncli.files.archives import is_file, is_folder
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import error_at
 from attncli.files.handed_in import NO_ANSWERS, Course, answer_paths, opened
-from attncli.files.manifest import OPEN, PASSED_OVER, Entry, answers_of, few
+from attncli.files.manifest import OPEN, PASSED_OVER, ManifestEntry, answers_of, few
 from attncli.files.read import read_text
-from attncli.files.submissions import Answers, by_student
+from attncli.files.submissions import ReadAnswers, by_student
 from attncli.text.escapes import as_cell, visible
 
-LinesOf: TypeAlias = Callable[[str], Mapping[int, Mapping[int, Answers]]]
+LinesOf: TypeAlias = Callable[[str], Mapping[int, Mapping[int, ReadAnswers]]]
 COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
@@ -29,7 +29,7 @@ LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)\Z")
 """A line of a file of several students."""
 
 
-def manifest_text(entries: Iterable[Entry]) -> bytes:
+def manifest_text(entries: Iterable[ManifestEntry]) -> bytes:
     """Return the manifest: a row per file, and one for each student who handed in nothing."""
     out = io.StringIO()
     rows = [(one.student, one.problem, one.file, one.rule) for one in entries]
@@ -38,7 +38,7 @@ def manifest_text(entries: Iterable[Entry]) -> bytes:
     return out.getvalue().encode()
 
 
-def read_manifest(file: str, course: Course) -> list[Entry]:
+def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
     """Return the entries of a manifest, as `manifest_text` wrote them or as they were corrected.
 
     Raises:
@@ -49,7 +49,7 @@ def read_manifest(file: str, course: Course) -> list[Entry]:
     if missing := [name for name in COLUMNS[:3] if name not in header]:
         hint = f"the first line of a manifest is {','.join(COLUMNS)}"
         raise error_at(Place(file, 1), f"a column is missing: {', '.join(missing)}", hint)
-    entries, faults = list[Entry](), list[Fault]()
+    entries, faults = list[ManifestEntry](), list[Fault]()
     lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
@@ -62,7 +62,7 @@ def read_manifest(file: str, course: Course) -> list[Entry]:
 
 
 def tell_missing(
-    file: str, entries: Sequence[Entry], sources: Sequence[str], course: Course
+    file: str, entries: Sequence[ManifestEntry], sources: Sequence[str], course: Course
 ) -> None:
     """Say which files of answers have no row in a manifest, as what was handed in since."""
     known = {LINE.sub(r"\g<file>", one.file) for one in entries} | {one.file for one in entries}
@@ -70,7 +70,9 @@ def tell_missing(
         course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
 
 
-def _followed(cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf) -> Entry:
+def _followed(
+    cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf
+) -> ManifestEntry:
     student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
     person = course.roster.find(student)
     if student and course.roster and person is None:
@@ -81,7 +83,7 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course, lines_of: 
     if not student and not rule.startswith((OPEN, PASSED_OVER)):
         rule = OPEN
     if not path or (not student and rule.startswith(PASSED_OVER)):
-        return Entry(student, problem, path, rule)
+        return ManifestEntry(student, problem, path, rule)
     words = [word for word in re.split(r"[\s,;]+", problem) if word]
     found = (course.problems.which(word) for word in words)
     wanted = [index for index in found if index is not None]
@@ -91,12 +93,12 @@ def _followed(cells: Mapping[str, str], place: Place, course: Course, lines_of: 
     answers = _read(path, wanted, place, course, lines_of)
     chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
     nearest = [] if student else course.roster.written_in(rule)
-    return Entry(student, problem, path, rule, chosen, nearest=nearest)
+    return ManifestEntry(student, problem, path, rule, chosen, nearest=nearest)
 
 
 def _read(
     path: str, wanted: Sequence[int], place: Place, course: Course, lines_of: LinesOf
-) -> Mapping[int, Answers]:
+) -> Mapping[int, ReadAnswers]:
     """Return the answers in a file, or in a line of one."""
     if is_folder(path):
         error = error_at(Place(path), NO_ANSWERS)
@@ -115,7 +117,7 @@ def _read(
     return answers_of(one, course.problems)[0]
 
 
-def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, Answers]]:
+def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, ReadAnswers]]:
     """Return the answers in a file of several students, by the line in which each is named."""
     one = opened(file, (Path(file).stem,), file, course)
     if one.error:

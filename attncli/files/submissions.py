@@ -24,19 +24,18 @@ from attncli.text.escapes import visible
 
 UNKNOWN_CLASS = KnownClass()
 
-ReadSubmission: TypeAlias = tuple[str, Submission | InputError]
-"""The name of a submission, and the submission or why it could not be read."""
-
-
-Answers: TypeAlias = Submission | InputError
+ReadAnswers: TypeAlias = Submission | InputError
 """The answers to a problem, or why they could not be read."""
+
+ReadSubmission: TypeAlias = tuple[str, ReadAnswers]
+"""The name of a submission, and what was read."""
 
 
 class StudentsAnswers(Record, eq=False):
     """The answers of a student in a file, by the index of the problem."""
 
     student: str
-    by_problem: Mapping[int, Answers]
+    by_problem: Mapping[int, ReadAnswers]
 
     @property
     def line(self) -> int:
@@ -71,7 +70,7 @@ def load_each_submission(
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
     known: KnownClass = UNKNOWN_CLASS,
-) -> Iterator[tuple[str, Submission | InputError]]:
+) -> Iterator[ReadSubmission]:
     """Yield the name of every submission of a file, and the submission or its error."""
     found_in = read(source, stdin, dict.fromkeys(KEYS_BESIDE_STEPS, False), of_class=known)
     documents = map(_with_step, found_in)
@@ -180,7 +179,7 @@ def by_student(
         yield StudentsAnswers(student or some[0][0], found)
 
 
-def _student(name: str, one: Answers, file: str) -> str:
+def _student(name: str, one: ReadAnswers, file: str) -> str:
     """Return the student's name in a submission, or in a table that one is a row of; or ""."""
     if isinstance(one, Submission):
         return name if one.is_named or one.is_row else ""
@@ -188,10 +187,10 @@ def _student(name: str, one: Answers, file: str) -> str:
 
 
 def _by_problem(
-    problems: ProblemSet, submissions: Sequence[Answers], place: Place
-) -> dict[int, Answers]:
-    told: dict[int, Answers] = {}
-    rest: list[Answers] = []
+    problems: ProblemSet, submissions: Sequence[ReadAnswers], place: Place
+) -> dict[int, ReadAnswers]:
+    told: dict[int, ReadAnswers] = {}
+    rest: list[ReadAnswers] = []
     for one in submissions:
         index = problems.which(one.problem) if isinstance(one, Submission) else None
         if isinstance(one, InputError) or index is None:
@@ -216,7 +215,7 @@ def _by_problem(
     return told
 
 
-def _untold(problems: ProblemSet, one: Answers, place: Place, count: int) -> InputError:
+def _untold(problems: ProblemSet, one: ReadAnswers, place: Place, count: int) -> InputError:
     """Return why it is not known to which problem one of several sets of answers is."""
     if isinstance(one, InputError):
         return one
@@ -230,7 +229,7 @@ def _untold(problems: ProblemSet, one: Answers, place: Place, count: int) -> Inp
     return error_at(place, message, hint)
 
 
-def _parts(problems: ProblemSet, whole: Answers) -> dict[int, Answers]:
+def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
     """Return the parts of a submission whose keys tell their problems, as `2: Q[1,1]`, if any do.
 
     If some keys do not, each part is an error.
@@ -265,12 +264,12 @@ def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
     )
 
 
-def tells_problem(problems: ProblemSet, one: Answers) -> bool:
+def tells_problem(problems: ProblemSet, one: ReadAnswers) -> bool:
     """Return True if a submission itself tells the problem that it answers."""
     return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
 
 
-def merged(found: Sequence[tuple[str, Submission]], index: int) -> Answers:
+def merged(found: Sequence[tuple[str, Submission]], index: int) -> ReadAnswers:
     """Return the submissions of several files to one problem as one; equal ones count once.
 
     If two files answer the same step with other numbers, the result is an error.

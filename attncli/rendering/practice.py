@@ -17,7 +17,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking import agreement, answers
-from attncli.checking.early_rounding import Reach, reaches
+from attncli.checking.early_rounding import RoundingReach, reaches
 from attncli.checking.reference import Reference, axis_of_shares
 from attncli.checking.ways import other_readings
 from attncli.mechanisms.trace import Trace
@@ -91,8 +91,8 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     }
 
 
-def _of_step(step: Step, right: Reference, reach: Reach) -> dict[str, Any]:
-    """Return the numbers of a step on paper, and how they are judged: see `Reach`.
+def _of_step(step: Step, right: Reference, reach: RoundingReach) -> dict[str, Any]:
+    """Return the numbers of a step on paper, and how they are judged: see `RoundingReach`.
 
     `readings` are right calculations: the numbers of each, and of others beside it; one with
     `unless` counts only where that step was not written.
