@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.notation.text import text
 from attncli.problem.key_names import hint_for
 from tests.conftest import Attn
 from tests.oracles import positions as oracle
@@ -33,11 +34,11 @@ EXPRESSIONS = {
 }
 
 
-def draw(rng: np.random.Generator) -> Keys:
+def draw(rng: np.random.Generator, share_of_cross: float = 0.3) -> Keys:
     """Return a random problem with one or two kinds of positions."""
     heads, d = int(rng.choice([1, 2, 4])), int(rng.choice([2, 4, 6]))
     kv_heads = heads if rng.random() < 0.6 else max(heads // 2, 1)
-    n, cross = int(rng.integers(1, 5)), rng.random() < 0.3
+    n, cross = int(rng.integers(1, 5)), rng.random() < share_of_cross
     m, width = (int(rng.integers(1, 5)) if cross else n), int(rng.integers(2, 6))
 
     def matrix(*shape: int) -> Any:
@@ -257,7 +258,7 @@ def test_gradients_are_those_of_differences_in_50_digits(seed: int) -> None:
 
         places = [(name, exact[name]) for name in WEIGHTS]
         for p in exact["positions"]:
-            for part in ("P",):
+            for part in ("P", "table"):
                 if part in p:
                     p[part] = oracle.exact(p[part])
                     places.append((f"positions.{part}", p[part]))
@@ -386,7 +387,7 @@ def test_results_with_positions_are_read_back(attn: Attn, tmp_path: Path, suffix
     ["rope", ["rope", "alibi"], {"name": "relative", "table": [3, 1, 0, -1, -2]}, "sinusoidal", []],
 )
 def test_a_cache_and_the_rest_are_the_whole(positions: Any, heads: int) -> None:
-    """Later tokens count their positions from the number of those before them."""
+    """Later tokens count their positions from the number of those before them, also in `decode`."""
     rng = np.random.default_rng(8)
     keys: dict[str, Any] = {"heads": heads, "mask": "causal", "qk_norm": "rms"}
     keys |= {f"W_{letter}": rng.normal(size=(4, 4)) for letter in "qkv"}
@@ -396,8 +397,57 @@ def test_a_cache_and_the_rest_are_the_whole(positions: Any, heads: int) -> None:
     whole = attncli.compute(attncli.Problem(X=x, **keys))
     k = next(whole[name] for name in ("K_rotated", "K_normed") if name in whole)
     past = {"K": k.value[..., :2, :], "V": whole["V"].value[..., :2, :]}
-    rest = attncli.compute(attncli.Problem(X=x[2:], past=past, **keys))
-    np.testing.assert_allclose(rest.output, whole.output[2:], rtol=1e-13, atol=1e-14)
+    rest: Keys = keys | {"X": x[2:], "past": past}
+    for way in (rest, {key: rest[key] for key in rest if key != "mask"} | {"kind": "decode"}):
+        found = attncli.compute(attncli.Problem(**way)).output
+        np.testing.assert_allclose(found, whole.output[2:], rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_decode_with_positions_is_causal_attention(seed: int) -> None:
+    """Row t of the output, and every derivative, also of the numbers of the positions."""
+    keys = draw(np.random.default_rng(seed), 0)
+    keys = {key: part for key, part in keys.items() if key not in ("mask", "bias")}
+    keys["kind"] = "decode"
+    decoded = attncli.compute(attncli.Problem(**keys, gradient="sum"))
+    causal = {**keys, "kind": "self", "mask": "causal", "gradient": "sum"}
+    whole = attncli.compute(attncli.Problem(**causal))
+    names = [name for name in whole.steps if name in decoded and name != "loss"]
+    assert {"output", "d_X"} <= {*names}
+    for name in names:
+        one, other = decoded[name].value, whole[name].value
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_the_steps_of_decode_with_rope() -> None:
+    x = [[1, 0], [0, 1]]
+    trace = attncli.compute(attncli.Problem(X=x, kind="decode", positions="rope"))
+    names = [name for name in trace.steps if name.endswith("_2")]
+    assert names[3:7] == ["angles_2", "q_rotated_2", "k_rotated_2", "K_2"]
+    # the second token is turned by 1: (0, 1) becomes (−sin 1, cos 1)
+    np.testing.assert_allclose(trace["k_rotated_2"].value, [-0.8414709848, 0.5403023059])
+    note = trace["angles_2"].note
+    assert note is not None
+    assert text(note) == "t = 1"
+    assert trace["K_2"].formula == "K_2 = [K_1; k_rotated_2]"
+
+
+def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
+    """e^s of a far key is 0 in floats; the numbers are those of the lines."""
+    x = random_rows(2, 3000, 4)
+    keys: Keys = {"X": x, "heads": 2, "positions": {"name": "alibi", "slopes": [4, 0.5]}}
+    tiled = attncli.compute(attncli.Problem(**keys), only="output")
+    assert "streamed" in tiled.path
+    rows = [0, 1499, 2999]
+    for row in rows:
+        near = slice(max(0, row - 400), row + 400)  # e^(−0.5·400) is far below the last digit
+        distances = np.abs(np.arange(3000)[near] - row)
+        for head, slope in enumerate((4, 0.5)):
+            columns = slice(2 * head, 2 * head + 2)
+            scores = x[near, columns] @ x[row, columns] / np.sqrt(2) - slope * distances
+            powers = np.exp(scores)
+            right = powers @ x[near, columns] / powers.sum()
+            np.testing.assert_allclose(tiled.output[row, columns], right, rtol=1e-12, atol=1e-13)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,13 @@ from attncli.notation.text import text
 from attncli.notation.written import WORK, NumberAsWritten, operation_of
 from attncli.notation.written import evaluate as number_of
 from attncli.records import EMPTY, Record
-from attncli.tape.operations import constant
+from attncli.tape.operations import constant, joined
 from attncli.tape.step import Derivatives, Expression, Operation
+from attncli.tape.walk import array_of
 
 ON_ARRAYS = WORK | {"^": np.power, "sqrt": np.sqrt, "exp": np.exp}
 
 ALIBI = parse("-slope*abs(i - j)", ("slope", "i", "j"))
-
-RELATIVE = tree.Phrase((tree.Name("table"), tree.Words("at"), parse("j - i", ("i", "j"))))
 
 
 def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
@@ -55,18 +54,18 @@ class ByPlace(Record, eq=False):
 
     formula: tree.Formula
     names: Mapping[str, Any] = EMPTY  # what other names are: a number, or one for each head
-    line: Array | None = None  # by distance j − i from −k to k, (heads or 1, 2k + 1)
+    line: Array | None = None  # by distance j − i, as far as there are any, (heads, 2k + 1)
     shift: int = 0  # the place of the first query among the keys
+    key: str = ""  # of a table that the problem gives
     is_negligible: bool = False  # whether it only makes scores so small that they may vanish
 
     def at(self, head: int, rows: slice, keys: slice) -> Array:
         """Return what is added to some scores of a head, (rows, keys)."""
         if self.line is not None:
-            line, k = self.line[min(head, len(self.line) - 1)], self.line.shape[1] // 2
-            distances = np.arange(keys.start - rows.stop + 1, keys.stop - rows.start) - self.shift
-            windows = np.lib.stride_tricks.sliding_window_view(
-                line[np.clip(distances, -k, k) + k], keys.stop - keys.start
-            )
+            zero = self.line.shape[1] // 2 - self.shift  # the place of j − i = 0
+            first, stop = zero + keys.start - rows.stop + 1, zero + keys.stop - rows.start
+            part = self.line[head, first:stop]
+            windows = np.lib.stride_tricks.sliding_window_view(part, keys.stop - keys.start)
             return windows[::-1]  # a later query sees each key farther back
         i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
         names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
@@ -76,6 +75,12 @@ class ByPlace(Record, eq=False):
             raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
         return np.broadcast_to(found, (len(i), len(j)))
 
+    def near(self, head: int, rows: slice, least: float) -> slice:
+        """Return the keys to which more than `least` is added, for some queries."""
+        assert self.line is not None  # or none are negligible
+        places = np.flatnonzero(self.line[head] > least) - self.line.shape[1] // 2 + self.shift
+        return slice(rows.start + int(places[0]), rows.stop + int(places[-1]))
+
     @property
     def most(self) -> float:
         """An upper bound of the magnitudes of the numbers, but for negligible ones."""
@@ -83,10 +88,8 @@ class ByPlace(Record, eq=False):
             return np.inf
         return 0.0 if self.is_negligible else float(np.abs(self.line).max())
 
-    def written(self, number: float, head: int, query: int, key: int) -> tree.Formula:
+    def written(self, head: int, query: int, key: int) -> tree.Formula:
         """Return the formula of the number that is added to one score."""
-        if self.formula is RELATIVE:
-            return constant(number)
         values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1}
         values |= {name: np.ravel(x)[head * (np.size(x) > 1)] for name, x in self.names.items()}
         known = {name: tree.Number(f"{value:.17g}") for name, value in values.items()}
@@ -123,7 +126,7 @@ class AddedByPlace(Operation):
     def worked(self, score: Any, numbers: Array, at: tuple[int, ...]) -> Any:
         """Return the sum, or the difference, of a score and a number that knows its formula."""
         number = float(numbers[at])
-        formula = self.rule.written(number, *at)
+        formula = self.rule.written(*at)
         if isinstance(formula, tree.Minus):
             return score - NumberAsWritten(-number, formula.operand)
         return score + NumberAsWritten(number, formula)
@@ -134,3 +137,47 @@ class AddedByPlace(Operation):
     def notation(self, columns: bool) -> tree.Formula:
         (scores,) = self.notations(columns)
         return tree.plus(scores, self.rule.formula)
+
+
+class AtDistances(Operation):
+    """The number of a table for the distance j − i of each query and key, within −k … k."""
+
+    table: Expression
+    size: tuple[int, int]  # number of queries, and of keys
+    shift: int  # the place of the first query among the keys
+
+    @property
+    def which(self) -> Array:
+        """The place in the table for each query and key, (n, m)."""
+        (n, m), k = self.size, array_of(self.table).shape[-1] // 2
+        distances = np.arange(m) - np.arange(n)[:, None] - self.shift
+        which: Array = np.clip(distances, -k, k) + k
+        return which
+
+    def apply(self, table: Array) -> Array:
+        """(1, heads, 1, 2k + 1) gives (1, heads, n, m)."""
+        return table[..., 0, self.which]
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.table, SumOfDistances(upstream, self)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Phrase((*self.notations(columns), tree.Words("at"), parse("j - i", "ij")))
+
+
+class SumOfDistances(Operation):
+    """For each number of a table, the sum over the queries and keys to which it is added."""
+
+    upstream: Expression
+    added: AtDistances
+    trailing = ("distance",)
+
+    def apply(self, upstream: Array) -> Array:
+        """(…, heads, n, m) gives (…, heads, 1, 2k + 1)."""
+        which = self.added.which
+        every = [which == place for place in range(array_of(self.added.table).shape[-1])]
+        return joined([upstream[..., own].sum(axis=-1)[..., None, None] for own in every], -1)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        where = tree.Phrase((tree.Words("summed over equal"), parse("j - i", "ij")))
+        return tree.Phrase((*self.notations(columns), where))

@@ -21,6 +21,7 @@ from attncli.tape.walk import array_of
 class QkNorm(Record):
     """One row of the table."""
 
+    formula: str  # of a query or key x
     why: str
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `qk_norm` mapping
 
@@ -76,8 +77,9 @@ class Length(Operation):
 
 
 NORMS: dict[str, QkNorm] = {
-    "l2": QkNorm("All vectors get one length: scores depend on their directions alone."),
+    "l2": QkNorm("x / ‖x‖", "All vectors get one length: scores depend on their directions alone."),
     "rms": QkNorm(
+        "x / √(mean of x² + eps) · g",
         "All vectors get about one length, so that scores stay small.",
         (Parameter("eps", default=1e-6), Parameter("g_q", ("d_q",)), Parameter("g_k", ("d_k",))),
     ),

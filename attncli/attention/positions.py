@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array, filled
-from attncli.attention.biases import ALIBI, RELATIVE, ByPlace, slopes_of
+from attncli.attention.biases import ALIBI, ByPlace, slopes_of
 from attncli.attention.masks import POSITION, Mask, first_place
 from attncli.attention.parameters import Parameter
 from attncli.errors import KeyPath, fail
@@ -113,8 +113,10 @@ class FromPlaces(Operation):
 
     @property
     def note(self) -> tree.Formula:
-        """`t = i − 1`, for token i."""
+        """`t = i − 1`, for token i; or the number t of a token by itself."""
         start, i = self.waves.start, tree.Name("i")
+        if len(self.trailing) == 1:
+            return tree.Relation((tree.Name("t"), tree.Number(str(start))))
         shift = tree.minus if start < 1 else tree.plus
         t = i if start == 1 else shift(i, tree.Number(str(abs(start - 1))))
         return tree.Relation((tree.Name("t"), t))
@@ -135,7 +137,7 @@ class Angles(FromPlaces):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        return (self.operand.trailing[-2], "pair")
+        return (*self.operand.trailing[:-1], "pair")
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""
@@ -208,7 +210,8 @@ class Rotated(Operation):
             pairs = self.waves.paired(x * cos + y * sin, y * cos - x * sin)
         else:
             pairs = self.waves.paired(x * cos - y * sin, x * sin + y * cos)
-        return joined([pairs, rows[..., self.waves.size :]], -1)
+        others = rows[..., self.waves.size :]
+        return joined([pairs, others], -1) if others.shape[-1] else pairs
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx is dy turned back: the inverse of a rotation is its transpose."""
@@ -243,19 +246,19 @@ def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
     return tape.record("embedded", Add(x, p), why=Embedded.why)
 
 
-def rope(tape: Tape, q: Step, k: Step, p: Settings) -> tuple[Step, Step]:
+def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) -> tuple[Step, Step]:
     """Queries and keys turned by their positions; both by the same angles where these are equal."""
     starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
     sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
-    rows = [(step.array.shape[-2], step.labels.get(step.trailing[-2])) for step in (q, k)]
+    rows = [(len(step.array[0, 0]), *map(step.labels.get, step.trailing[:-1])) for step in (q, k)]
     is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
 
     def turned(step: Step, size: int, start: int) -> Step:
         letter = step.name[0]
-        waves = Waves(size, p["base"], start, p["pairs"])
-        name = "angles" if is_one else f"angles_{letter.lower()}"
+        waves = Waves(size, p["base"], start + before, p["pairs"])
+        name = f"angles{suffix}" if is_one else f"angles_{letter.lower()}{suffix}"
         angles = tape.steps.get(name) or tape.record(name, Angles(step, waves))
-        return tape.record(f"{letter}_rotated", Rotated(step, angles, waves))
+        return tape.record(f"{letter}_rotated{suffix}", Rotated(step, angles, waves))
 
     return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
 
@@ -298,7 +301,10 @@ def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     if table.shape[1] % 2 == 0:
         message = f"positions.table has {table.shape[1]} numbers for the distances from −k to k"
         raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
-    return {"formula": RELATIVE, "names": {"table": table}, "line": table}
+    k = table.shape[1] // 2
+    places = np.clip(np.arange(-reach, reach + 1), -k, k) + k
+    line = np.broadcast_to(table[:, places], (heads, len(places)))
+    return {"formula": tree.Name("table"), "line": line, "key": "positions.table"}
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
@@ -334,21 +340,50 @@ class Position(Record):
 
     build: Callable[..., Any]  # records the steps, or returns the rule for tiles
     place: str  # what it changes: "input", "queries and keys" or "scores"
+    formula: str  # of a token x at place t, or of a score s of a query i and a key j
+    source: str  # where the formula is from
     parameters: tuple[Parameter, ...]
     # Takes the parameters and the problem, and raises an InputError where they do not fit.
     check: Callable[[Settings, Any], None] = lambda p, problem: None
 
 
 POSITIONS: dict[str, Position] = {
-    "sinusoidal": Position(sinusoidal, "input", _of_waves(), _check_input),
-    "learned": Position(
-        learned, "input", (Parameter("P", ("n", "d_model"), required=True),), _check_input
+    "sinusoidal": Position(
+        sinusoidal,
+        "input",
+        "x + sin, cos of t / base^(2j/d)",
+        "Vaswani et al. 2017, section 3.5",
+        _of_waves(),
+        _check_input,
     ),
-    "rope": Position(rope, "queries and keys", _of_waves(FEATURES, start=STARTS), _check_rope),
-    "alibi": Position(alibi, "scores", (Parameter("slopes", ("number",)),)),
+    "learned": Position(
+        learned,
+        "input",
+        "x + row t of P",
+        "Gehring et al. 2017, section 3.1",
+        (Parameter("P", ("n", "d_model"), required=True),),
+        _check_input,
+    ),
+    "rope": Position(
+        rope,
+        "queries and keys",
+        "turned by t / base^(2j/features)",
+        "Su et al. 2021, eq. 15",
+        _of_waves(FEATURES, start=STARTS),
+        _check_rope,
+    ),
+    "alibi": Position(
+        alibi,
+        "scores",
+        "s − slope·|i − j|",
+        "Press et al. 2022, section 3",
+        (Parameter("slopes", ("number",)),),
+    ),
     "relative": Position(
         relative,
         "scores",
+        "s + table at j − i",
+        "Raffel et al. 2020, section 2.1",
         (Parameter("table", ("distances",), required=True, vector=vector("head")),),
     ),
 }
@@ -390,6 +425,12 @@ def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step
     return x
 
 
-def rotated(tape: Tape, q: Step, k: Step, positions: Settings) -> tuple[Step, Step]:
-    """Record queries and keys turned by their positions, where there are any for them."""
-    return rope(tape, q, k, positions["rope"]) if "rope" in positions else (q, k)
+def rotated(
+    tape: Tape, q: Step, k: Step, positions: Settings, suffix: str = "", before: int = 0
+) -> tuple[Step, Step]:
+    """Record queries and keys turned by their positions, where there are any for them.
+
+    `before` is how many tokens came before the first one, beside those of a cache.
+    """
+    found = positions.get("rope")
+    return (q, k) if found is None else rope(tape, q, k, found, suffix, before)

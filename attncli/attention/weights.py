@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.memory import free_memory, of_bytes
-from attncli.attention.biases import AddedByPlace, ByPlace
+from attncli.attention.biases import AddedByPlace, AtDistances, ByPlace
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
@@ -134,10 +134,14 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     biased: Expression = s
     if rules.bias is not None and rules.bias.any():
         biased = Add(s, _given(tape, "bias", rules.bias))
-    for rule in rules.by_place:
-        biased = AddedByPlace(biased, rule)
-    s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     n, m = s.array.shape[-2:]
+    for rule in rules.by_place:
+        if rule.key:
+            table = _given(tape, rule.key, rules.positions["table"], ("distance",))
+            biased = Add(biased, AtDistances(table, (n, m), rule.shift))
+        else:
+            biased = AddedByPlace(biased, rule)
+    s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     keep = kept(rules.mask, n, m)
     if keep is not None:
         mask = _given(tape, "mask", keep.astype(s.array.dtype))
@@ -177,10 +181,15 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
 
 
-def _given(tape: Tape, key: str, array: Array) -> Step:
+def _given(
+    tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")
+) -> Step:
+    """Put an array of the problem on the tape, once."""
+    if (known := tape.input_of(key)) is not None:
+        return known
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
-    return tape.given(key, array, ("query", "key"), leading, key=key)
+    return tape.given(key.rpartition(".")[2], array, trailing, leading, key=key)
 
 
 def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normalize) -> None:

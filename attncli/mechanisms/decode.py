@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from attncli.attention.heads import RepeatHeads
 from attncli.attention.norms import normed
+from attncli.attention.positions import rotated
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.attention import CACHED, finish, goes_on, label_past, past_of, project
 from attncli.mechanisms.inputs import label
 from attncli.mechanisms.recurrent import AsRow, Below
 from attncli.problem.problem import Problem
+from attncli.records import replace
 from attncli.tape.operations import MatMul
 from attncli.tape.step import Expression, Step
 from attncli.tape.tape import Tape
@@ -31,13 +33,16 @@ def decode(tape: Tape, problem: Problem) -> None:
         tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
         q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
         q, k = normed(tape, q, k, rules, suffix)
+        q, k = rotated(tape, q, k, rules.positions, suffix, t - 1)
+        here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
+        of_token = replace(rules, by_place=here)
         keys = tape.record(f"K{suffix}", Below((keys, k)) if keys else k, CACHE, why=CACHED)
         values = tape.record(f"V{suffix}", Below((values, v)) if values else v, CACHE, why=CACHED)
         shared: list[Expression] = [keys, values]
         if times > 1:
             shared = [RepeatHeads(cache, times) for cache in shared]
-        scores = score(tape, AsRow(q), shared[0], rules, suffix, ("key",))
-        weights = normalize(tape, adjust(tape, scores, rules, suffix), rules, suffix)
+        scores = score(tape, AsRow(q), shared[0], of_token, suffix, ("key",))
+        weights = normalize(tape, adjust(tape, scores, of_token, suffix), rules, suffix)
         read.append(tape.record(f"z{suffix}", MatMul(weights, shared[1]), ("feature",)))
     tape.group = ""
     name = "context" if problem.heads > 1 or goes_on(problem) else "output"

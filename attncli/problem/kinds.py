@@ -130,7 +130,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*SCORING, "qk_norm", *BACKWARD, "tokens_as", "heads", "kv_heads", "past"),
+        (*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as", "heads", "kv_heads", "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(

@@ -1,4 +1,4 @@
-"""The score functions, masks and normalisers as a page, from the tables that compute."""
+"""The score functions, positions, masks and so on as a page, from the tables that compute."""
 
 from __future__ import annotations
 
@@ -6,38 +6,50 @@ from collections.abc import Iterator, Sequence
 
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES, ScoreFunction
+from attncli.attention.norms import NORMS
+from attncli.attention.parameters import Parameter
+from attncli.attention.positions import POSITIONS
+from attncli.attention.scores import SCORES
 from attncli.rendering.layout import Line
 from attncli.text.widths import cell_width
 
 
 def score_tables() -> Iterator[Line]:
-    yield [("score: how alike a query q and a key k are", "title")]
-    lines = _columns([(name, row.formula, row.source) for name, row in SCORES.items()])
-    for line, row in zip(lines, SCORES.values(), strict=True):
-        yield line
-        if row.parameters:
-            yield [(f"      with {_parameters(row)}", "faint")]
-    yield []
-    yield [("mask: which keys j a query i may attend to; p = i + offset", "title")]
-    yield from _columns([(name, row.formula, row.summary) for name, row in MASKS.items()])
-    yield []
-    yield [("normalize: how scores s become weights", "title")]
-    yield from _columns([(name, row.formula, row.summary) for name, row in NORMALIZERS.items()])
-    yield []
+    """Yield a table for each key whose value is a row of one, and how they are written."""
+    rows = [(name, row.formula, row.source, row.parameters) for name, row in SCORES.items()]
+    yield from _table("score: how alike a query q and a key k are", rows)
+    rows = [(name, row.formula, row.source, row.parameters) for name, row in POSITIONS.items()]
+    yield from _table("positions: how tokens know their places; t = start + i − 1", rows)
+    rows = [(name, row.formula, "", row.parameters) for name, row in NORMS.items()]
+    yield from _table("qk_norm: the norm of each query and key x", rows)
+    rows = [(name, row.formula, row.summary, ()) for name, row in MASKS.items()]
+    yield from _table("mask: which keys j a query i may attend to; p = i + offset", rows)
+    rows = [(name, row.formula, row.summary, row.parameters) for name, row in NORMALIZERS.items()]
+    yield from _table("normalize: how scores s become weights", rows)
     yield [("In a file:  score: {name: distance, width: 2}", "faint")]
+    yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]
     yield [("            mask: {causal: true, align: bottom-right, window: [2, 0]}", "faint")]
     yield [("            normalize: {name: softmax, temperature: 2, base: 3, axis: keys}", "faint")]
 
 
-def _parameters(function: ScoreFunction) -> str:
-    words = []
-    for parameter in function.parameters:
-        shape = f" ({', '.join(parameter.shape)})" if parameter.shape else ""
-        default = "" if parameter.default is None else f" = {parameter.default:g}"
-        optional = "" if parameter.required or default else "optional "
-        words.append(f"{optional}{parameter.name}{shape}{default}")
-    return ", ".join(words)
+def _table(
+    title: str, rows: Sequence[tuple[str, str, str, tuple[Parameter, ...]]]
+) -> Iterator[Line]:
+    """Yield a title, a line for each row, and under it the row's own parameters."""
+    yield [(title, "title")]
+    for line, (*_, parameters) in zip(_columns([row[:3] for row in rows]), rows, strict=True):
+        yield line
+        if parameters:
+            yield [(f"      with {', '.join(map(_words, parameters))}", "faint")]
+    yield []
+
+
+def _words(parameter: Parameter) -> str:
+    shape = f" ({', '.join(parameter.shape)})" if parameter.shape else ""
+    value = parameter.default
+    default = "" if value is None else f" = {value if isinstance(value, str) else f'{value:g}'}"
+    optional = "" if parameter.required or default else "optional "
+    return f"{optional}{parameter.name}{shape}{default}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[Line]:

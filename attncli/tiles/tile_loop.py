@@ -122,6 +122,8 @@ class TileLoop:
         adjusted = max(adjusted, _largest(self.sinks))
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
+        least = float(np.log(np.finfo(q.dtype).smallest_subnormal)) - 1  # e^s of less is 0
+        self.vanishing = least - adjusted  # what is added to a score of which e^s is surely 0
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
         self.times, self.over = 1.0, 1.0  # of the scores
         if rules.scale is not None:
@@ -166,6 +168,10 @@ class TileLoop:
         result[...] = 0
         mask = of_head(self.rules.mask, batch, head)
         seen, by_all = keys_seen(mask, self.n, self.m, rows)
+        for rule in self.rules.by_place if not self.is_shifted else ():
+            if rule.is_negligible:  # e^s of far keys is 0, which takes long to find out
+                near = rule.near(head, rows, self.vanishing)
+                seen = slice(max(seen.start, near.start), min(seen.stop, near.stop))
         for start in range(seen.start, seen.stop, self.tiling.keys):
             keys = slice(start, min(start + self.tiling.keys, seen.stop))
             is_whole = by_all.start <= keys.start and keys.stop <= by_all.stop
