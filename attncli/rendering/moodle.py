@@ -206,17 +206,28 @@ class _Fields:
 
     def _answers(self, right: Mapping[float, float], wrong: Mapping[float, list[str]]) -> str:
         """Return the type of a field and its answers, from numbers with tolerances or sentences."""
-        kind, forms = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"]
+        kind, forms, exactly = "NUMERICAL", [f"{{:.15g}}:{self.half:.9g}"], ["{:.15g}:0"]
         answers = [f"={x:.15g}:{more:.9g}" for x, more in right.items() if isfinite(x)]
         if next(iter(right)) == -inf:
             kind, forms = "SHORTANSWER", ["{:.15g}", f"{{:.{self.digits}f}}"]
+            exactly = forms
             answers = [f"={sign}" for sign in MINUS_INFINITY]
+        few = round(100 * self.few_digits, 4)
         for x, sentences in wrong.items():
-            percent = round(100 * self.few_digits, 4) if self.short in sentences else 0
-            feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)
-            numbers = dict.fromkeys(form.format(x) for form in forms)
-            answers += [f"%{percent:g}%{number}#{feedback}" for number in numbers]
+            others = [one for one in sentences if one != self.short]
+            if self.short in sentences:  # for this number alone
+                answers += _wrong_answers(x, exactly, few, sentences)
+            if others:
+                answers += _wrong_answers(x, forms, 0, others)
         return f"{kind}:{'~'.join(answers)}"
+
+
+def _wrong_answers(
+    number: float, forms: Sequence[str], percent: float, sentences: Sequence[str]
+) -> Iterator[str]:
+    feedback = text(" Or: ".join(dict.fromkeys(sentences))).translate(ENTITIES)
+    for written in dict.fromkeys(form.format(number) for form in forms):
+        yield f"%{percent:g}%{written}#{feedback}"
 
 
 def _weights(trace: Trace, opened: Mapping[str, Step]) -> dict[str, Array]:
