@@ -20,7 +20,15 @@ from attncli.text.notebook import Shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey, Report, check
-    from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
+    from attncli.checking.judged import (
+        Compared,
+        Difference,
+        Finding,
+        Given,
+        Judged,
+        Misshapen,
+        NotGiven,
+    )
     from attncli.checking.submission import Submission
     from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
@@ -45,6 +53,7 @@ __all__ = [
     "AnswerKey",
     "Assignment",
     "Compared",
+    "Difference",
     "Explanation",
     "Fault",
     "Finding",
@@ -81,7 +90,9 @@ __all__ = [
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
-    "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
+    "checking.judged": (
+        *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
+    ),
     "checking.submission": ("Submission",),
     "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from attncli.checking.conventions import CONVENTIONS
 from attncli.checking.mistakes.catalogue import MISTAKES
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -22,10 +23,22 @@ This page is written by `docs/mistakes.py`.
 """
 
 
+OF_ARRAYS = """
+## Conventions
+
+In arrays that a program calculated, a way of calculating the whole problem is looked for first: it
+is named if it gives every array, and of several the nearest. No slip of a hand is named there.
+
+| id | what was done | what to do |
+|---|---|---|
+"""
+
+
 def text() -> str:
-    """Return the page: a row for each mistake of the catalogue."""
+    """Return the page: a row for each mistake of the catalogue, and for each convention."""
     rows = (f"| `{m.id}` | {m.sentence} | {m.advice} |\n" for m in MISTAKES.values())
-    return START + "".join(rows)
+    others = (f"| `{id_}` | {c.message} | {c.advice} |\n" for id_, c in CONVENTIONS.items())
+    return START + "".join(rows) + OF_ARRAYS + "".join(others)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 import attncli
 from attncli.checking.answers import Written, read_submission
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import MISSING, Given, Misshapen
+from attncli.checking.judged import MISSING, Misshapen, NotGiven
 from attncli.checking.submission import submission_of
 from attncli.errors import InputError
 from attncli.mechanisms.named import with_named_steps
@@ -226,7 +226,7 @@ def test_a_step_that_equals_another_has_either_name(name: str, equal: str) -> No
     for given in ({name: value}, {name: value, equal: value}):
         report = of.check(submission_of(given, "a"))
         assert report.verdict == "correct"
-        assert sum(isinstance(judged, Given) for judged in report.steps.values()) == len(given)
+        assert sum(not isinstance(one, NotGiven) for one in report.steps.values()) == len(given)
     wrong = value.copy()
     wrong[0, 0] += 1
     assert of.check(submission_of({name: wrong}, "a")).verdict == "wrong"

@@ -38,7 +38,7 @@ class KeyedMatrix(Record, eq=False):
 
     word: str
     at: At  # the cells of the step that the key means; () for all
-    texts: Array
+    texts: Array  # or the numbers of a program
     labels: Array | None = None  # of the row and the column of each cell, (2, …), or None
     dtype: str = ""  # of the array which the cells came as; "" for texts
     is_transposed: bool = False  # True if the key is that of the step transposed, such as K^T
@@ -114,7 +114,7 @@ def _same_but_ones(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 def _nearness(step: Step, texts: Array) -> float:
     """Return minus the sum of the relative errors of the numbers of a step, each at most 1."""
-    values, unit, _ = numbers_of(texts)
+    values, unit = (texts, 0.0) if texts.dtype.kind == "f" else numbers_of(texts)[:2]
     right = step.value
     known = np.isfinite(values) & np.isfinite(right)
     size = np.where(known, np.abs(right), 0.0) + unit + FLOAT_ERROR
@@ -125,7 +125,13 @@ def _nearness(step: Step, texts: Array) -> float:
 def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
     """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
-    if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
+    is_written = matrix.texts.dtype.kind == "O"
+    if (
+        len(wanted) != 2
+        or not is_written
+        or not _same_but_ones(matrix.texts.shape, shape)
+        or matrix.is_transposed
+    ):
         return None
     texts = matrix.texts.reshape(shape)
     values, unit, _ = numbers_of(texts)

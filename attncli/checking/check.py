@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -45,6 +45,8 @@ class Report(Record, Shown, eq=False):
             that equals it.
         cells: which cells of that step count, as an index of its value; () for all.
         skipped: the keys of the answers that mean no step, each with a hint or "".
+        dtype: the type of the floats of arrays from a program; "" for handwork.
+        convention: what was done otherwise in the whole of such a calculation.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Report(Record, Shown, eq=False):
     title: str = ""
     cells: Mapping[str, At] = EMPTY
     skipped: tuple[tuple[str, str], ...] = ()
+    dtype: str = ""
+    convention: Finding | None = None
 
     def is_wrong(self, judged: Judged) -> bool:
         return judged.status == "wrong" or any(map(judged.has, self._bad))
@@ -179,9 +183,10 @@ class AnswerKey:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.trace = compute(problem)
+        wide = _in_float64(problem) if isinstance(problem, Problem) else problem
+        self.trace = compute(wide)
         # A student who keeps every digit is right, too, if the problem asks for rounded steps.
-        others = (compute(problem, rounded=False),) if problem.round else ()
+        others = (compute(wide, rounded=False),) if problem.round else ()
         self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
         self._same = equal_steps(self.trace)
@@ -199,6 +204,11 @@ class AnswerKey:
         submission = (
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
+        if any(hasattr(raw, "dtype") for raw in submission.matrices.values()):
+            from attncli.checking.arrays import dtype_of
+
+            if dtype := dtype_of(submission.matrices, self.marking):
+                return self._of_arrays(submission, dtype)
         contents = contents_of(submission) if self._reference.is_small else ""
         report = self._reports.pop(contents, None) or self._judged(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
@@ -215,6 +225,37 @@ class AnswerKey:
             return len(submission.matrices), 0
         wrong = sum(isinstance(one, ShapeMismatch) for one in matrices.values())
         return wrong + (not matrices), len(skipped)
+
+    def _of_arrays(self, submission: Submission, dtype: str) -> Report:
+        """Judge arrays that a program calculated."""
+        from attncli.checking.arrays import compared
+        from attncli.checking.conventions import CONVENTIONS
+
+        right = self.trace.unrounded or self.trace
+        if names := named_steps(submission.matrices, right):
+            right = with_named_steps(right, names)
+        with located(submission.locate):
+            found, skipped, said = compared(right, submission.matrices, self.marking, dtype)
+        finding = found.explained() if found.wrong else None
+        is_convention = finding is not None and finding.id in CONVENTIONS
+        return Report(
+            submission.name,
+            found.trace,
+            found.steps,
+            {found.wrong[0]: finding} if finding else {},
+            said=said,
+            comment=submission.comment,
+            marking=self.marking,
+            answers={
+                name: answered_by(step.name, self._same, found.given)
+                for name, (step, _) in self._meant.items()
+            },
+            title=self.problem.title,
+            cells={name: at for name, (_, at) in self._meant.items()},
+            skipped=skipped,
+            dtype=dtype,
+            convention=finding if is_convention else None,
+        )
 
     def _judged(self, submission: Submission) -> Report:
         reference, names = self._reference, named_steps(submission.matrices, self.trace)
@@ -238,18 +279,29 @@ class AnswerKey:
             {name: finding for name, finding in found.items() if finding is not None},
             said=way.said,
             marking=self.marking,
-            answers={name: answered_by(step.name, self._same, way) for name, (step, _) in meant},
+            answers={
+                name: answered_by(step.name, self._same, way.given, way.renamed)
+                for name, (step, _) in meant
+            },
             title=self.problem.title,
             cells={name: at for name, (_, at) in meant},
             skipped=skipped,
         )
 
 
-def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
+def _in_float64(problem: Problem) -> Problem:
+    """Return the same problem, calculated with every digit where its arrays are of short floats."""
+    short = {k: a for k, a in problem.matrices().items() if a.dtype in (np.float16, np.float32)}
+    return problem.with_arrays({k: a.astype(float) for k, a in short.items()}) if short else problem
+
+
+def answered_by(
+    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str] = EMPTY
+) -> str:
     """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
-    return next((one for one in (*group, way.renamed.get(base, base)) if one in way.given), base)
+    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)
 
 
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:

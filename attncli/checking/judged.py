@@ -142,6 +142,22 @@ class Misshapen(Judged):
         return np.full_like(super().on_paper, WRONG)
 
 
+class Difference(Judged):
+    """An array from a program that was handed in for a step.
+
+    Attributes:
+        values: the numbers, on paper; nan where none was given.
+        largest: the largest difference from the right numbers.
+        errors: the same, in errors that the calculation carries.
+        fault: what is wrong with the shape; or "".
+    """
+
+    values: Array
+    largest: float
+    errors: float
+    fault: str = ""
+
+
 class Given(Judged):
     """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
 

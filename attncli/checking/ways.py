@@ -121,7 +121,7 @@ def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 
 
-def _other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
+def other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the forms whose own numbers might as well be mistakes."""
     if any(step.backward for step in trace):
         return
@@ -350,6 +350,6 @@ SEARCHES: tuple[WaySearch, ...] = (
     _scores_adjusted,
     partial(_in_form, masked_early),
     partial(_in_form, shifts),
-    partial(_in_form, _other_forms, is_evident=False),
+    partial(_in_form, other_forms, is_evident=False),
 )
 """Searches for another way; each is tried on the result of the one before it."""

@@ -35,6 +35,8 @@ POINTS_HELP = "Points of each right step, or cell."
 DIGITS_HELP = "Digits that answers must have; fewer are wrong."
 TOLERANCE_HELP = "How far a right number may be off."
 FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
+DTYPE_HELP = "The floats of arrays from a program: float64, float32, float16, bfloat16."
+RTOL_HELP = "How far such an array may be off, relative to its step's largest number."
 FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
@@ -62,6 +64,8 @@ def check(
     tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
     follow: Annotated[str | None, options.marking(metavar="X", help=FOLLOW_HELP)] = None,
     few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
+    dtype: Annotated[str | None, options.marking(metavar="TYPE", help=DTYPE_HELP)] = None,
+    rtol: Annotated[str | None, options.marking(metavar="X", help=RTOL_HELP)] = None,
     map_: Annotated[
         WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)
     ] = None,

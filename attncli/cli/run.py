@@ -31,7 +31,10 @@ LARGE_FILES = 2**20
 NUMPY_BYTES = 120_000_000
 """Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
-MARKING_OPTIONS = ("ask", "points", "decimals_asked", "tolerance", "follow", "few_digits")
+MARKING_OPTIONS = (
+    *("ask", "points", "decimals_asked", "tolerance", "follow", "few_digits"),
+    *("dtype", "rtol"),
+)
 
 LARGE_TEXT = 100e6
 """Size in bytes from which text that was not asked for by name or file is warned of."""

@@ -16,6 +16,9 @@ from attncli.text.escapes import visible
 MAX_DIGITS_OF_FLOATS = 17
 """Number of significant digits that determine a 64-bit float. Derived."""
 
+FLOATS = ("float64", "float32", "float16", "bfloat16")
+"""The types of floats that programs calculate with."""
+
 BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
 
@@ -43,6 +46,8 @@ class Marking(Record):
         follow: the share of its points that a number earns if it follows from an earlier slip.
         few_digits: the share of its points that a number earns if it has fewer than `decimals`
             digits and is right to those.
+        dtype: the type of the floats of arrays that a program calculated; by default their own.
+        rtol: the maximum error of such an array, relative to the largest number of its step.
     """
 
     decimals: int | None = None
@@ -51,6 +56,8 @@ class Marking(Record):
     points: Mapping[str, float] = EMPTY
     follow: float = 1.0
     few_digits: float = 0.0
+    dtype: str = ""
+    rtol: float | None = None
 
     @property
     def possible(self) -> float:
@@ -151,5 +158,7 @@ MARKING_PARTS: dict[str, Form] = {
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
+    "dtype": forms.choice(FLOATS),
+    "rtol": forms.number(),
 }
 MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)

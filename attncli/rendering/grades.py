@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.judged import Compared, Difference, Finding, Given, Judged, Misshapen
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.files.roster import Roster
@@ -18,7 +18,7 @@ from attncli.problem.marking import as_points
 from attncli.rendering import verdicts
 from attncli.rendering.csv import PLAIN_NUMBER, TAB, csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.report import ReportPage, label_at, report_page
+from attncli.rendering.report import ReportPage, label_at, report_page, some_places
 from attncli.rendering.selection import ReportSelection
 from attncli.text.escapes import as_cell, lines_of, visible
 from attncli.text.numbers import every_digit
@@ -130,7 +130,10 @@ def report_record(graded: Graded) -> dict[str, Any]:
         name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
         for name, judged in graded.steps.items()
     }
-    return record | {"counts": graded.counts, "steps": steps}
+    convention = graded.convention
+    other = None if convention is None else {"id": convention.id, "message": convention.message}
+    record["counts"] = graded.counts
+    return record | {"dtype": graded.dtype or None, "convention": other, "steps": steps}
 
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
@@ -147,7 +150,15 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
         "given": given,
         "counts": judged.counts,
         **({"rounding": rounding} if rounding else {}),
+        **(_distance(judged) if isinstance(judged, Difference) else {}),
     }
+
+
+def _distance(judged: Difference) -> dict[str, Any]:
+    """Return how far an array from a program is off, and some cells."""
+    cells = list(_cell_records(judged))
+    size, errors = _json_number(judged.largest), _json_number(judged.errors)
+    return {"cells": cells, "max_difference": size, "errors": errors}
 
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
@@ -157,15 +168,17 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
     return record | {name: found for name, found in more.items() if found}
 
 
-def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
+def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), judged.texts, step.value
+    texts = judged.values if isinstance(judged, Difference) else judged.texts
+    codes, right = step.on_paper(judged.codes), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    no_numbers = verdicts.unreadable_cells(judged)
+    no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
-    for at in verdicts.places(codes != status.CORRECT):
+    places = verdicts.places if isinstance(judged, Given) else some_places
+    for at in places(codes != status.CORRECT):
         last = zip(step.axes[-2:], at[-2:], strict=True)
         yield {
             **dict(zip(names, at, strict=True)),

@@ -7,7 +7,7 @@ is the regular expressions of question/type/multianswer/questiontype.php in Mood
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from math import gcd, inf, isfinite, lcm

@@ -9,7 +9,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.judged import Compared, Finding, Given, Judged
+from attncli.checking.judged import Compared, Difference, Finding, Given, Judged
 from attncli.records import Record, replace
 from attncli.rendering import verdicts
 from attncli.rendering.matrix import Matrix, axis_labels
@@ -27,6 +27,9 @@ MARK_OF_CELL = {
     status.MISSING: (" ", "faint"),
 }
 """The mark after a written number that is not right, and its style, by the number's status."""
+
+MOST_OF_ARRAY = 5
+"""Maximum number of wrong cells of an array from a program that are shown. Chosen."""
 
 SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 """The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
@@ -59,7 +62,7 @@ class Remark(Record):
     step: Step
     sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
     status: str  # of the worst cell
-    aside: str  # "not asked" for a wrong step that does not count
+    aside: str  # "not asked" for a wrong step that does not count; how far an array is off
     follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
@@ -158,7 +161,7 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         judged.step,
         sign,
         judged.status,
-        "not asked" if sign == "✗" and name not in report.wrong_steps else "",
+        _aside(report, judged, sign),
         "your numbers" if is_after else "your rounded numbers",
         tuple(_comparisons(judged, selection, report.strict, solution)),
         tuple(_wrong_cells(judged, selection.digits, solution)),
@@ -167,6 +170,15 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         early,
         tuple(near),
     )
+
+
+def _aside(report: Report, judged: Judged, sign: str) -> str:
+    said = ["not asked"] if sign == "✗" and judged.step.name not in report.wrong_steps else []
+    if isinstance(judged, Difference) and not judged.fault:
+        said.append(f"max |Δ| {judged.largest:.2g}")
+        if judged.largest:
+            said.append(f"{judged.errors:.2g} × the error of {report.dtype}")
+    return ", ".join(said)
 
 
 def _comparisons(
@@ -226,14 +238,24 @@ def label_at(step: Step, axis: str, place: int) -> str:
 
 
 def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[WrongCell]:
-    if not isinstance(judged, Given):
-        return
     step = judged.step
-    texts, right = judged.texts, step.value
+    right = step.value
     write = style_of(right, decimals)
-    for at in verdicts.places(step.on_paper(judged.codes) == status.WRONG):
-        shown = write(float(right[at])) if solution else ""
-        yield WrongCell(cell_name(step, at), str(texts[at]), shown)
+    is_wrong = step.on_paper(judged.codes) == status.WRONG
+    if isinstance(judged, Difference):
+        for at in () if judged.fault else some_places(is_wrong):
+            yours, shown = f"{judged.values[at]:.9g}", f"{right[at]:.9g}"
+            yield WrongCell(cell_name(step, at), yours, shown if solution else "")
+    elif isinstance(judged, Given):
+        for at in verdicts.places(is_wrong):
+            shown = write(float(right[at])) if solution else ""
+            yield WrongCell(cell_name(step, at), str(judged.texts[at]), shown)
+
+
+def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
+    """Yield the places of the first chosen cells of an array from a program."""
+    for flat in np.flatnonzero(chosen)[:MOST_OF_ARRAY]:
+        yield tuple(int(i) for i in np.unravel_index(flat, chosen.shape))
 
 
 def _missing(report: Report) -> Iterator[str]:

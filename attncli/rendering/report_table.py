@@ -72,7 +72,7 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
     yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
-    if any(comparison.yours.is_cut for comparison in wrong):
+    if not wrong or any(comparison.yours.is_cut for comparison in wrong):
         cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in remark.cells]
         some = verdicts.some_of(cells, "; --full shows all")
         yield from _prose((f"  {line}" for line in some), layout)
@@ -96,6 +96,12 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
 
 def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
     """Yield one line for successive steps that are right, and one for those that follow."""
+    for remark in remarks if any(remark.aside for remark in remarks) else ():
+        width = max(cell_width(one.step.name) for one in remarks)
+        name = remark.step.name + " " * (width - cell_width(remark.step.name))
+        line: Line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
+        yield from wrapped(line, layout.width)
+    remarks = [remark for remark in remarks if not remark.aside]
     right = [remark.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:

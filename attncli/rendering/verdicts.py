@@ -13,7 +13,7 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
-from attncli.checking.judged import Compared, Given, Judged
+from attncli.checking.judged import Compared, Difference, Given, Judged
 from attncli.files.grading import Graded, Unread
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
@@ -196,6 +196,13 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
     finding = report.findings.get(step.name)
     few = too_few_digits(judged, report.marking.decimals or 0)
     wrong = judged.wrong_numbers
+    if isinstance(judged, Difference):
+        if wrong.any() and finding is None:
+            count = int(wrong.sum())
+            differ, them = ("differs", "it") if count == 1 else ("differ", "them")
+            said = f"{count:,} of {wrong.size:,} numbers {differ}"
+            yield f"{said}; no known convention or mistake gives {them}."
+        return
     if wrong.any() and _is_unexplained(report, step):
         hint = _what_to_compare(report, step, solution)
         if finding is None:

@@ -158,6 +158,16 @@ def everywhere(expression: Expression, old: Expression, new: Expression) -> Expr
     return _with_parts(expression, lambda part: everywhere(part, old, new))
 
 
+def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:
+    """Return an expression with each operation replaced by what a rule gives for it, parts first.
+
+    If the rule gives every operation back, the expression itself is returned.
+    """
+    if isinstance(expression, Step):
+        return expression
+    return rule(_with_parts(expression, lambda part: mapped(part, rule)))
+
+
 def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
     """Return an operation with other operands; itself if the rule gives every one of them back."""
     parts = {name: rule(part) for name, part in _parts(operation)}

@@ -272,13 +272,13 @@ PIECES = "A head is a contiguous piece of every row: the first d_k features are 
 
 @mistake("Neighbouring features went to different heads.", PIECES)
 def heads_interleaved(step: Step, trace: Trace) -> Changes:
-    return _cut_otherwise(step, trace, _split_in_turns, _merged_in_turns)
+    return _cut_otherwise(step, trace, split_in_turns, merged_in_turns)
 
 
 @mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
-    return _cut_otherwise(step, trace, _split_by_lines, _merged_by_lines)
+    return _cut_otherwise(step, trace, split_by_lines, merged_by_lines)
 
 
 def _cut_otherwise(
@@ -301,25 +301,25 @@ def _cut_otherwise(
         yield change, {}
 
 
-def _split_by_lines(array: Any, heads: int) -> Any:
+def split_by_lines(array: Any, heads: int) -> Any:
     """(batch, 1, n, h·d) → (batch, h, n, d), every number in its order."""
     batch, _, n, width = array.shape
     return array.reshape(batch, heads, n, width // heads)
 
 
-def _merged_by_lines(array: Any) -> Any:
+def merged_by_lines(array: Any) -> Any:
     """(batch, h, n, d) → (batch, 1, n, h·d), every number in its order."""
     batch, heads, n, width = array.shape
     return array.reshape(batch, 1, n, heads * width)
 
 
-def _split_in_turns(array: Any, heads: int) -> Any:
+def split_in_turns(array: Any, heads: int) -> Any:
     """Feature i to head i modulo the number of heads: (batch, 1, n, h·d) → (batch, h, n, d)."""
     batch, _, n, width = array.shape
     return np.moveaxis(array.reshape(batch, n, width // heads, heads), 3, 1)
 
 
-def _merged_in_turns(array: Any) -> Any:
+def merged_in_turns(array: Any) -> Any:
     """The first feature of every head, then the second: (batch, h, n, d) → (batch, 1, n, h·d)."""
     batch, heads, n, width = array.shape
     return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)

@@ -1,0 +1,358 @@
+"""Arrays that a program calculated: the first that differs, and by which convention or mistake.
+
+No number of an array was rounded by hand; all carry the error of a calculation in floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.weights import ADJUSTED
+from attncli.checking import conventions, ways
+from attncli.checking.agreement import FLOAT_ERROR, MAX_HAND_DECIMALS
+from attncli.checking.catalogued import in_order, mistakes_in
+from attncli.checking.cell_positions import KeyedMatrix, texts_in_place
+from attncli.checking.conventions import CONVENTIONS
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    MISSING,
+    WRONG,
+    Difference,
+    Finding,
+    Judged,
+    NotGiven,
+)
+from attncli.checking.names import At, find_answer
+from attncli.checking.submission import KEYS_BESIDE_STEPS
+from attncli.checking.ways import operation_or_input
+from attncli.errors import InputError
+from attncli.forms.scalars import shape_words
+from attncli.mechanisms.trace import Trace
+from attncli.problem.marking import Marking
+from attncli.records import EMPTY, Record
+from attncli.tape.replay import Change, Replay
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import evaluate, transform
+
+ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Maximum relative error of one rounding, by the type of the numbers. Derived."""
+
+MAX_ERRORS = 4.0
+"""Maximum difference of a right array, in errors that its calculation carries. Derived: n terms
+that are added one by one are off by about √n roundings, and sums of more than 16 terms are granted
+more (see `errors_of`)."""
+
+MANY_NUMBERS = 100_000
+"""Number of numbers of a calculation from which its error is estimated by one sample. Chosen."""
+
+MAX_SAMPLES = 8
+"""Maximum number of samples by which an error is estimated. Chosen."""
+
+LIKE_BLOCKED = -999.0
+"""Maximum number that programs write for the −∞ of a blocked cell. Chosen."""
+
+HAND_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
+"""Maximum number of significant digits, by type, of numbers that people type into an array."""
+
+MAX_TYPED = 1_000
+"""Maximum number of numbers of an array that people type."""
+
+FEW = 5
+"""Maximum number of wrong numbers for which no convention is sought. Chosen."""
+
+
+def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
+    """Return the type of the floats of arrays from a program; "" for other answers."""
+    answers = answers_in(matrices)
+    kinds = [_kind(raw) for raw in answers.values()]
+    if not kinds or not all(kinds):
+        return ""
+    arrays = [_plain(raw) for raw in answers.values()]
+    if all(map(_may_be_typed, arrays)):
+        return ""
+    if marking.dtype:
+        return marking.dtype
+    if {*kinds} == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in arrays):
+        return "float32"
+    return max(kinds, key=lambda kind: ROUNDOFF[kind])
+
+
+def answers_in(matrices: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: raw for key, raw in matrices.items() if key not in KEYS_BESIDE_STEPS}
+
+
+def _kind(raw: Any) -> str:
+    """Return the type of an array's numbers, float64 for whole numbers; "" for no array."""
+    kind = str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+    return kind if kind in ROUNDOFF else "float64" if "int" in kind or kind == "bool" else ""
+
+
+def _plain(raw: Any) -> Array:
+    """Return the array of NumPy, in a type that it has."""
+    array: Array = np.asarray(raw.float() if _kind(raw) == "bfloat16" else raw)
+    return array if array.dtype.kind == "f" else array.astype(float)
+
+
+def _may_be_typed(array: Array) -> bool:
+    """Return True if no number has more digits than people type."""
+    digits, dtype = HAND_DIGITS[array.dtype.name], array.dtype.type
+    numbers = array[~np.isnan(array)].tolist() if array.size <= MAX_TYPED else []
+    is_short = all(dtype(f"{number:.{digits}g}") == number for number in numbers)
+    is_cut = array.dtype == float and all(round(x, MAX_HAND_DECIMALS) == x for x in numbers)
+    return (is_short or is_cut) and array.size <= MAX_TYPED
+
+
+class Dumped(Record, eq=False):
+    """An array of a submission, and the cells of a step that it is."""
+
+    step: Step
+    at: At  # an index of the step's value
+    array: Array
+
+    def beside(self, numbers: Array) -> tuple[Array, Array] | None:
+        """Return the array and numbers of the step, both on paper; None if the shapes differ."""
+        right = self.step.on_paper(numbers)[self.at]
+        is_like = [n for n in self.array.shape if n > 1] == [n for n in right.shape if n > 1]
+        return (self.array.reshape(right.shape), right) if is_like else None
+
+
+def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, float]:
+    """Return the error that some steps carry in floats of a type, about.
+
+    It is estimated by stochastic arithmetic (Vignes 1993): the same calculation, in which every
+    input and every step is off by one rounding, up or down at random; by more where sums are long,
+    as each addition rounds, too.
+    """
+    longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
+    roundoff = ROUNDOFF[dtype] * max(1.0, longest**0.5 / MAX_ERRORS)
+    found = {name: roundoff * _largest(trace[name].array) for name in steps}
+    size = sum(step.array.size for step in trace)
+    for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
+        sample = _sample(trace, np.random.default_rng(seed), roundoff)
+        for name in steps:
+            off = _off(sample[name], trace[name].array)
+            found[name] = max(found[name], _largest(off))
+    return found
+
+
+def _sample(trace: Trace, random: np.random.Generator, roundoff: float) -> dict[str, Array]:
+    """Return every step where each number is off by one rounding, up or down at random."""
+
+    def rounded(numbers: Array) -> Array:
+        is_up = random.integers(0, 2, numbers.shape, np.int8).astype(bool)
+        found: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
+        return found
+
+    inputs = {name: rounded(step.array) for name, step in trace.inputs.items()}
+    found: dict[str, Array] = {}
+    for step in trace:
+        made = operation_or_input(step)
+        values = evaluate(made, lambda s: found[s.name] if s.operation else inputs[s.name])
+        found[step.name] = rounded(values)
+    return found
+
+
+def _off(numbers: Array, right: Array) -> Array:
+    """Return how far numbers are from the right ones; ∞ for nan, 0 for −∞ that is right."""
+    with np.errstate(invalid="ignore"):
+        off: Array = np.abs(numbers - right)
+    off[(right == -np.inf) & (numbers <= LIKE_BLOCKED)] = 0.0
+    off[np.isnan(off)] = np.inf
+    return off
+
+
+def _largest(numbers: Array) -> float:
+    return float(np.abs(numbers).max(initial=0.0, where=np.isfinite(numbers)))
+
+
+class Comparison:
+    """The arrays of one submission, compared with one way of calculating the problem.
+
+    Attributes:
+        steps: each step of the calculation, judged.
+        wrong: the names of those with a wrong number, in the order of computation.
+    """
+
+    def __init__(
+        self, trace: Trace, dumped: Sequence[Dumped], marking: Marking, dtype: str
+    ) -> None:
+        self.trace, self.dumped, self.marking = trace, dumped, marking
+        self.given: dict[str, list[Dumped]] = {}  # by step
+        for one in dumped:
+            self.given.setdefault(one.step.name, []).append(one)
+        self.errors = errors_of(trace, self.given, dtype)
+        self.steps: dict[str, Judged] = {}
+        self.known: dict[str, Array] = {}  # the given steps, once they were compared
+        yours = Replay(trace, lambda step: self.known.get(step.name))
+        for step in trace:
+            self.steps[step.name] = found = self._compared(step, yours)
+            if isinstance(found, Difference) and not np.isnan(found.values).any():
+                self.known[step.name] = step.from_paper(found.values)
+        self.wrong = [name for name, one in self.steps.items() if one.has(WRONG)]
+
+    def _limit(self, step: Step, numbers: Array) -> float:
+        """Return the maximum difference from numbers of a step, or from what others give for it."""
+        right = _largest(step.array)
+        largest = max(right, _largest(numbers))
+        if self.marking.rtol is not None:
+            return self.marking.rtol * largest + self.marking.tolerance
+        carried = MAX_ERRORS * self.errors[step.name] * (largest / right if right else 1.0)
+        return max(carried, FLOAT_ERROR * largest) + self.marking.tolerance
+
+    def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
+        codes = np.full(step.value.shape, MISSING, np.int8)
+        if step.name not in self.given:
+            return NotGiven(step, step.from_paper(codes))
+        values: Array = np.full(codes.shape, np.nan)
+        for one in self.given[step.name]:
+            pair = one.beside(step.array)
+            if pair is None:
+                shapes = shape_words(one.array.shape), shape_words(step.value[one.at].shape)
+                fault = f"the shape is {shapes[0]}, but {step.name} is {shapes[1]} here"
+                codes[...] = WRONG
+                return Difference(step, step.from_paper(codes), values, np.inf, np.inf, fault)
+            codes[one.at] = CORRECT
+            if one.at:
+                values[one.at] = pair[0]
+            else:
+                values = pair[0]
+        off = np.where(codes == MISSING, 0.0, _off(values, step.value))
+        off = _where_keys_are_seen(off, step, yours)
+        largest = float(off.max(initial=0.0))
+        if largest > (limit := self._limit(step, step.array)):
+            codes[off > limit] = WRONG
+            if self.known:
+                numbers = yours.result(step)
+                follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
+                codes[(codes == WRONG) & follows] = FOLLOWS
+        errors = largest / (self.errors[step.name] or 1.0)
+        return Difference(step, step.from_paper(codes), values, largest, errors)
+
+    def explained(self) -> Finding | None:
+        """Return the convention, or else the mistake, that gives the first wrong array."""
+        first = self.steps[self.wrong[0]]
+        assert isinstance(first, Difference)  # as the others hold nothing wrong
+        if first.counts["wrong"] <= min(FEW, first.codes.size // 2):
+            return None
+        others = [name for name in self.given if name != first.step.name]
+        tried = conventions.changes(self.trace)
+        fits = [(self.misfit((first.step.name, *others), change), id_) for id_, change in tried]
+        least, id_ = min(fits, default=(np.inf, ""))
+        if least <= 1:
+            return Finding(id_, CONVENTIONS[id_].message, CONVENTIONS[id_].advice)
+        if first.fault:
+            axes = " × ".join(first.step.axes)
+            return Finding("wrong_shape", f"T{first.fault[1:]}.", f"The axes are {axes}.")
+        known = {name: x for name, x in self.known.items() if name != first.step.name}
+        before = Replay(self.trace, lambda one: known.get(one.name)).unknown_before(first.step)
+        for made in in_order(first.step, before, partial(mistakes_in, self.trace)):
+            if self.misfit([first.step.name], made.change, known) <= 1:
+                return made.finding(first.step)
+        return None
+
+    def misfit(
+        self, names: Iterable[str], change: Change, known: Mapping[str, Array] = EMPTY
+    ) -> float:
+        """Return how far arrays are from what other operations give, in the maximum difference.
+
+        It is ∞, and not all arrays are looked at, where one is farther than that.
+        """
+        steps = [*self.trace.steps]
+        same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
+        other = Replay(self.trace, worked=same | {**known}, instead=change)
+        found = 0.0
+        for one in (one for name in names for one in self.given[name]):
+            step = one.step
+            if step.name in same:
+                if any(map(self.steps[step.name].has, (WRONG, FOLLOWS))):
+                    return np.inf
+                continue
+            try:
+                pair = one.beside(numbers := other(step))
+            except ValueError:  # NumPy's, for shapes that do not go together
+                return np.inf
+            if pair is None:
+                return np.inf
+            off = _off(*pair)
+            off = off if one.at else _where_keys_are_seen(off, step, other)
+            found = max(found, float(off.max(initial=0.0)) / self._limit(step, numbers))
+            if found > 1:
+                return np.inf
+        return found
+
+
+def _where_keys_are_seen(off: Array, step: Step, calculation: Replay[Array]) -> Array:
+    """Return differences, on paper, with 0 for queries that see no key in some head.
+
+    Programs give nan there, or the mean of all values, or 0.
+    """
+    masked = next((one for one in calculation.steps if one.name == "masked"), None)
+    if masked is None or step.trailing[:1] != ("query",):
+        return off
+    blocked = (calculation(masked) == -np.inf).all(axis=-1).any(axis=(0, 1))
+    return np.where(blocked if step.columns else blocked[:, None], 0.0, off)
+
+
+def read_arrays(
+    matrices: Mapping[str, Any], trace: Trace
+) -> tuple[list[Dumped], tuple[tuple[str, str], ...]]:
+    """Return the arrays, and the keys that mean no step.
+
+    Raises:
+        InputError: if no key means a step.
+    """
+    found, unknown = list[Dumped](), dict[str, InputError]()
+    for word, raw in answers_in(matrices).items():
+        try:
+            step, at, is_transposed = find_answer(word, trace)
+        except InputError as error:
+            unknown[word] = error
+            continue
+        matrix = KeyedMatrix(word, at, _plain(raw), is_transposed=is_transposed)
+        placed = texts_in_place(step, matrix, step.value[at].shape)
+        found.append(Dumped(step, at, matrix.texts if placed is None else placed))
+    if unknown and not found:
+        raise next(iter(unknown.values()))
+    return found, tuple((word, "") for word in unknown)
+
+
+def compared(
+    trace: Trace, matrices: Mapping[str, Any], marking: Marking, dtype: str
+) -> tuple[Comparison, tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return arrays compared with the right way of calculating that fits most of them.
+
+    Also the keys that mean no step, and sentences on that way.
+    """
+    given, skipped = read_arrays(matrices, trace)
+    best, said = Comparison(trace, given, marking, dtype), list[str]()
+    for words, change in _right_ways(trace, best.known) if best.wrong else ():
+        if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
+            other_way = ways.with_change(trace, change)
+            again = Comparison(other_way, best.dumped, marking, dtype)
+            if len(again.wrong) < len(best.wrong):
+                best = again
+                said.append(words)
+    return best, skipped, tuple(said)
+
+
+def _right_ways(trace: Trace, given: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
+    yield from ways.masked_early(trace, given)
+    yield from ways.shifts(trace)
+    yield from ways.other_forms(trace)
+    for kind in ("scaled", "masked"):
+        if "scores" in given and kind in trace and kind not in given:
+            later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}
+            yield f"scores holds the {kind} scores.", {**later, "scores": later[kind]}
+
+
+def _from_the_start(step: Step) -> Expression:
+    """Return how adjusted scores are made from queries and keys."""
+    own = ("scores", *ADJUSTED)
+    made = operation_or_input(step)
+    return transform(made, lambda part: _from_the_start(part) if part.name in own else part)

@@ -1,0 +1,236 @@
+"""Arrays that programs calculated: the first that differs, and by which convention or mistake.
+
+The layers are PyTorch's: `benchmarks/conventions.py` wrote them, and tries 600 of each type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.conventions import CONVENTIONS
+from tests.conftest import ROOT, Attn
+
+Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]
+
+
+def layers() -> Iterator[Layer]:
+    """Yield stored layers: type, convention, keys of the problem, steps, and which differs first.
+
+    The first that differs is that of all steps, then that of the weights and the output.
+    """
+    with np.load(ROOT / "tests" / "dumps" / "conventions.npz") as stored:
+        index, numbers = json.loads(str(stored["index"])), stored["numbers"]
+    for one in index:
+        found: list[dict[str, Any]] = []
+        for shapes in one["shapes"]:
+            matrices = {}
+            for name, shape in shapes.items():
+                count = int(np.prod(shape))
+                matrices[name], numbers = numbers[:count].reshape(shape), numbers[count:]
+            found.append(matrices)
+        given, steps = found
+        yield one["dtype"], one["convention"], given | one["options"], steps, one["first"]
+
+
+LAYERS = [*layers()]
+
+
+@pytest.mark.parametrize("shown", ["all", "weights and output"])
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: f"{layer[0]}-{layer[1]}")
+def test_a_convention_is_named(layer: Layer, shown: str) -> None:
+    dtype, convention, keys, steps, (first, first_alone) = layer
+    if shown != "all":
+        steps = {name: steps[name] for name in ("weights", "output")}
+        first = first_alone
+    report = attncli.check(attncli.Problem(**keys), steps, marking={"dtype": dtype})
+    assert report.convention is not None
+    assert (report.convention.id, report.first_wrong_step) == (convention, first)
+
+
+def test_every_convention_has_a_layer() -> None:
+    assert {name for _, name, *_ in LAYERS} == {*CONVENTIONS}
+
+
+@pytest.mark.parametrize("layer", LAYERS[::3], ids=lambda layer: f"{layer[0]}-{layer[1]}")
+def test_the_same_calculation_in_short_floats_is_right(layer: Layer) -> None:
+    """Every step worked in NumPy with float32; with bfloat16, rounded to its 8 bits."""
+    dtype, _, keys, *_ = layer
+    trace = attncli.compute(attncli.Problem(**keys))
+    rng = np.random.default_rng(0)
+    short = {}
+    for step in trace:
+        value = step.value.astype("f4")
+        if dtype == "bfloat16":
+            value = value * (1 + rng.uniform(-1, 1, value.shape).astype("f4") * 2.0**-9)
+        short[step.name] = value
+    report = attncli.check(attncli.Problem(**keys), short, marking={"dtype": dtype})
+    assert (report.verdict, report.convention) == ("correct", None)
+
+
+X = np.random.default_rng(5).normal(size=(4, 6)).astype("f4")
+PROBLEM: dict[str, Any] = {"X": X, "heads": 2, "mask": "causal"}
+
+
+def problem(**more: Any) -> attncli.Problem:
+    return attncli.Problem(**(PROBLEM | more))
+
+
+def dump(*names: str) -> dict[str, Any]:
+    trace = attncli.compute(problem(X=X.astype(float)))
+    return {name: trace[name].value.astype("f4") for name in names}
+
+
+def check(steps: dict[str, Any], **marking: Any) -> attncli.Report:
+    return attncli.check(problem(), steps, marking=marking or None)
+
+
+def test_types_are_recognised() -> None:
+    steps = dump("weights", "output")
+    assert check(steps).dtype == "float32"
+    wide = {name: array.astype(float) for name, array in steps.items()}
+    assert check(wide).dtype == "float32"
+    exact = {name: attncli.compute(problem(X=X.astype(float)))[name].value for name in steps}
+    assert check(exact).dtype == "float64"
+    assert check({name: array.astype("f2") for name, array in steps.items()}).dtype == "float16"
+    assert check(steps, dtype="bfloat16").dtype == "bfloat16"
+    # Numbers that somebody typed are judged by their digits, also in an array.
+    assert check({name: array.round(2) for name, array in exact.items()}).dtype == ""
+    assert check({name: array.tolist() for name, array in steps.items()}).dtype == ""
+
+
+def test_half_precision_is_granted_its_own_error() -> None:
+    steps = {name: array.astype("f2") for name, array in dump("weights", "output").items()}
+    assert check(steps).verdict == "correct"
+    wide = {name: array.astype("f4") for name, array in steps.items()}
+    assert check(wide).verdict == "wrong"
+    assert check(wide, dtype="float16").verdict == "correct"
+
+
+def test_a_relative_tolerance() -> None:
+    steps = dump("weights")
+    steps["weights"][1, 3, 0] += 1e-4
+    assert check(steps).verdict == "wrong"
+    assert check(steps, rtol=1e-3).verdict == "correct"
+    assert check(steps, rtol=1e-5).verdict == "wrong"
+
+
+def test_one_wrong_number_is_no_slip_of_the_hand() -> None:
+    steps = dump("scores", "weights", "output")
+    steps["weights"][0, 2, 1] *= 10  # a decimal point, by hand
+    report = check(steps)
+    assert (report.first_wrong_step, report.findings) == ("weights", {})
+    judged = report.steps["weights"]
+    assert isinstance(judged, attncli.Difference)
+    assert judged.counts["wrong"] == 1
+    assert judged.errors > 1000
+    assert report.steps["output"].status == "correct"
+
+
+def test_what_follows_from_a_wrong_array() -> None:
+    trace = attncli.compute(problem(X=X.astype(float)))
+    weights = trace["weights"].value.copy()
+    weights[0] = weights[0, ::-1]
+    heads = np.split(X.astype(float), 2, axis=1)
+    mixed = np.concatenate([w @ v for w, v in zip(weights, heads, strict=True)], axis=1)
+    report = check({"weights": weights, "output": mixed})
+    assert (report.first_wrong_step, report.steps["output"].status) == ("weights", "follows")
+
+
+def test_nan_is_wrong_where_a_key_is_seen() -> None:
+    steps = dump("weights")
+    steps["weights"][1, 2] = np.nan
+    report = check(steps)
+    assert report.verdict == "wrong"
+    assert report.steps["weights"].counts["wrong"] == 4
+
+
+def test_a_query_that_sees_no_key_may_have_nan() -> None:
+    """PyTorch gives nan there, others the mean of the values; attn 0."""
+    keep = [[0, 0], [1, 0]]
+    x = np.array([[0.123456789, 1], [1, 2.1]])
+    output = np.array([[np.nan, np.nan], x[0]])
+    report = attncli.check(attncli.Problem(X=x, mask=keep), {"output": output})
+    assert (report.verdict, report.dtype) == ("correct", "float64")
+
+
+def test_scores_after_the_scale_and_the_mask_are_said() -> None:
+    trace = attncli.compute(problem(X=X.astype(float)))
+    shown = {"scores": trace["masked"].value, "weights": trace["weights"].value}
+    report = check(shown)
+    assert (report.verdict, report.said) == ("correct", ("scores holds the masked scores.",))
+    shifted = trace["masked"].value - trace["masked"].value.max(axis=-1, keepdims=True)
+    report = check({"exp": np.exp(shifted), "weights": trace["weights"].value})
+    said = "The largest score of each row was subtracted before the e^."
+    assert (report.verdict, report.said) == ("correct", (said,))
+
+
+def test_blocked_cells_may_be_large_negative_numbers() -> None:
+    masked = attncli.compute(problem(X=X.astype(float)))["masked"].value
+    given = np.where(np.isinf(masked), np.finfo("f4").min, masked).astype("f4")
+    assert check({"masked": given}).verdict == "correct"
+    given[0, 0, 1] = 0.5
+    assert check({"masked": given}).first_wrong_step == "masked"
+
+
+def test_a_wrong_shape() -> None:
+    report = check({"weights": np.full((2, 4, 3), 0.1234567891)})
+    finding = report.findings["weights"]
+    assert (finding.id, finding.message) == (
+        "wrong_shape",
+        "The shape is (2, 4, 3), but weights is (2, 4, 4) here.",
+    )
+
+
+def test_a_mistake_that_is_no_convention() -> None:
+    """V taken from X, not from the values, is a mistake of the catalogue."""
+    w_v = np.random.default_rng(2).normal(size=(6, 6))
+    right = attncli.compute(problem(X=X.astype(float), W_v=w_v))
+    wrong = attncli.compute(problem(X=X.astype(float)))
+    report = attncli.check(
+        problem(X=X.astype(float), W_v=w_v),
+        {"weights": right["weights"].value, "output": wrong.output},
+    )
+    assert report.convention is None
+    assert report.findings["output"].id in ("input_instead_of_values", "projection_missing")
+
+
+def test_the_report(attn: Attn, tmp_path: Path) -> None:
+    given, answers = tmp_path / "problem.npz", tmp_path / "dump.npz"
+    w = np.random.default_rng(3).normal(size=(3, 6, 6)).astype("f4")
+    names = ("W_q", "W_k", "W_v")
+    matrices: dict[str, Any] = {"X": X, "heads": 2, **dict(zip(names, w, strict=True))}
+    np.savez(given, **matrices)
+    other = attncli.compute(
+        problem(mask={}, scale=1, **dict(zip(names, w.astype(float), strict=True)))
+    )
+    steps: dict[str, Any] = {n: other[n].value.astype("f4") for n in ("Q", "weights", "output")}
+    np.savez(answers, **steps)
+    shown = attn("check", given, answers)
+    assert shown.status == 1
+    lines = shown.out.splitlines()
+    assert lines[2].startswith("✓ Q   max |Δ| ")
+    assert lines[2].endswith(" × the error of float32")
+    assert sum("should be" in line for line in lines) == 5
+    assert "  The scores were not scaled. (not_scaled)" in lines
+    assert lines[-1] == "wrong, first at weights (not_scaled)"
+    record = json.loads(attn("check", given, answers, "-f", "json").out)
+    assert record["convention"] == {"id": "not_scaled", "message": "The scores were not scaled."}
+    assert record["dtype"] == "float32"
+    weights = record["steps"]["weights"]
+    assert len(weights["cells"]) == 5
+    assert weights["max_difference"] > 0.01
+    assert weights["errors"] > 1000
+    for form in ("markdown", "html", "csv"):
+        assert "not_scaled" in attn("check", given, answers, "-f", form).out
+    flags = ("--dtype", "bfloat16", "--rtol", "10")
+    assert attn("check", given, answers, *flags).status == 0
+    refused = attn("check", given, answers, "--dtype", "float8")
+    assert refused.status == 2
+    assert "float8" in refused.err
