@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
-TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
