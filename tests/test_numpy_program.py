@@ -155,12 +155,15 @@ def test_several_problems(attn: Attn) -> None:
     assert_same_steps(attncli.compute(attncli.load(paths[1])), run(result.out))
 
 
-def test_what_is_too_large_is_refused(attn: Attn, tmp_path: Path) -> None:
-    np.savez(tmp_path / "large.npz", X=np.ones((400, 26)))
+@pytest.mark.parametrize(("tokens", "numbers"), [(400, "10,400"), (20_000, "520,000")])
+def test_what_is_too_large_is_refused(
+    tokens: int, numbers: str, attn: Attn, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "large.npz", X=np.ones((tokens, 26)))
     result = attn("compute", tmp_path / "large.npz", "-f", "numpy")
     assert result.status == 2
-    assert "10,400 numbers" in result.err
-    assert "-f npz" in result.err
+    assert f"{numbers} numbers" in result.err
+    assert "use a smaller problem, or -f npz" in result.err
 
 
 def test_labels_cannot_leave_their_comments(attn: Attn) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import fail
+from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
+from attncli.problem.problem import Problem
 from attncli.records import replace
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
@@ -68,6 +69,13 @@ class Code(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: object) -> Code:  # operations change it only to that of an operand
         return self
+
+
+def refuse_large(problem: Problem) -> None:
+    """Raise an InputError for a matrix with too many numbers to be written out."""
+    with located(problem.source):
+        for array in problem.matrices().values():
+            _literal(array)
 
 
 def _literal(array: Array) -> Code:
