@@ -91,7 +91,7 @@ def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:
 
     The rows are floats or intervals of them; other elements come back as they are, with None.
     """
-    if rows.dtype.kind == "O":
+    if rows.dtype.kind in "Ou":
         return rows, None
     _, exponent = np.frexp(np.abs(rows).max(axis=-1, keepdims=True))
     return np.ldexp(rows, -exponent), exponent

@@ -81,6 +81,7 @@ MOVES = (
     np.swapaxes,
     np.moveaxis,
     np.concatenate,
+    np.stack,
     np.repeat,
     np.tile,
     np.flip,

@@ -29,7 +29,7 @@ class SplitHeads(Rearranged):
         """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
         batch, _, n, width = features.shape
         pieces = features.reshape(batch, n, self.heads, width // self.heads)
-        return np.swapaxes(pieces, 1, 2)
+        return np.swapaxes(pieces, -3, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, SideBySide(upstream)
@@ -45,7 +45,7 @@ class RepeatHeads(Rearranged):
 
     def apply(self, heads: Array) -> Array:
         """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
-        return np.repeat(heads, self.times, axis=1)
+        return np.repeat(heads, self.times, axis=-3)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Yield the sum over the query heads that read a head."""
@@ -62,7 +62,7 @@ class SideBySide(Rearranged):
     def apply(self, heads: Array) -> Array:
         """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
         batch, count, n, width = heads.shape
-        return np.swapaxes(heads, 1, 2).reshape(batch, 1, n, count * width)
+        return np.swapaxes(heads, -3, -2).reshape(batch, 1, n, count * width)
 
 
 class MergeHeads(SideBySide):
@@ -88,7 +88,7 @@ class SumSharedHeads(Operation):
     def apply(self, heads: Array) -> Array:
         """(batch, kv_heads · times, n, d) gives (batch, kv_heads, n, d)."""
         batch, count, n, width = heads.shape
-        return heads.reshape(batch, count // self.times, self.times, n, width).sum(axis=2)
+        return heads.reshape(batch, count // self.times, self.times, n, width).sum(axis=-3)
 
     def notation(self, columns: bool) -> Formula:
         where = Words("summed over the heads that read it")

@@ -200,10 +200,10 @@ class Hardmax(Operation):
     why = "All weight goes to the key with the largest score."
 
     def apply(self, scores: Array) -> Array:
-        result = np.zeros_like(scores)
-        where = scores.argmax(axis=self.along, keepdims=True)
-        largest = np.take_along_axis(scores, where, self.along)
-        np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
+        largest = scores.max(axis=self.along, keepdims=True)
+        is_largest = (scores == largest) & (scores != -np.inf)
+        is_first = is_largest & (is_largest.cumsum(axis=self.along) == 1)
+        result = np.where(is_first, 1.0, 0.0).astype(scores.dtype)
         return because(result, scores, "{largest} is {which} of {all}", None, self.along)
 
     def bounds(self, scores: Any) -> Any:

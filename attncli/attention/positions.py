@@ -48,10 +48,11 @@ class Waves(Record):
     start: int = 0
     pairs: str = PAIRS[0]
 
-    def angles(self, tokens: int) -> Array:
-        """Return the angles (tokens, pairs)."""
-        t = np.arange(self.start, self.start + tokens, dtype=float)
-        return t[:, None] / self.base ** (np.arange(0, self.size, 2) / self.size)
+    def angles(self, tokens: int, like: Any = None) -> Any:
+        """Return the angles (1, 1, tokens, pairs), in the kind of array of `like`."""
+        t = np.arange(self.start, self.start + tokens, dtype=float, like=like)
+        angles = t[:, None] / self.base ** (np.arange(0, self.size, 2, like=like) / self.size)
+        return angles.reshape(1, 1, tokens, -1)
 
     def written(self, token: int, pair: int) -> tree.Formula:
         """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` where that has no end."""
@@ -78,7 +79,7 @@ class Waves(Record):
         if angles.dtype.kind != "O":
             found: Array = getattr(np, function)(angles)
             return found
-        own = self.angles(angles.shape[-2])
+        own = self.angles(angles.shape[-2])[0, 0]
 
         def element(at: tuple[int, ...]) -> NumberAsWritten:
             angle = float(getattr(angles[at], "value", angles[at]))
@@ -93,8 +94,7 @@ class Waves(Record):
         if self.pairs == "halves":
             made = joined([first, second], -1)
         else:
-            made = joined([first[..., None], second[..., None]], -1)
-            made = made.reshape(*made.shape[:-2], -1)
+            made = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
         return made[..., : self.size]  # an odd size has no last second feature
 
     @property
@@ -122,7 +122,7 @@ class FromPlaces(Operation):
         return tree.Relation((tree.Name("t"), t))
 
     def bounds(self, *operands: Any) -> Any:
-        array = self.apply(*operands)
+        array = self.apply(*(operand.low for operand in operands))
         return type(operands[0])(array, array)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -141,7 +141,7 @@ class Angles(FromPlaces):
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""
-        angles = self.waves.angles(rows.shape[-2])[None, None]
+        angles = self.waves.angles(rows.shape[-2], rows)
         if rows.dtype.kind != "O":
             return angles.astype(rows.dtype) if rows.dtype.kind == "f" else angles
         written = self.waves.written
@@ -159,7 +159,7 @@ class Sinusoids(FromPlaces):
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
-        angles = self.waves.angles(rows.shape[-2])[None, None]
+        angles = self.waves.angles(rows.shape[-2], rows)
         if rows.dtype.kind == "O":
             angles = angles.astype(object)
         made = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))

@@ -1,7 +1,7 @@
 """`attn compute`: every step of a calculation."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +16,11 @@ from attncli.records import EMPTY
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
+    from attncli.problem.problem import Problem
     from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
-TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
@@ -104,8 +105,12 @@ def _traces(
     problems.single = row.binary and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
-    foresee = None
-    if not (is_chosen or is_small):
+    foresee: Callable[[Problem], None] | None = None
+    if format_ == "numpy":
+        from attncli.rendering.numpy_program import refuse_large
+
+        foresee = refuse_large
+    elif not (is_chosen or is_small):
         foresee = partial(run.warn_of_size, format_=format_, selection=selection)
     return problems.traces(selection.only, not (row.is_page or selection.exact), foresee)
 

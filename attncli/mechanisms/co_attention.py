@@ -6,14 +6,12 @@ al. 2017, section 3.2 (the enhancement [a; ã; a − ã; a ⊙ ã]).
 
 from __future__ import annotations
 
-import numpy as np
-
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.notation.tree import Formula, Stack, Times, minus
 from attncli.problem.problem import Problem
-from attncli.tape.operations import MatMul, Transposed
+from attncli.tape.operations import MatMul, Transposed, joined
 from attncli.tape.step import Expression, Operation
 from attncli.tape.tape import Tape
 
@@ -49,8 +47,8 @@ class Enhanced(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, n, d) give (…, n, 4 d)."""
-        own, aligned = np.broadcast_arrays(*arrays)
-        return np.concatenate([own, aligned, own - aligned, own * aligned], axis=-1)
+        own, aligned = arrays
+        return joined([own, aligned, own - aligned, own * aligned], -1)
 
     def notation(self, columns: bool) -> Formula:
         own, aligned = self.notations(columns)

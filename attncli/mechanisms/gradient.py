@@ -118,7 +118,7 @@ class SquaredError(Operation):
 
 
 def _sum_of_all(array: Array) -> Array:
-    return array.sum(axis=tuple(range(array.ndim)), keepdims=True)
+    return array.sum(keepdims=True)
 
 
 class Descent(Operation):

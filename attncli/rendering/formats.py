@@ -83,6 +83,10 @@ FORMATS: dict[str, Format] = {
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
     ),
+    "numpy": Format(
+        (".py",), "a NumPy program that makes every step", _in("numpy_program.as_numpy"),
+        is_page=False,
+    ),
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("markdown.traces"),
         _in("report_markdown.reports"), _in("explanations.as_markdown"), _in("markdown.traces"),

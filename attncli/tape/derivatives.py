@@ -143,7 +143,8 @@ class Summed(Operation):
     def apply(self, array: Array) -> Array:
         """Any shape gives `shape`; axes of size 1 in it, and those that it lacks, are summed."""
         wide = (1,) * (array.ndim - len(self.shape)) + self.shape
-        axes = tuple(i for i, size in enumerate(wide) if size == 1 != array.shape[i])
+        pairs = enumerate(zip(wide, array.shape, strict=True))
+        axes = tuple(i - array.ndim for i, (size, found) in pairs if size == 1 != found)
         return array.sum(axis=axes, keepdims=True).reshape(self.shape)
 
     def notation(self, columns: bool) -> tree.Formula:

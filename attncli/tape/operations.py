@@ -168,8 +168,10 @@ class Divide(Operation):
         """A row that is wholly blocked has the sum 0 and keeps its zeros."""
         if dividend.dtype.kind != "f":
             empty = divisor == 0
-            quotient = np.where(empty, 0, dividend / divisor)
-            return because(quotient, divisor, "{seen}", empty) if empty.any() else quotient
+            if not empty.any():
+                return dividend / divisor
+            quotient = np.where(empty, 0, dividend / np.where(empty, 1, divisor))
+            return because(quotient, divisor, "{seen}", empty)
         if divisor.all():
             return np.divide(dividend, divisor)
         shape = np.broadcast_shapes(dividend.shape, divisor.shape)
@@ -306,4 +308,4 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
     if len(set(leads)) > 1:
         lead = np.broadcast_shapes(*leads)
         arrays = [np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in arrays]
-    return np.concatenate(arrays, axis=axis)
+    return np.concatenate([*arrays], axis=axis)
