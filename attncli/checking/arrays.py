@@ -38,7 +38,7 @@ from attncli.problem.marking import Marking
 from attncli.records import EMPTY, Record
 from attncli.tape.replay import Change, Replay
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import evaluate, transform
+from attncli.tape.walk import evaluate, sources, transform
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
@@ -134,28 +134,32 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     found = {name: roundoff * _largest(trace[name].array) for name in steps}
     size = sum(step.array.size for step in trace)
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
-        sample = _sample(trace, np.random.default_rng(seed), roundoff)
-        for name in steps:
-            off = _off(sample[name], trace[name].array)
-            found[name] = max(found[name], _largest(off))
+        for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
+            if step.name in found:
+                off = _largest(_off(numbers, step.array))
+                found[step.name] = max(found[step.name], off)
     return found
 
 
-def _sample(trace: Trace, random: np.random.Generator, roundoff: float) -> dict[str, Array]:
-    """Return every step where each number is off by one rounding, up or down at random."""
+def _sample(
+    trace: Trace, random: np.random.Generator, roundoff: float
+) -> Iterator[tuple[Step, Array]]:
+    """Yield every step with numbers that are off by one rounding, up or down at random.
+
+    Numbers are kept until their last use, as all of them together may take much memory.
+    """
 
     def rounded(numbers: Array) -> Array:
         is_up = random.integers(0, 2, numbers.shape, np.int8).astype(bool)
         found: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
         return found
 
-    inputs = {name: rounded(step.array) for name, step in trace.inputs.items()}
-    found: dict[str, Array] = {}
+    last = {source: step for step in trace for source in sources(step)}
+    held = {one: rounded(one.array) for one in trace.inputs.values()}
     for step in trace:
-        made = operation_or_input(step)
-        values = evaluate(made, lambda s: found[s.name] if s.operation else inputs[s.name])
-        found[step.name] = rounded(values)
-    return found
+        held[step] = rounded(evaluate(operation_or_input(step), held.__getitem__))
+        yield step, held[step]
+        held = {one: numbers for one, numbers in held.items() if last.get(one) is not step}
 
 
 def _off(numbers: Array, right: Array) -> Array:
