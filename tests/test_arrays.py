@@ -100,9 +100,11 @@ def test_types_are_recognised() -> None:
     assert check(exact).dtype == "float64"
     assert check({name: array.astype("f2") for name, array in steps.items()}).dtype == "float16"
     assert check(steps, dtype="bfloat16").dtype == "bfloat16"
-    # Numbers that somebody typed are judged by their digits, also in an array.
+    # Numbers of a text are recognised by their digits.
+    assert check({name: array.tolist() for name, array in steps.items()}).dtype == "float32"
+    # Numbers that somebody typed are judged as handwork, also in an array.
     assert check({name: array.round(2) for name, array in exact.items()}).dtype == ""
-    assert check({name: array.tolist() for name, array in steps.items()}).dtype == ""
+    assert check({name: array.tolist() for name, array in exact.items()}).dtype == ""
 
 
 def test_half_precision_is_granted_its_own_error() -> None:

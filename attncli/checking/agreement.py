@@ -35,12 +35,6 @@ FLOAT_ERROR = 1e-9
 """Relative error granted to calculations in 64-bit floats, theirs and ours. Chosen, far above the
 bound (terms · 2⁻⁵³) of any calculation that is checked."""
 
-SHORT_FLOAT_ERRORS = {"float16": 2e-3, "float32": 1e-6}
-"""Relative error of a step worked out in shorter floats: some units in the last place. Derived."""
-
-SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
-"""Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
-
 FLOAT_ERROR_OF_EXACT = 1e-12
 """Maximum relative error of a number that has no more digits than were written: tanh 14 is not 1,
 and is 0.9999 if cut off. Chosen."""
@@ -120,21 +114,19 @@ Unit: TypeAlias = Array | float
 """One unit in the last place of each written number; 0 for what is exact."""
 
 
-def float_error(expected: Values, share: float = FLOAT_ERROR) -> Array:
+def float_error(expected: Values) -> Array:
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
     largest_term = min(size.max(initial=SMALLEST_TERM), LARGEST_TERM)
-    found: Array = share * (size + NEAR_ZERO * largest_term)
+    found: Array = FLOAT_ERROR * (size + NEAR_ZERO * largest_term)
     return found
 
 
-def reach(
-    unit: Unit, expected: Values, share: float = FLOAT_ERROR, units: float = ROUNDED
-) -> Interval:
+def reach(unit: Unit, expected: Values, units: float = ROUNDED) -> Interval:
     """Return which written numbers agree with what is expected; arguments as for `agrees`."""
     ends = interval(expected)
-    more = units * unit + float_error(ends, share)
+    more = units * unit + float_error(ends)
     return Interval(ends.low - more, ends.high + more)
 
 
@@ -144,38 +136,36 @@ def is_within(written: Array, found: Interval) -> Array:
     return inside
 
 
-def agrees(
-    written: Array, unit: Unit, expected: Values, share: float = FLOAT_ERROR, units: float = ROUNDED
-) -> Array:
+def agrees(written: Array, unit: Unit, expected: Values, units: float = ROUNDED) -> Array:
     """Return which written numbers are within some `units` of what is expected.
 
-    The unit of an exact number is 0; nan agrees with nothing; `share` is the error of floats.
+    The unit of an exact number is 0; nan agrees with nothing.
     """
-    return is_within(written, reach(unit, expected, share, units))
+    return is_within(written, reach(unit, expected, units))
 
 
-def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
+def is_same(written: Array, right: Array) -> Array:
     """Return which numbers equal the expected ones, but for the error of floats."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        found: Array = (written == right) | (np.abs(written - right) <= share * np.abs(right))
+        found: Array = (written == right) | (np.abs(written - right) <= FLOAT_ERROR * np.abs(right))
     return found
 
 
-def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
+def exact_cells(numbers: Values, unit: Array) -> Array:
     """Return which numbers, or intervals without width, have no more digits than were written."""
     ends = interval(numbers)
     with np.errstate(invalid="ignore"):  # both ends may be infinite
-        known = ~(ends.high - ends.low > float_error(ends, share))
+        known = ~(ends.high - ends.low > float_error(ends))
     known &= np.isfinite(ends.low) & (unit > 0)
     units, middle = np.where(known, unit, 1.0), np.where(known, ends.low, 0.0)
-    share = FLOAT_ERROR_OF_EXACT if share == FLOAT_ERROR else share
-    return agrees(np.round(middle / units) * units, 0.0, middle, share) & known
+    rounded = np.round(middle / units) * units
+    return (np.abs(rounded - middle) <= FLOAT_ERROR_OF_EXACT * np.abs(middle)) & known
 
 
-def is_exact(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> bool:
+def is_exact(numbers: Values, unit: Array) -> bool:
     """Return True if no number has more digits than were written, of those that have a unit."""
     kept = np.isfinite(interval(numbers).low) & (unit > 0)
-    return bool(kept.any() and exact_cells(numbers, unit, share)[kept].all())
+    return bool(kept.any() and exact_cells(numbers, unit)[kept].all())
 
 
 def is_informative(found: Interval, most: float) -> Array:

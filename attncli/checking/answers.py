@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
@@ -46,7 +45,6 @@ class Written(Record, eq=False):
     values: Array  # nan where a cell is blank
     unit: Array  # one unit in the last place; 0 for what is exact, such as 1/3
     texts: Array  # a percentage, or a number with a decimal comma, as a decimal
-    share: float = FLOAT_ERROR  # relative error of a computer
     dtype: str = ""  # float16, float32 or float64 of a computer; "" for handwork
     unreadable: Array | None = None  # the cells that hold something else than a number
 
@@ -185,7 +183,7 @@ def _hint(fault: Fault, raw: Any) -> str:
 
 def _of_one_computer(found: Matrices) -> Matrices:
     written = [one for one in found.values() if isinstance(one, Written)]
-    kinds = {one.dtype for one in written} & SHORT_FLOAT_ERRORS.keys()
+    kinds = {one.dtype for one in written} & {"float16", "float32"}
     if not kinds:
         every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
         kinds = {dtype_of_texts(every)} - {""}
@@ -193,7 +191,7 @@ def _of_one_computer(found: Matrices) -> Matrices:
         if isinstance(one, Written) and not one.dtype:
             dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
             if dtype in kinds:
-                found[name] = replace(one, dtype=dtype, share=SHORT_FLOAT_ERRORS[dtype])
+                found[name] = replace(one, dtype=dtype)
     return found
 
 
@@ -212,12 +210,10 @@ def _written(
         values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
     given = {one.dtype for one in matrices}
     dtype = next(filter(given.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
-    kind = dtype if dtype in SHORT_FLOAT_ERRORS else step.array.dtype.name
-    share = SHORT_FLOAT_ERRORS.get(kind, FLOAT_ERROR)
     unreadable = np.isnan(values)
     if unreadable.any():
         unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
-    return Written(values, unit, texts, share, dtype, unreadable if unreadable.any() else None)
+    return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
 
 
 def _on_paper(

@@ -15,6 +15,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.weights import ADJUSTED
 from attncli.checking import conventions, ways
 from attncli.checking.agreement import FLOAT_ERROR, MAX_HAND_DECIMALS
+from attncli.checking.answers import Matrices, Written
 from attncli.checking.catalogued import in_order, mistakes_in
 from attncli.checking.cell_positions import KeyedMatrix, texts_in_place
 from attncli.checking.conventions import CONVENTIONS
@@ -114,6 +115,7 @@ class Dumped(Record, eq=False):
     step: Step
     at: At  # an index of the step's value
     array: Array
+    missing: Array | bool = False  # which cells hold nothing
 
     def beside(self, numbers: Array) -> tuple[Array, Array] | None:
         """Return the array and numbers of the step, both on paper; None if the shapes differ."""
@@ -154,12 +156,17 @@ def _sample(
         found: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
         return found
 
-    last = {source: step for step in trace for source in sources(step)}
-    held = {one: rounded(one.array) for one in trace.inputs.values()}
+    def key(step: Step) -> tuple[str, bool]:
+        return step.name, step.operation is None  # an input may have the name of a step
+
+    last = {key(source): step.name for step in trace for source in sources(step)}
+    held = {key(one): rounded(one.array) for one in trace.inputs.values()}
     for step in trace:
-        held[step] = rounded(evaluate(operation_or_input(step), held.__getitem__))
-        yield step, held[step]
-        held = {one: numbers for one, numbers in held.items() if last.get(one) is not step}
+        values = evaluate(operation_or_input(step), lambda one: held[key(one)])
+        held[key(step)] = rounded(values)
+        yield step, held[key(step)]
+        for one in [one for one in held if last.get(one) == step.name]:
+            del held[one]
 
 
 def _off(numbers: Array, right: Array) -> Array:
@@ -221,7 +228,7 @@ class Comparison:
                 fault = f"the shape is {shapes[0]}, but {step.name} is {shapes[1]} here"
                 codes[...] = WRONG
                 return Difference(step, step.from_paper(codes), values, np.inf, np.inf, fault)
-            codes[one.at] = CORRECT
+            codes[one.at] = np.where(one.missing, MISSING, CORRECT)
             if one.at:
                 values[one.at] = pair[0]
             else:
@@ -326,14 +333,33 @@ def read_arrays(
     return found, tuple((word, "") for word in unknown)
 
 
+def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]:
+    """Return written numbers as arrays, and their type, if all are printed short floats; or "".
+
+    Numbers beside them may have few digits, if that type holds them exactly: 0.625, or 14.
+    """
+    written = {name: one for name, one in matrices.items() if isinstance(one, Written)}
+    kinds = {one.dtype for one in written.values()} & {"float16", "float32"}
+    if not kinds or len(written) < len(matrices):
+        return [], ""
+    dtype = max(kinds, key=ROUNDOFF.__getitem__)
+    others = (one.values for one in written.values() if one.dtype not in kinds)
+    if not all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others):
+        return [], ""
+    found = []
+    for name, one in written.items():
+        values, missing = (trace[name].on_paper(a) for a in (one.values, one.missing))
+        found.append(Dumped(trace[name], (), values, missing))
+    return found, dtype
+
+
 def compared(
-    trace: Trace, matrices: Mapping[str, Any], marking: Marking, dtype: str
-) -> tuple[Comparison, tuple[tuple[str, str], ...], tuple[str, ...]]:
+    trace: Trace, given: Sequence[Dumped], marking: Marking, dtype: str
+) -> tuple[Comparison, tuple[str, ...]]:
     """Return arrays compared with the right way of calculating that fits most of them.
 
-    Also the keys that mean no step, and sentences on that way.
+    Also sentences on that way.
     """
-    given, skipped = read_arrays(matrices, trace)
     best, said = Comparison(trace, given, marking, dtype), list[str]()
     for words, change in _right_ways(trace, best.known) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
@@ -342,7 +368,7 @@ def compared(
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
-    return best, skipped, tuple(said)
+    return best, tuple(said)
 
 
 def _right_ways(trace: Trace, given: Mapping[str, object]) -> Iterator[tuple[str, Change]]:

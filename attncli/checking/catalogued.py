@@ -191,7 +191,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
         )
         if found is None:
             return False
-        near = agrees(given.values, given.unit, found, given.share, CUT_OFF)
+        near = agrees(given.values, given.unit, found, CUT_OFF)
         if not (near | given.missing).all():
             return False
         seen = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -11,6 +11,7 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
+from attncli.checking.arrays import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
@@ -162,7 +163,7 @@ class Report(Record, Shown, eq=False):
         earned = np.array([1.0, near, near, follow, 0.0, 0.0])[judged.codes]
         if isinstance(judged, Compared) and judged.short is not None:
             written = judged.written
-            is_right = agrees(written.values, written.unit, judged.step.array, written.share)
+            is_right = agrees(written.values, written.unit, judged.step.array)
             few = self.marking.few_digits * np.where(is_right, 1.0, follow)
             earned = np.where(judged.short, few, earned)
         earned = judged.step.on_paper(earned)[self.cells[name]]
@@ -204,11 +205,6 @@ class AnswerKey:
         submission = (
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
-        if any(hasattr(raw, "dtype") for raw in submission.matrices.values()):
-            from attncli.checking.arrays import dtype_of
-
-            if dtype := dtype_of(submission.matrices, self.marking):
-                return self._of_arrays(submission, dtype)
         contents = contents_of(submission) if self._reference.is_small else ""
         report = self._reports.pop(contents, None) or self._judged(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
@@ -226,35 +222,42 @@ class AnswerKey:
         wrong = sum(isinstance(one, ShapeMismatch) for one in matrices.values())
         return wrong + (not matrices), len(skipped)
 
-    def _of_arrays(self, submission: Submission, dtype: str) -> Report:
+    def _of_arrays(
+        self, submission: Submission, trace: Trace, given: Sequence[Dumped], dtype: str
+    ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.arrays import compared
         from attncli.checking.conventions import CONVENTIONS
 
-        right = self.trace.unrounded or self.trace
-        if names := named_steps(submission.matrices, right):
-            right = with_named_steps(right, names)
-        with located(submission.locate):
-            found, skipped, said = compared(right, submission.matrices, self.marking, dtype)
+        found, said = compared(trace.unrounded or trace, given, self.marking, dtype)
         finding = found.explained() if found.wrong else None
         is_convention = finding is not None and finding.id in CONVENTIONS
+        findings = {found.wrong[0]: finding} if finding else {}
+        report = self._report(submission, found.trace, found.steps, findings, found.given)
+        convention = finding if is_convention else None
+        return replace(report, said=said, dtype=dtype, convention=convention)
+
+    def _report(
+        self,
+        submission: Submission,
+        trace: Trace,
+        steps: Mapping[str, Judged],
+        findings: Mapping[str, Finding],
+        given: Container[str],
+        renamed: Mapping[str, str] = EMPTY,
+    ) -> Report:
+        meant = self._meant.items()
+        same = self._same
         return Report(
             submission.name,
-            found.trace,
-            found.steps,
-            {found.wrong[0]: finding} if finding else {},
-            said=said,
+            trace,
+            steps,
+            findings,
             comment=submission.comment,
             marking=self.marking,
-            answers={
-                name: answered_by(step.name, self._same, found.given)
-                for name, (step, _) in self._meant.items()
-            },
+            answers={n: answered_by(step.name, same, given, renamed) for n, (step, _) in meant},
             title=self.problem.title,
-            cells={name: at for name, (_, at) in self._meant.items()},
-            skipped=skipped,
-            dtype=dtype,
-            convention=finding if is_convention else None,
+            cells={name: at for name, (_, at) in meant},
         )
 
     def _judged(self, submission: Submission) -> Report:
@@ -265,28 +268,24 @@ class AnswerKey:
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
+            trace = reference.trace
             with located(submission.locate):
-                matrices, skipped = read_submission(submission, reference.trace)
+                if dtype := dtype_of(submission.matrices, self.marking):
+                    arrays, skipped = read_arrays(submission.matrices, trace)
+                else:
+                    matrices, skipped = read_submission(submission, trace)
+                    arrays, dtype = printed_floats(matrices, trace)
+            if dtype:
+                report = self._of_arrays(submission, trace, arrays, dtype)
+                return replace(report, skipped=skipped)
             way = likeliest(Way(reference, matrices, submission))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
-        meant = self._meant.items()
-        return Report(
-            submission.name,
-            way.reference.trace,
-            steps,
-            {name: finding for name, finding in found.items() if finding is not None},
-            said=way.said,
-            marking=self.marking,
-            answers={
-                name: answered_by(step.name, self._same, way.given, way.renamed)
-                for name, (step, _) in meant
-            },
-            title=self.problem.title,
-            cells={name: at for name, (_, at) in meant},
-            skipped=skipped,
-        )
+        findings = {name: finding for name, finding in found.items() if finding is not None}
+        trace, given = way.reference.trace, way.given
+        report = self._report(submission, trace, steps, findings, given, way.renamed)
+        return replace(report, said=way.said, skipped=skipped)
 
 
 def _in_float64(problem: Problem) -> Problem:

@@ -98,7 +98,7 @@ def by_halves(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
 def by_finer_steps(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield the cells that follow if hidden steps are rounded one digit finer than shown ones."""
     step = given.step
-    if operands.are_floats or not operands.hidden_before(step) or not operands.roundings:
+    if not operands.hidden_before(step) or not operands.roundings:
         return
     near = given.agrees(operands.written.result(step), agreement.MAX_FINER)
     near |= given.agrees(interval(operands.meant.result(step)), agreement.MAX_FINER)
@@ -280,7 +280,7 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     """Return which written numbers each result gives exactly, as (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
-    made, more = found[:, cells], agreement.float_error(values, given.written.share)
+    made, more = found[:, cells], agreement.float_error(values)
     over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
     low = np.where(values == 0, -unit, 0.0)
     cut = (over >= low - more) & (over < unit - more)

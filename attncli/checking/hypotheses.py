@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
+from attncli.checking.agreement import FLOAT_ERROR, MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
 from attncli.explaining.terms import Term, Worked
@@ -95,7 +95,7 @@ class WrongStep:
             return np.zeros(self.wrong.shape, bool)
         is_left = (expected.low == follows.low) & (expected.high == follows.high)
         is_left &= (written == self.given) & ~self.wrong
-        found: Array = agrees(written, unit, expected, judged.written.share) | is_left
+        found: Array = agrees(written, unit, expected) | is_left
         return found | ~self.shown
 
     def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
@@ -107,7 +107,7 @@ class WrongStep:
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
         if hypothesis.written is not None:
             off = np.minimum(off, np.minimum(np.abs(given), np.abs(yours)))
-        share = self.judged.written.share * np.abs(np.nan_to_num(yours))
+        share = FLOAT_ERROR * np.abs(np.nan_to_num(yours))
         digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
         found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
         found = np.sort(np.nan_to_num(found, nan=1.0))

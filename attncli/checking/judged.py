@@ -188,7 +188,7 @@ class Given(Judged):
         """The written numbers; a correct number with all its digits is that number exactly."""
         self.codes.setflags(write=False)
         written, right = self.written, self.step.array
-        same = is_same(written.values, right, written.share) & (self.codes == CORRECT)
+        same = is_same(written.values, right) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
 
     @cached_property
@@ -201,7 +201,7 @@ class Given(Judged):
         return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
-        return agrees(self.written.values, self.unit, expected, self.written.share, units)
+        return agrees(self.written.values, self.unit, expected, units)
 
 
 class Compared(Given):

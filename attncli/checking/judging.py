@@ -44,9 +44,7 @@ class Judge:
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
-        # Nearly all steps are right. For short floats, right numbers are intervals: see below.
-        is_right = (given.agrees(step.array) | written.missing).all()
-        if written.share != agreement.FLOAT_ERROR or not is_right:
+        if not (given.agrees(step.array) | written.missing).all():
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
@@ -97,14 +95,13 @@ class Judge:
             return None
         found = np.zeros(given.codes.shape, bool)
         for numbers in (given.step.array, yours):
-            found |= agreement.agrees(written.values, written.unit, numbers, written.share)
+            found |= agreement.agrees(written.values, written.unit, numbers)
         found &= (given.codes == status.WRONG) & (written.unit > given.unit)
         return found if found.any() else None
 
 
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
-    is_short = given.written.share != agreement.FLOAT_ERROR
-    yield operands.right_in_floats(given.step) if is_short else given.step.array
+    yield given.step.array
     yield from (other[given.step.name].array for other in operands.reference.others)
 
 
@@ -140,7 +137,7 @@ def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
         tolerated &= unit <= np.where(unit < 1, *coarsest)
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
         found = _near(operands, given, numbers, agreement.CUT_OFF)
-        exact = agreement.exact_cells(numbers, unit, given.written.share)
+        exact = agreement.exact_cells(numbers, unit)
         yield replace(found, cells=found.cells & tolerated & ~exact, fits=None)
 
 

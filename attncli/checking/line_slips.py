@@ -219,7 +219,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """Yield the factors by which all numbers may be off, simple ones first."""
     judged = wrong.judged
     # The student may have multiplied numbers that were already rounded.
-    is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
+    is_rounded = not is_exact(judged.follows, judged.unit)
     half_unit = judged.unit / 2 if is_rounded else 0.0
     least, most = judged.follows.low - half_unit, judged.follows.high + half_unit
     kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
@@ -227,7 +227,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():
         return
     # Each number allows the factors with which the right one rounds to it.
-    more = ROUNDED * judged.unit[kept] + float_error(given, judged.written.share)
+    more = ROUNDED * judged.unit[kept] + float_error(given)
     ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
     low, high = float(np.minimum.reduce(ends).max()), float(np.maximum.reduce(ends).min())
     middle, parts = (low + high) / 2, {1 / n: f"1/{n} of" for n in range(2, 11)}

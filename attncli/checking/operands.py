@@ -12,12 +12,12 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking import agreement
-from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
+from attncli.checking.agreement import RoundingRule, agrees, is_exact, roundings_of
 from attncli.checking.answers import Matrices, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference, T, together
 from attncli.records import EMPTY
-from attncli.tape.replay import Change, Replay, V, Values
+from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
@@ -36,15 +36,6 @@ class Operands:
         self.reference, self.trace, self.judged = reference, reference.trace, judged
         self._shown = {name: one for name, one in given.items() if isinstance(one, Written)}
         self._together = together(self.trace, given)
-        shown = self._shown.items()
-        exact = {s: is_same(one.values, self.trace[s].array)[~one.blank].all() for s, one in shown}
-        inexact = [one for name, one in shown if not exact[name]]
-        floats = [one for one in inexact if one.dtype]
-        # Numbers with many digits may look like floats among others that were written by hand.
-        floats = floats if 2 * len(floats) >= len(inexact) else []
-        self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
-        smallest = (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats)
-        self._smallest = max(smallest, default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
@@ -57,7 +48,6 @@ class Operands:
             lambda step: self._known(step, shown),
             lambda step, found: self.completed(step, settle(found), shown),
             instead={**self._together, **instead},
-            of_input=(lambda step: self._in_floats(step.array)) if self.are_floats else None,
         )
 
     @cached_property
@@ -66,7 +56,7 @@ class Operands:
 
     @cached_property
     def meant(self) -> Replay[Values]:
-        return self.replay(self._meant, self._in_floats)
+        return self.replay(self._meant)
 
     @cached_property
     def ranges(self) -> Replay[Values]:
@@ -76,18 +66,9 @@ class Operands:
             lambda found: hull(found, *(one.interval(found) for one in self.roundings)),
         )
 
-    @cached_property
-    def right_in_floats(self) -> Replay[Values]:
-        return Replay(
-            self.trace,
-            settle=lambda _, found: self._in_floats(found),
-            instead=self._together,
-            of_input=lambda step: self._in_floats(step.array),
-        )
-
     def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
         """Return a result for a step, kept for a class if it depends on no number of a student."""
-        if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
+        if step.array.size > MAX_KEPT_SIZE or not self.is_first(step):
             return make()
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
@@ -96,10 +77,6 @@ class Operands:
     def roundings(self) -> tuple[RoundingRule, ...]:
         shown = self._shown.values()
         return roundings_of([text for one in shown for text in one.texts.ravel().tolist()])
-
-    @property
-    def are_floats(self) -> bool:
-        return self._share != agreement.FLOAT_ERROR
 
     def shown(self, step: Step) -> Given | None:
         """Return a given step with a number other than 0 and 1, on which later steps go on."""
@@ -151,13 +128,11 @@ class Operands:
         numbers = wide_as((shown or self._values)(step), made)
         if is_kept:
             unit = wide_as(given.unit, made)
-            stays = stays | agrees(numbers, unit, made, self._share, agreement.CUT_OFF)
+            stays = stays | agrees(numbers, unit, made, agreement.CUT_OFF)
         return np.where(stays, made, numbers)
 
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
-        if self.are_floats:  # a program goes on with the floats that it has
-            return self._in_floats(self.written(step))
         given = self._given(step)
         wrong = given.codes == WRONG
         before = takewhile(lambda other: other is not given, self.judged.values())
@@ -178,23 +153,13 @@ class Operands:
 
         A wrong number with all its decimals may be the rounding of anything: 5.77 for 10.
         """
-        unit, share = given.unit, given.written.share
+        unit = given.unit
         for right in (given.step.array, self.meant.result(given.step)):
-            if not is_exact(right, unit, share):
+            if not is_exact(right, unit):
                 return False
         tens = given.values / np.where(unit, 10 * unit, 1.0)
         uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
-
-    def _in_floats(self, found: V) -> V | Interval:
-        """Return the intervals of a calculation in short floats, where it is one."""
-        if not self.are_floats:
-            return found
-        ends = interval(found)
-        size = np.maximum(np.abs(ends.low), np.abs(ends.high))
-        some = (size > 0) & np.isfinite(size)  # 0 is 0 in every float
-        more = np.where(some, self._share * np.where(some, size, 0.0) + self._smallest, 0.0)
-        return Interval(ends.low - more, ends.high + more)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.

@@ -238,7 +238,7 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
         one = way.given.get(name)
         if isinstance(one, Written):
             right = way.reference.trace[name].array
-            near = agrees(one.values, one.unit, right, one.share, CUT_OFF)
+            near = agrees(one.values, one.unit, right, CUT_OFF)
             if 2 * near.sum() >= (~one.blank).sum():
                 return True
     return False
