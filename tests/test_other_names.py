@@ -341,7 +341,7 @@ def test_a_misspelt_key_is_still_told() -> None:
     assert hint_for("haeds") == "did you mean heads?"
 
 
-OUT_IN = "is it stored (out, in), as PyTorch's nn.Linear has it?"
+OUT_IN = "is it stored (out, in)? write weights_as: out_in"
 
 
 @pytest.mark.parametrize(
