@@ -90,34 +90,19 @@ KEYS: dict[str, Key] = {
     "W_q": Key(
         forms.matrix("head"),
         "projection to queries, used as X W_q; identity when left out",
-        instead={
-            "write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv",
-            "write W_q, W_k and W_v, its rows in three equal parts, and weights_as: out_in": (
-                "in_proj in_proj_weight"
-            ),
-            "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
-        },
+        instead={"write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv"},
     ),
     "W_k": Key(forms.matrix("head"), "projection to keys"),
     "W_v": Key(forms.matrix("head"), "projection to values"),
-    "W_o": Key(
-        forms.matrix(),
-        "projection of the heads' outputs side by side",
-        instead={"write it under W_o, as Conv1D stores (in, out)": "c_proj"},
-    ),
+    "W_o": Key(forms.matrix(), "projection of the heads' outputs side by side"),
     "b_q": Key(
         forms.vector("head"),
         "added to the queries",
-        instead={
-            "write b_q, b_k and b_v, each by itself": "b_qkv bqkv",
-            "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
-        },
+        instead={"write b_q, b_k and b_v, each by itself": "b_qkv bqkv"},
     ),
     "b_k": Key(forms.vector("head"), "added to the keys"),
     "b_v": Key(forms.vector("head"), "added to the values"),
-    "b_o": Key(
-        forms.vector(), "added to the output", instead={"write it under b_o": "c_proj.bias"}
-    ),
+    "b_o": Key(forms.vector(), "added to the output"),
     "Q": Key(
         forms.matrix("either"),
         "the queries, in place of a projection",
