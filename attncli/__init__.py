@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from attncli.files.load import load, load_all
     from attncli.files.roster import read_roster
     from attncli.files.submissions import load_answers
+    from attncli.frameworks.torch_modules import from_torch
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
     from attncli.problem.keywords import ProblemKeys
@@ -76,6 +77,7 @@ __all__ = [
     "compute",
     "explain",
     "explain_all",
+    "from_torch",
     "grade_all",
     "load",
     "load_all",
@@ -101,6 +103,7 @@ _HOMES = {
     "files.load": ("load", "load_all"),
     "files.roster": ("read_roster",),
     "files.submissions": ("load_answers",),
+    "frameworks.torch_modules": ("from_torch",),
     "mechanisms.compute": ("compute",),
     "mechanisms.trace": ("Trace",),
     "problem.keywords": ("ProblemKeys",),

@@ -12,7 +12,7 @@ import pytest
 import attncli
 from attncli.errors import InputError
 from attncli.files.load import Overrides, load_all
-from attncli.problem.key_names import NOT_NEEDED, hint_for, key_of, with_keys
+from attncli.problem.key_names import WITHOUT_KEY, hint_for, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.values import RECIPROCALS
 from attncli.text.suggestions import near_words
@@ -324,7 +324,7 @@ def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Pat
 
 
 def test_no_form_is_shown_for_a_key_or_an_alias() -> None:
-    hints = [*(row.instead for row in KEYS.values()), NOT_NEEDED]
+    hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY]
     words = [word for row in hints for line in row.values() for word in line.split()]
     assert len(set(words)) == len(words)
     assert not {key_of(word) for word in words} & set(KEYS)
@@ -341,7 +341,7 @@ def test_a_misspelt_key_is_still_told() -> None:
     assert hint_for("haeds") == "did you mean heads?"
 
 
-OUT_IN = "is it stored (out, in), as PyTorch's nn.Linear has it?"
+OUT_IN = "is it stored (out, in)? write weights_as: out_in"
 
 
 @pytest.mark.parametrize(

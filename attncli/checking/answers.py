@@ -24,6 +24,7 @@ from attncli.notation.parser import NumberError
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step
+from attncli.tape.words import HEADS_AFTER_TOKENS
 from attncli.text.escapes import visible
 
 LIKE_BLOCKED = -999.0
@@ -86,7 +87,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         if word in KEYS_BESIDE_STEPS and word not in trace:
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
-            step, at, is_transposed = find_answer(word, trace)
+            step, at, is_transposed = find_answer(word, trace, raw)
             matrix = None
             try:
                 if raw is not None:
@@ -123,6 +124,8 @@ def _keyed_matrix(
     if type(raw) is str and (ONE_NUMBER.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
     texts, beside = labelled_texts(raw, (word,), submission.ragged)
+    if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
+        texts = texts.swapaxes(-2, -3)
     labels = {
         tuple(int(number) - 1 for number in re.findall(r"\d+", key[len(word) :])): words
         for key, words in submission.labels.items()

@@ -29,10 +29,10 @@ from attncli.checking.judged import (
     Judged,
     NotGiven,
 )
-from attncli.checking.names import At, find_answer
+from attncli.checking.names import At, find_answer, mask_of
 from attncli.checking.submission import KEYS_BESIDE_STEPS
 from attncli.checking.ways import operation_or_input
-from attncli.errors import InputError
+from attncli.errors import InputError, fail
 from attncli.forms.scalars import shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
@@ -40,6 +40,8 @@ from attncli.records import EMPTY, Record
 from attncli.tape.replay import Change, Replay
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources, transform
+from attncli.tape.words import HEADS_AFTER_TOKENS
+from attncli.text.escapes import visible
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
@@ -112,6 +114,7 @@ def _may_be_typed(array: Array) -> bool:
 class Dumped(Record, eq=False):
     """An array of a submission, and the cells of a step that it is."""
 
+    word: str  # its key
     step: Step
     at: At  # an index of the step's value
     array: Array
@@ -233,8 +236,7 @@ class Comparison:
                 values[one.at] = pair[0]
             else:
                 values = pair[0]
-        off = np.where(codes == MISSING, 0.0, _off(values, step.value))
-        off = _where_keys_are_seen(off, step, yours)
+        off = np.where((codes == MISSING) | _is_blind(step, yours), 0.0, _off(values, step.value))
         largest = float(off.max(initial=0.0))
         if largest > (limit := self._limit(step, step.array)):
             codes[off > limit] = WRONG
@@ -272,12 +274,13 @@ class Comparison:
     ) -> float:
         """Return how far arrays are from what other operations give, in the maximum difference.
 
-        It is ∞, and not all arrays are looked at, where one is farther than that.
+        It is ∞, and not all arrays are looked at, where one is farther than that, or where no
+        wrong number is compared.
         """
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same | {**known}, instead=change)
-        found = 0.0
+        found, is_seen = 0.0, False
         for one in (one for name in names for one in self.given[name]):
             step = one.step
             if step.name in same:
@@ -290,24 +293,29 @@ class Comparison:
                 return np.inf
             if pair is None:
                 return np.inf
-            off = _off(*pair)
-            off = off if one.at else _where_keys_are_seen(off, step, other)
+            is_blind = np.broadcast_to(False if one.at else _is_blind(step, other), pair[0].shape)
+            off = np.where(is_blind, 0.0, _off(*pair))
             found = max(found, float(off.max(initial=0.0)) / self._limit(step, numbers))
             if found > 1:
                 return np.inf
-        return found
+            codes = self.steps[step.name].on_paper[one.at]
+            is_wrong = codes == WRONG if codes.shape == off.shape else np.True_
+            is_seen = is_seen or bool((is_wrong & ~is_blind).any())
+        return found if is_seen else np.inf
 
 
-def _where_keys_are_seen(off: Array, step: Step, calculation: Replay[Array]) -> Array:
-    """Return differences, on paper, with 0 for queries that see no key in some head.
+def _is_blind(step: Step, calculation: Replay[Array]) -> Array:
+    """Return which numbers of a step, on paper, are of queries that see no key in some head.
 
     Programs give nan there, or the mean of all values, or 0.
     """
     masked = next((one for one in calculation.steps if one.name == "masked"), None)
     if masked is None or step.trailing[:1] != ("query",):
-        return off
-    blocked = (calculation(masked) == -np.inf).all(axis=-1).any(axis=(0, 1))
-    return np.where(blocked if step.columns else blocked[:, None], 0.0, off)
+        return np.zeros((1,) * len(step.axes), bool)
+    blind = (calculation(masked) == -np.inf).all(axis=-1, keepdims=True)
+    blind = blind if "head" in step.leading else blind.any(axis=1, keepdims=True)
+    found: Array = step.on_paper(blind)
+    return found
 
 
 def read_arrays(
@@ -316,18 +324,25 @@ def read_arrays(
     """Return the arrays, and the keys that mean no step.
 
     Raises:
-        InputError: if no key means a step.
+        InputError: if no key means a step, or two the same cells.
     """
     found, unknown = list[Dumped](), dict[str, InputError]()
     for word, raw in answers_in(matrices).items():
         try:
-            step, at, is_transposed = find_answer(word, trace)
+            step, at, is_transposed = find_answer(word, trace, raw)
         except InputError as error:
             unknown[word] = error
             continue
-        matrix = KeyedMatrix(word, at, _plain(raw), is_transposed=is_transposed)
+        array = _plain(raw)
+        if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
+            array = array.swapaxes(-2, -3)
+        matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)
         placed = texts_in_place(step, matrix, step.value[at].shape)
-        found.append(Dumped(step, at, matrix.texts if placed is None else placed))
+        for one in found:
+            if one.step is step and (mask_of(step, [at]) & mask_of(step, [one.at])).any():
+                message = f"{visible(one.word)} and {visible(word)} are the same step, {step.name}"
+                raise fail(message, word, hint="leave one of them out")
+        found.append(Dumped(word, step, at, array if placed is None else placed))
     if unknown and not found:
         raise next(iter(unknown.values()))
     return found, tuple((word, "") for word in unknown)
@@ -349,7 +364,7 @@ def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]
     found = []
     for name, one in written.items():
         values, missing = (trace[name].on_paper(a) for a in (one.values, one.missing))
-        found.append(Dumped(trace[name], (), values, missing))
+        found.append(Dumped(name, trace[name], (), values, missing))
     return found, dtype
 
 

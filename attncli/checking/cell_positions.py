@@ -67,7 +67,8 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | No
     """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
 
     Axes of size 1 may be left out or be in another place; heads may be side by side or one above
-    the other. Labels give the order of rows and columns, and show which of them are left out.
+    the other, or come after the tokens. Labels give the order of rows and columns, and show which
+    of them are left out.
     """
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
     is_one = texts.size == 1 == prod(wanted)
@@ -99,6 +100,8 @@ def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     has_heads = "head" in step.leading and len(step.trailing) == 2
     if cells.shape == wanted or wanted != own or not has_heads:
         return as_is
+    if cells.ndim > 2 and _same_but_ones((after := cells.swapaxes(-2, -3)).shape, wanted):
+        as_is = as_is or [after.reshape(wanted)]  # heads after tokens
     *lead, heads, rows, columns = own
     above, beside = [], []
     if _same_but_ones(cells.shape, (*lead, heads * rows, columns)):

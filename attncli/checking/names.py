@@ -32,11 +32,15 @@ Meaning: TypeAlias = tuple[Step, At, bool]
 """The step that a key means, its cells, and whether they are transposed."""
 
 
-def find_answer(word: str, trace: Trace) -> Meaning:
+def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`.
+    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`. An array
+    called attention_scores is refused, as Keras gives the weights that name.
     """
+    if word == "attention_scores" and hasattr(raw, "dtype"):
+        hint = "write weights for what Keras calls so, or scores"
+        raise fail("attention_scores may mean scores or weights here", word, hint=hint)
     found = _meaning(word, trace)
     if isinstance(found, InputError):
         raise InputError(*found.faults)

@@ -13,6 +13,7 @@ from attncli.arithmetic.memory import of_bytes
 from attncli.errors import InputError, fail
 from attncli.files.document import Raw, assign
 from attncli.notation.written import vanishes
+from attncli.problem.keys import KEYS
 from attncli.problem.kinds import TEXT_KEYS
 from attncli.problem.problem import MAX_KEPT_AS_WRITTEN
 from attncli.text.escapes import visible
@@ -75,7 +76,10 @@ def read(file: BinaryIO) -> dict[str, Raw]:
     values: dict[str, Raw] = {}
     if about is None:
         for key, array in arrays.items():
-            assign(values, key, _plain(array))
+            if key.partition(".")[0] in (*KEYS, "steps"):
+                assign(values, key, _plain(array))
+            else:  # a program's name, such as blocks.0.attn.hook_q
+                values[key] = _plain(array)
         return values
     try:
         known = json.loads(str(about), parse_float=str, parse_int=str)

@@ -57,7 +57,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
 
 
 def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each part of `mask` and `normalize` without use, and a slip in `scale`."""
+    """Yield a fault for each part of an option without use, and a slip in `scale`."""
     kind = KINDS[name]
     fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
     for form in values["mask"]:
@@ -67,6 +67,9 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
     if values["normalize"].get("axis", kind.axes[0]) not in kind.axes:
         message = f"normalize.axis has no use in kind {name}"
         yield Fault(message, ("normalize", "axis"), "leave it out")
+    if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
+        message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
+        yield Fault(message, ("weights_as",), "leave one of them out", ("tokens_as",))
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:

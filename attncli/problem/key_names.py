@@ -22,14 +22,27 @@ IGNORED_IN_WEIGHTS = "_^{}$ "
 DERIVATIVE = re.compile(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
 """The start of the name of a derivative, as in dL/dV, and of an updated weight, as in new_W_q."""
 
-NOT_NEEDED = {
+STORED = re.compile(
+    r"(?:.*\.)?(?:(?P<letter>[qkvo])(?:ut)?_(?:proj|lin)(?:[._]weight)?"
+    r"|(?P<word>[qkvo]|query|key|value|output\.dense)\.weight)"
+)
+"""The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
+
+WITHOUT_KEY = {
     "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
         "dk d_k dq d_q dv d_v d_model dmodel embed_dim emb_dim hidden_size head_dim d_head d "
         "seq_len n m"
     ),
     "leave it out; nothing is dropped here": "dropout dropout_p",
+    "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
+    "write W_q, W_k and W_v, its rows in three equal parts, and weights_as: out_in": (
+        "in_proj_weight"
+    ),
+    "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
+    "write it under W_o, as Conv1D stores (in, out)": "c_proj",
+    "write it under b_o": "c_proj.bias",
 }
-"""Hints for keys of other tools that have no counterpart here; the rows of `KEYS` have the rest."""
+"""Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
 
 def key_of(word: str) -> str:
@@ -114,8 +127,17 @@ def hint_for(word: str) -> str:
 
     >>> hint_for("is_causal"), hint_for("maks")
     ('write mask: causal where the future is blocked, else leave it out', 'did you mean mask?')
+    >>> hint_for("layers.0.self_attn.q_proj.weight")
+    'write it under W_q, and weights_as: out_in, as nn.Linear stores (out, in)'
     """
     plain = word.lower().replace("-", "_")
-    hints = [*(row.instead for row in KEYS.values()), NOT_NEEDED]
-    found = (hint for row in hints for hint, words in row.items() if plain in words.split())
+    stem, _, part = plain.rpartition(".")
+    if match := STORED.fullmatch(plain if part != "bias" else f"{stem}.weight"):
+        letter = (match["letter"] or match["word"])[0]
+        as_stored = f"W_{letter}, and weights_as: out_in, as nn.Linear stores (out, in)"
+        return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
+    pieces = plain.removesuffix(".weight").split(".")
+    ends = {".".join(pieces[start:]) for start in range(len(pieces))}
+    hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY]
+    found = (hint for row in hints for hint, words in row.items() if ends & {*words.split()})
     return next(found, "") or did_you_mean(word, KEYS)

@@ -90,7 +90,7 @@ KEYS: dict[str, Key] = {
     "W_q": Key(
         forms.matrix("head"),
         "projection to queries, used as X W_q; identity when left out",
-        instead={"write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv in_proj_weight"},
+        instead={"write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv"},
     ),
     "W_k": Key(forms.matrix("head"), "projection to keys"),
     "W_v": Key(forms.matrix("head"), "projection to values"),
@@ -98,7 +98,7 @@ KEYS: dict[str, Key] = {
     "b_q": Key(
         forms.vector("head"),
         "added to the queries",
-        instead={"write b_q, b_k and b_v, each by itself": "b_qkv bqkv in_proj_bias"},
+        instead={"write b_q, b_k and b_v, each by itself": "b_qkv bqkv"},
     ),
     "b_k": Key(forms.vector("head"), "added to the keys"),
     "b_v": Key(forms.vector("head"), "added to the values"),
@@ -220,6 +220,11 @@ KEYS: dict[str, Key] = {
     "tokens_as": Key(
         forms.choice(("rows", "columns")), "whether tokens are rows or columns", "rows"
     ),
+    "weights_as": Key(
+        forms.choice(("in_out", "out_in")),
+        "whether W_q, W_k, W_v and W_o are (in, out), or (out, in) as nn.Linear stores them",
+        "in_out",
+    ),
     "round": Key(
         ROUND,
         "round every step, as people do by hand",
@@ -277,13 +282,15 @@ def array_form(key: str) -> ArrayForm:
     return form
 
 
-def is_transposed(key: str) -> bool:
-    """Return True if an array is written transposed where a token is a column.
+def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
+    """Return True if an array is written transposed, by the values of two keys of its problem.
 
-    Vectors, the parameters of score functions and what is applied from the left are not.
+    Where a token is a column, all matrices are but the parameters of score functions and what is
+    applied from the left.
     """
     form, row = form_of(key), KEYS[key.partition(".")[0]]
-    return isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
+    is_matrix = isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
+    return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS
 
 
 def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ class ProblemKeys(TypedDict, total=False):
     mask: Matrix | Mapping[str, object]
     normalize: Named
     tokens_as: str | None
+    weights_as: str | None
     round: Number | Mapping[str, object]
     W_c: Matrix
     W: Matrix

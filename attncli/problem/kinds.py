@@ -82,7 +82,7 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as"),
+    *(*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
     *("memory_tokens", "heads", "kv_heads", "mask"),
 )
 
@@ -130,7 +130,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as", "heads", "kv_heads", "past"),
+        (*(one for one in ATTENTION if one not in ("memory_tokens", "mask")), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(

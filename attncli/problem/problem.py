@@ -63,7 +63,7 @@ class Problem:
     Traceback (most recent call last):
         ...
     attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
-      W_k is (1, 2); its transpose would fit: is it stored (out, in), as PyTorch's nn.Linear has it?
+      W_k is (1, 2); its transpose would fit: is it stored (out, in)? write weights_as: out_in
     """
 
     title: str
@@ -100,6 +100,7 @@ class Problem:
     mask: Mapping[str, Any]
     normalize: Mapping[str, Any]
     tokens_as: str
+    weights_as: str
     round: Mapping[str, Any] | None
     W_c: Array | None
     W: Array | None
@@ -285,6 +286,7 @@ class Problem:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
         found = {}
         hidden = (*TEXT_KEYS, "answers", "marking", *["score"] * ("scores" in self.given))
+        hidden += ("weights_as",) * (self.weights_as == DEFAULTS["weights_as"])
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
             if isinstance(value, dict):
@@ -325,7 +327,8 @@ class Problem:
         return parts
 
     def _in_rows(self, key: str, array: Array) -> Array:
-        return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
+        flips = is_transposed(key, self.tokens_as, self.weights_as)
+        return np.swapaxes(array, -1, -2) if flips else array
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}

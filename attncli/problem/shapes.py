@@ -38,10 +38,13 @@ class Bound(Record):
 class Sizes:
     """The letters bound so far, and what did not fit; messages count what the user counts."""
 
-    def __init__(self, heads: int, kv_heads: int, columns: bool) -> None:
+    def __init__(
+        self, heads: int, kv_heads: int, columns: bool, weights_as: str = "in_out"
+    ) -> None:
         self.heads = heads
         self.kv_heads = kv_heads
         self.columns = columns
+        self.written_as = ("columns" if columns else "rows", weights_as)
         self.bound: dict[str, Bound] = {}
         self.faults: list[Fault] = []
 
@@ -69,7 +72,7 @@ class Sizes:
             letters = tuple(letter.rpartition("*")[2] for letter in letters)
         own = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
-        flips = self.columns and is_transposed(key)
+        flips = is_transposed(key, *self.written_as)
         nouns: tuple[str, ...] = ("columns", "rows") if flips else ("rows", "columns")
         nouns = nouns if len(letters) > 1 else ("numbers",)
         for letter, size, noun, known in zip(letters, own, nouns, expected, strict=True):
@@ -84,8 +87,9 @@ class Sizes:
             return
         pairs = zip(expected, own[::-1], strict=True)
         if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
-            stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
-            hint = f"its transpose would fit: is it stored {stored}?"
+            stored = "(in, out)?" if flips else "(out, in)? write weights_as: out_in"
+            stored += " leave out weights_as" if flips and not self.columns else ""
+            hint = f"its transpose would fit: is it stored {stored}"
         else:
             hint = f"{shape_words(fitting[::-1] if flips else fitting)} would fit"
         hint = f"{key} is {shape_words(own[::-1] if flips else own)}; {hint}"
@@ -140,7 +144,8 @@ class Sizes:
             message = f"{words}, but {known.words}"
             is_projection = key.startswith("W_") and "_" not in known.key
             if letter in ("d_model", "d_memory") and is_projection:
-                product = f"{key} {known.key}" if self.columns else f"{known.key} {key}"
+                stored = f"{key}{'ᵀ' * (self.written_as[1] == 'out_in')}"
+                product = f"{key} {known.key}" if self.columns else f"{known.key} {stored}"
                 message += f" ({product} needs them equal)"
             self.note(key, message, known.key)
 
@@ -203,7 +208,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
-    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
+    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", values["weights_as"])
     sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"

@@ -8,16 +8,16 @@ from functools import lru_cache
 from itertools import chain
 
 WORDS = """
-Q: query queries
-K: key keys
-V: value values
-Q_normed: normedq normedqueries qnorm
-K_normed: normedk normedkeys knorm
+Q: query queries hookq querystates
+K: key keys hookk keystates
+V: value values hookv valuestates
+Q_normed: normedq normedqueries qnorm querystates
+K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
 embedded: x+pe x+positions embeddings inputwithpositions
 angles: θ theta thetas angle
-Q_rotated: rotatedq rotatedqueries qrope qrot ropeq
-K_rotated: rotatedk rotatedkeys krope krot ropek
+Q_rotated: rotatedq rotatedqueries qrope qrot ropeq hookrotq querystates
+K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
@@ -25,17 +25,27 @@ scores: s e score qkt ktq qk rawscores attentionscores energy energies similarit
 scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
 capped: cappedscores
 biased: biasedscores
-masked: maskedscores scoresmasked logits
+masked: maskedscores scoresmasked logits hookattnscores
 exp: exps exponential exponentials expscores numerator numerators
 sum: sums rowsum rowsums total totals denominator denominators
 weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
-    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled
-context: c z contexts contextvector contextvectors headoutputs av
+    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled \
+    attentions attnoutputweights hookpattern
+context: c z contexts contextvector contextvectors headoutputs av hookz
 concat: z concatenated concatenation concatheads headsconcatenated
-output: z y o out outputs result attentionoutput av va
+output: z y o out outputs result attentionoutput av va attnoutput hookattnout
 """
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
-"""Other names of a step, in lower case and without blanks, underscores and signs of products."""
+"""Other names of a step, in lower case and without blanks, underscores and signs of products.
+
+Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
+"""
+
+MODULE = re.compile(r"(?:\w+\.)+(?=hook_)")
+"""The module before the name of a hook of TransformerLens: blocks.0.attn.hook_pattern."""
+
+HEADS_AFTER_TOKENS = re.compile(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
+"""The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
 OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
@@ -89,8 +99,8 @@ def has_time(name: str) -> bool:
 def words_of(name: str) -> tuple[str, ...]:
     """Return the other words for a step, written as in `ALIASES`.
 
-    >>> words_of("d_V"), words_of("exp_2")[:2]
-    (('dvalue', 'dvalues'), ('exps2', 'exponential2'))
+    >>> words_of("d_exp")[:2], words_of("exp_2")[:2]
+    (('dexps', 'dexponential'), ('exps2', 'exponential2'))
     """
     match = PARTS.fullmatch(name)
     if match is None:
@@ -100,5 +110,5 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def _plain(word: str) -> str:
-    word = re.sub(r"(?i)sqrt", "√", word).replace("ᵀ", "t")
+    word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t")
     return IGNORED.sub("", word).casefold()

@@ -1,0 +1,1 @@
+"""Problems made from the modules of machine learning frameworks, of which none is imported."""

@@ -1,0 +1,160 @@
+"""What programs call the steps of attention, and the axes of their arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.errors import InputError
+from tests.conftest import Attn
+
+RANDOM = np.random.default_rng(11)
+
+KEYS: dict[str, Any] = {
+    "X": RANDOM.normal(size=(1, 3, 4)),
+    "heads": 2,
+    "mask": "causal",
+    **{f"W_{side}": RANDOM.normal(size=(4, 4)) for side in "qkvo"},
+}
+SQUARE = {**KEYS, "X": RANDOM.normal(size=(1, 2, 4))}
+"""As many tokens as heads, so that no shape tells which axis is which."""
+
+STEPS = ("Q", "K", "V", "masked", "weights", "context", "output")
+
+
+def numbers(keys: dict[str, Any]) -> dict[str, Any]:
+    """Return the steps of a problem as a program has them, (batch, head, token, …)."""
+    trace = attncli.compute(attncli.Problem(**keys))
+    return {name: np.array(trace[name].value) for name in STEPS}
+
+
+def hooked(keys: dict[str, Any], layer: int = 0) -> dict[str, Any]:
+    """Return what a cache of TransformerLens holds of one layer: names, axes and float32."""
+    steps = numbers(keys)
+    inside = {
+        **{f"hook_{side}": steps[side.upper()].swapaxes(1, 2) for side in "qkv"},
+        "hook_attn_scores": steps["masked"],
+        "hook_pattern": steps["weights"],
+        "hook_z": steps["context"].swapaxes(1, 2),
+    }
+    block = f"blocks.{layer}"
+    cache = {
+        "hook_embed": keys["X"],
+        f"{block}.hook_resid_pre": keys["X"],
+        f"{block}.ln1.hook_scale": np.ones((1, keys["X"].shape[1], 1)),
+        **{f"{block}.attn.{name}": array for name, array in inside.items()},
+        f"{block}.hook_attn_out": steps["output"],
+    }
+    return {name: array.astype(np.float32) for name, array in cache.items()}
+
+
+def verdict(keys: dict[str, Any], answers: dict[str, Any]) -> tuple[str, set[str]]:
+    """Return the verdict, and the steps that were found in the answers."""
+    report = attncli.check(attncli.Problem(**keys), answers)
+    given = {name for name, one in report.steps.items() if not isinstance(one, attncli.NotGiven)}
+    return report.verdict, given
+
+
+@pytest.mark.parametrize("keys", [KEYS, SQUARE], ids=["3 tokens", "as many tokens as heads"])
+def test_a_cache_of_transformer_lens(keys: dict[str, Any]) -> None:
+    cache = hooked(keys)
+    assert verdict(keys, cache) == ("correct", {*STEPS})
+    unbatched = {name: array[0] for name, array in cache.items()}  # cache.remove_batch_dim()
+    assert verdict(keys, unbatched) == ("correct", {*STEPS})
+    inside = {name.rpartition(".")[2]: array for name, array in cache.items()}
+    assert verdict(keys, inside) == ("correct", {*STEPS})
+
+
+@pytest.mark.parametrize("name", ["hook_q", "hook_k", "hook_v", "hook_z"])
+def test_heads_after_tokens_are_never_read_as_heads_before_tokens(name: str) -> None:
+    """With as many tokens as heads, only the name tells the two axes apart."""
+    cache = hooked(SQUARE)
+    array = cache[f"blocks.0.attn.{name}"]
+    assert verdict(SQUARE, {name: array})[0] == "correct"
+    assert verdict(SQUARE, {name: array.swapaxes(1, 2)})[0] == "wrong"
+
+
+def test_arrays_of_other_names_may_have_heads_after_tokens_where_only_that_fits() -> None:
+    q = numbers(KEYS)["Q"]
+    assert verdict(KEYS, {"Q": q.swapaxes(1, 2)}) == ("correct", {"Q"})
+    assert verdict(SQUARE, {"Q": numbers(SQUARE)["Q"].swapaxes(1, 2)})[0] == "wrong"
+
+
+def test_rotated_queries_and_keys_of_transformer_lens() -> None:
+    keys = {**KEYS, "positions": {"name": "rope", "pairs": "halves"}}
+    trace = attncli.compute(attncli.Problem(**keys))
+    cache = {
+        f"blocks.0.attn.hook_rot_{side}": trace[f"{side.upper()}_rotated"].value.swapaxes(1, 2)
+        for side in "qk"
+    }
+    assert verdict(keys, cache) == ("correct", {"Q_rotated", "K_rotated"})
+
+
+def test_two_layers_of_a_cache_are_one_too_many() -> None:
+    with pytest.raises(InputError) as caught:
+        attncli.check(attncli.Problem(**KEYS), hooked(KEYS) | hooked(KEYS, 1))
+    said = "blocks.0.attn.hook_q and blocks.1.attn.hook_q are the same step, Q"
+    assert str(caught.value).startswith(said)
+    assert "leave one of them out" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "step"),
+    [
+        ("attn_weights", "weights"),
+        ("attn_output_weights", "weights"),
+        ("attentions", "weights"),
+        ("attn_output", "output"),
+        ("attention_output", "output"),
+        ("query_states", "Q"),
+        ("key_states", "K"),
+        ("value_states", "V"),
+    ],
+)
+def test_names_of_pytorch_hugging_face_and_keras(word: str, step: str) -> None:
+    assert verdict(KEYS, {word: numbers(KEYS)[step]}) == ("correct", {step})
+
+
+def test_what_output_attentions_gives(tmp_path: Path, attn: Attn) -> None:
+    """A tuple of one array per layer; NumPy saves that of one layer with five axes."""
+    problem, dump = tmp_path / "problem.npz", tmp_path / "dump.npz"
+    np.savez(problem, **KEYS)
+    np.savez(dump, attentions=(numbers(KEYS)["weights"].astype(np.float32),))
+    assert attn("check", problem, dump, "-q").status == 0
+    np.savez(dump, attentions=[numbers(KEYS)["weights"]] * 2)
+    result = attn("check", problem, dump)
+    assert result.status == 1
+    assert "The shape is (2, 1, 2, 3, 3), but weights is (1, 2, 3, 3) here" in result.out
+
+
+def test_a_cache_in_a_file(tmp_path: Path, attn: Attn) -> None:
+    """NPZ holds the names with their dots, which are no parts of keys."""
+    problem, dump = tmp_path / "problem.npz", tmp_path / "cache.npz"
+    np.savez(problem, **KEYS)
+    np.savez(dump, **hooked(KEYS))
+    result = attn("check", problem, dump)
+    assert result.status == 0, result.out
+    assert "hook_resid_pre" in result.out + result.err
+
+
+def test_states_may_be_rotated_or_not() -> None:
+    keys = {**KEYS, "positions": "rope"}
+    with pytest.raises(InputError) as caught:
+        attncli.check(attncli.Problem(**keys), {"query_states": numbers(KEYS)["Q"]})
+    assert str(caught.value).startswith("query_states may mean Q or Q_rotated here")
+
+
+def test_attention_scores_of_a_program_are_weights_in_keras() -> None:
+    """People call the scores so, who write lists; an array under this name has two readings."""
+    with pytest.raises(InputError) as caught:
+        attncli.check(attncli.Problem(**KEYS), {"attention_scores": numbers(KEYS)["weights"]})
+    assert str(caught.value).splitlines() == [
+        "attention_scores may mean scores or weights here",
+        "  write weights for what Keras calls so, or scores",
+    ]
+    problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
+    assert attncli.check(problem, {"attention_scores": [[1, 0], [0, 1]]}).verdict == "correct"
