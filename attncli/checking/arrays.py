@@ -67,7 +67,8 @@ MAX_TYPED = 1_000
 """Maximum number of numbers of an array that people type."""
 
 FEW = 5
-"""Maximum number of wrong numbers for which no convention is sought. Chosen."""
+"""Maximum number of wrong numbers, among hundred times as many, for which no cause is sought: every
+convention and mistake changes more. Chosen."""
 
 
 def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
@@ -251,7 +252,7 @@ class Comparison:
         """Return the convention, or else the mistake, that gives the first wrong array."""
         first = self.steps[self.wrong[0]]
         assert isinstance(first, Difference)  # as the others hold nothing wrong
-        if first.counts["wrong"] <= min(FEW, first.codes.size // 2):
+        if first.counts["wrong"] <= FEW < first.codes.size / 100:
             return None
         others = [name for name in self.given if name != first.step.name]
         tried = conventions.changes(self.trace)
