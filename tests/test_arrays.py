@@ -236,3 +236,101 @@ def test_the_report(attn: Attn, tmp_path: Path) -> None:
     refused = attn("check", given, answers, "--dtype", "float8")
     assert refused.status == 2
     assert "float8" in refused.err
+
+
+def test_nan_is_no_blank_beside_numbers_that_look_typed() -> None:
+    small = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", mask="causal")
+    output = np.array([[1.0, 0.0], [np.nan, np.nan]])
+    report = attncli.check(small, {"output": output})
+    assert (report.verdict, report.first_wrong_step) == ("wrong", "output")
+    assert attncli.check(small, {"output": np.full((2, 2), np.nan)}).verdict == "wrong"
+
+
+def test_two_causes_that_give_the_same_are_both_named() -> None:
+    keys: dict[str, Any] = {"X": X.astype(float), "positions": "rope"}
+    right = attncli.compute(attncli.Problem(**keys))
+    turned = {"name": "rope", "start": 0}
+    back = attncli.compute(attncli.Problem(X=keys["X"], positions=turned))
+    angles = back["angles"].value
+    cos, sin = np.cos(angles), np.sin(angles)
+    rows = [right[name].value for name in ("Q", "K")]
+    sides = []
+    for x in rows:
+        made = np.empty_like(x)
+        made[:, ::2] = x[:, ::2] * cos + x[:, 1::2] * sin
+        made[:, 1::2] = x[:, 1::2] * cos - x[:, ::2] * sin
+        sides.append(made)
+    report = attncli.check(attncli.Problem(**keys), {"scores": sides[0] @ sides[1].T})
+    finding = report.findings["scores"]
+    assert not finding.certain
+    assert {finding.id, finding.also[0].id} == {"angle_negative", "sine_and_cosine_exchanged"}
+
+
+def test_weights_that_are_stored_as_out_in() -> None:
+    """A forgotten transpose is no advice to write weights_as, which is written already."""
+    w = np.random.default_rng(4).normal(size=(3, 6, 6))
+    names = ("W_q", "W_k", "W_v")
+    stored: dict[str, Any] = dict(zip(names, w, strict=True))
+    wrong = attncli.compute(problem(X=X.astype(float), **stored))
+    given = problem(X=X.astype(float), weights_as="out_in", **stored)
+    report = attncli.check(given, {"weights": wrong["weights"].value, "output": wrong.output})
+    assert report.convention is not None
+    assert report.convention.id == "weights_out_in"
+    assert "without a transpose" in report.convention.message
+    steps = {"Q": wrong["Q"].value, "K": attncli.compute(given)["K"].value}
+    one = attncli.check(given, steps).findings["Q"]
+    assert (
+        one.message
+        == "The weight matrix W_q was used as it is stored, (out, in), without a transpose."
+    )
+
+
+def test_a_cause_that_right_arrays_contradict_is_not_named() -> None:
+    """K in the place of V: the weights, which are right, show that K was K."""
+    w = np.random.default_rng(6).normal(size=(3, 6, 6))
+    keys: dict[str, Any] = dict(zip(("W_q", "W_k", "W_v"), w, strict=True))
+    trace = attncli.compute(problem(X=X.astype(float), **keys))
+    heads = trace["weights"].value @ trace["K"].value
+    output = np.concatenate(list(heads), axis=1)
+    steps = {"weights": trace["weights"].value, "output": output}
+    report = attncli.check(problem(X=X.astype(float), **keys), steps)
+    finding = report.findings["output"]
+    named = {finding.id, *(other.id for other in finding.also)}
+    assert named == {"wrong_weight_matrix", "keys_instead_of_values"}  # V from W_k is the same
+
+
+def test_arrays_beside_lists_and_odd_arrays() -> None:
+    steps = dump("weights", "output")
+    mixed = {"weights": steps["weights"], "output": steps["output"].tolist()}
+    assert check(mixed).verdict == "correct"
+    report = check({"weights": steps["weights"], "output": np.zeros((0,))})
+    assert report.findings["output"].id == "wrong_shape"
+    batch = np.random.default_rng(1).normal(size=(2, 4, 6))
+    turned = attncli.compute(problem(X=batch, positions="rope", heads=1))
+    every = {step.name: step.value for step in turned}
+    assert attncli.check(problem(X=batch, positions="rope", heads=1), every).verdict == "correct"
+
+
+def test_errors_go_on_from_arrays_that_a_mask_follows() -> None:
+    trace = attncli.compute(problem(X=X.astype(float)))
+    scores = trace["scores"].value.copy()
+    scores[1] *= -1.5
+    powers = np.exp(np.where(np.tri(4) == 1, scores / np.sqrt(3), -np.inf))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    report = check({"scores": scores, "weights": weights})
+    assert (report.first_wrong_step, report.steps["weights"].status) == ("scores", "follows")
+
+
+def test_features_that_were_cut_without_a_transpose_may_have_a_bias() -> None:
+    rng = np.random.default_rng(2)
+    keys: dict[str, Any] = {f"W_{side}": rng.normal(size=(6, 6)) for side in "qkv"}
+    keys |= {f"b_{side}": rng.normal(size=6) for side in "qkv"}
+    x = rng.normal(size=(2, 4, 6))
+    q, k, v = ((x @ keys[f"W_{a}"] + keys[f"b_{a}"]).reshape(2, 2, 4, 3) for a in "qkv")
+    powers = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(3))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    output = (weights @ v).swapaxes(1, 2).reshape(2, 4, 6)
+    layer = attncli.Problem(X=x, heads=2, **keys)
+    report = attncli.check(layer, {"weights": weights, "output": output})
+    assert report.convention is not None
+    assert report.convention.id == "heads_reshaped"

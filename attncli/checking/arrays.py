@@ -6,7 +6,6 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from attncli.attention.weights import ADJUSTED
 from attncli.checking import conventions, ways
 from attncli.checking.agreement import FLOAT_ERROR, MAX_HAND_DECIMALS
 from attncli.checking.answers import Matrices, Written
-from attncli.checking.catalogued import in_order, mistakes_in
+from attncli.checking.catalogued import MistakeInStep, in_order, is_like, mistakes_in
 from attncli.checking.cell_positions import KeyedMatrix, texts_in_place
 from attncli.checking.conventions import CONVENTIONS
 from attncli.checking.judged import (
@@ -33,12 +32,14 @@ from attncli.checking.names import At, find_answer, mask_of
 from attncli.checking.submission import KEYS_BESIDE_STEPS
 from attncli.checking.ways import operation_or_input
 from attncli.errors import InputError, fail
+from attncli.forms.matrices import as_raw
 from attncli.forms.scalars import shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
-from attncli.records import EMPTY, Record
+from attncli.problem.problem import Problem
+from attncli.records import Record, replace
 from attncli.tape.replay import Change, Replay
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import LEADING, Expression, Step
 from attncli.tape.walk import evaluate, sources, transform
 from attncli.tape.words import HEADS_AFTER_TOKENS
 from attncli.text.escapes import visible
@@ -46,10 +47,10 @@ from attncli.text.escapes import visible
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
 
-MAX_ERRORS = 4.0
-"""Maximum difference of a right array, in errors that its calculation carries. Derived: n terms
-that are added one by one are off by about √n roundings, and sums of more than 16 terms are granted
-more (see `errors_of`)."""
+MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
+"""Maximum difference of a right array, in errors that its calculation carries, by the type of its
+numbers. Derived: n terms that are added one by one are off by about √n roundings, and sums of more
+than 16 terms are granted more (see `errors_of`); sums of 16-bit floats are made in 32 bits."""
 
 MANY_NUMBERS = 100_000
 """Number of numbers of a calculation from which its error is estimated by one sample. Chosen."""
@@ -72,19 +73,21 @@ convention and mistake changes more. Chosen."""
 
 
 def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
-    """Return the type of the floats of arrays from a program; "" for other answers."""
+    """Return the type of the floats of arrays from a program; "" for other answers.
+
+    Numbers beside such arrays may be lists of them.
+    """
     answers = answers_in(matrices)
-    kinds = [_kind(raw) for raw in answers.values()]
-    if not kinds or not all(kinds):
+    arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
+    kinds = {_kind(answers[key]) for key in arrays}
+    if "bfloat16" not in kinds and all(map(_may_be_typed, arrays.values())):
         return ""
-    arrays = [_plain(raw) for raw in answers.values()]
-    if all(map(_may_be_typed, arrays)):
+    if not all(_is_numeric(raw) for key, raw in answers.items() if key not in arrays):
         return ""
-    if marking.dtype:
-        return marking.dtype
-    if {*kinds} == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in arrays):
-        return "float32"
-    return max(kinds, key=lambda kind: ROUNDOFF[kind])
+    every = arrays.values()
+    if kinds == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in every):
+        kinds = {"float32"}
+    return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
 
 
 def answers_in(matrices: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,19 +100,27 @@ def _kind(raw: Any) -> str:
     return kind if kind in ROUNDOFF else "float64" if "int" in kind or kind == "bool" else ""
 
 
-def _plain(raw: Any) -> Array:
+def _is_numeric(raw: Any) -> bool:
+    try:
+        return np.asarray(raw, float).ndim > 0
+    except (TypeError, ValueError):  # a text, a gap, or rows of several lengths
+        return False
+
+
+def _plain(key: str, raw: Any) -> Array:
     """Return the array of NumPy, in a type that it has."""
-    array: Array = np.asarray(raw.float() if _kind(raw) == "bfloat16" else raw)
-    return array if array.dtype.kind == "f" else array.astype(float)
+    array: Array = np.asarray(as_raw(raw, (key,)) if _kind(raw) else raw)
+    return array if array.dtype.name in HAND_DIGITS else array.astype(float)
 
 
 def _may_be_typed(array: Array) -> bool:
-    """Return True if no number has more digits than people type."""
+    """Return True if no number has more digits than people type; −∞ is a blocked cell."""
     digits, dtype = HAND_DIGITS[array.dtype.name], array.dtype.type
-    numbers = array[~np.isnan(array)].tolist() if array.size <= MAX_TYPED else []
-    is_short = all(dtype(f"{number:.{digits}g}") == number for number in numbers)
+    if array.size > MAX_TYPED or not (array < np.inf).all():  # nor is nan
+        return False
+    numbers = array[array > -np.inf].tolist()
     is_cut = array.dtype == float and all(round(x, MAX_HAND_DECIMALS) == x for x in numbers)
-    return (is_short or is_cut) and array.size <= MAX_TYPED
+    return is_cut or all(dtype(f"{number:.{digits}g}") == number for number in numbers)
 
 
 class Dumped(Record, eq=False):
@@ -136,7 +147,8 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     as each addition rounds, too.
     """
     longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
-    roundoff = ROUNDOFF[dtype] * max(1.0, longest**0.5 / MAX_ERRORS)
+    of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
+    roundoff = ROUNDOFF[dtype] * max(1.0, of_sums)
     found = {name: roundoff * _largest(trace[name].array) for name in steps}
     size = sum(step.array.size for step in trace)
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
@@ -197,7 +209,7 @@ class Comparison:
     def __init__(
         self, trace: Trace, dumped: Sequence[Dumped], marking: Marking, dtype: str
     ) -> None:
-        self.trace, self.dumped, self.marking = trace, dumped, marking
+        self.trace, self.dumped, self.marking, self.dtype = trace, dumped, marking, dtype
         self.given: dict[str, list[Dumped]] = {}  # by step
         for one in dumped:
             self.given.setdefault(one.step.name, []).append(one)
@@ -217,7 +229,9 @@ class Comparison:
         largest = max(right, _largest(numbers))
         if self.marking.rtol is not None:
             return self.marking.rtol * largest + self.marking.tolerance
-        carried = MAX_ERRORS * self.errors[step.name] * (largest / right if right else 1.0)
+        carried = (
+            MAX_ERRORS[self.dtype] * self.errors[step.name] * (largest / right if right else 1.0)
+        )
         return max(carried, FLOAT_ERROR * largest) + self.marking.tolerance
 
     def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
@@ -237,7 +251,9 @@ class Comparison:
                 values[one.at] = pair[0]
             else:
                 values = pair[0]
-        off = np.where((codes == MISSING) | _is_blind(step, yours), 0.0, _off(values, step.value))
+        masked = self.trace.steps.get("masked")
+        is_blind = _is_blind(step, masked.array if masked else None)
+        off = np.where((codes == MISSING) | is_blind, 0.0, _off(values, step.value))
         largest = float(off.max(initial=0.0))
         if largest > (limit := self._limit(step, step.array)):
             codes[off > limit] = WRONG
@@ -249,30 +265,43 @@ class Comparison:
         return Difference(step, step.from_paper(codes), values, largest, errors)
 
     def explained(self) -> Finding | None:
-        """Return the convention, or else the mistake, that gives the first wrong array."""
+        """Return the convention, or else the mistake, that gives the first wrong array.
+
+        Of several the nearest; another that gives the same within the error is named, too.
+        """
         first = self.steps[self.wrong[0]]
         assert isinstance(first, Difference)  # as the others hold nothing wrong
         if first.counts["wrong"] <= FEW < first.codes.size / 100:
             return None
-        others = [name for name in self.given if name != first.step.name]
-        tried = conventions.changes(self.trace)
-        fits = [(self.misfit((first.step.name, *others), change), id_) for id_, change in tried]
-        least, id_ = min(fits, default=(np.inf, ""))
-        if least <= 1:
-            return Finding(id_, CONVENTIONS[id_].message, CONVENTIONS[id_].advice)
+        before = self.given_until(first.step)
+        after = [name for name in self.given if name not in before]
+        found = [
+            (self.misfit([*before, *after], change), convention_of(id_, self.trace.problem))
+            for id_, change in conventions.changes(self.trace)
+        ]
+        if min((misfit for misfit, _ in found), default=np.inf) <= 1:
+            return _likeliest(found)
         if first.fault:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", f"T{first.fault[1:]}.", f"The axes are {axes}.")
-        known = {name: x for name, x in self.known.items() if name != first.step.name}
-        before = Replay(self.trace, lambda one: known.get(one.name)).unknown_before(first.step)
-        for made in in_order(first.step, before, partial(mistakes_in, self.trace)):
-            if self.misfit([first.step.name], made.change, known) <= 1:
-                return made.finding(first.step)
-        return None
+        found = []
+        for made in in_order(first.step, _hidden_before(first.step, before), self._mistakes):
+            misfit = self.misfit(before, made.change)
+            if misfit <= 1:
+                is_all = not after or self.misfit(after, made.change) <= 1
+                found.append((misfit - is_all, made.finding(first.step)))
+        return _likeliest(found)
 
-    def misfit(
-        self, names: Iterable[str], change: Change, known: Mapping[str, Array] = EMPTY
-    ) -> float:
+    def _mistakes(self, place: Step) -> dict[str, list[MistakeInStep]]:
+        return mistakes_in(self.trace, place)
+
+    def given_until(self, step: Step) -> list[str]:
+        """Return the given steps up to one, itself first."""
+        names = [*self.trace.steps]
+        earlier = names[: names.index(step.name)]
+        return [step.name, *(name for name in earlier if name in self.given)]
+
+    def misfit(self, names: Iterable[str], change: Change) -> float:
         """Return how far arrays are from what other operations give, in the maximum difference.
 
         It is ∞, and not all arrays are looked at, where one is farther than that, or where no
@@ -280,7 +309,7 @@ class Comparison:
         """
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
-        other = Replay(self.trace, worked=same | {**known}, instead=change)
+        other = Replay(self.trace, worked=same, instead=change)
         found, is_seen = 0.0, False
         for one in (one for name in names for one in self.given[name]):
             step = one.step
@@ -288,33 +317,68 @@ class Comparison:
                 if any(map(self.steps[step.name].has, (WRONG, FOLLOWS))):
                     return np.inf
                 continue
+            masked = self.trace.steps.get("masked")
             try:
                 pair = one.beside(numbers := other(step))
+                blind = _is_blind(step, None if one.at or masked is None else other(masked))
+                is_blind = np.broadcast_to(
+                    False if one.at else blind, pair[0].shape if pair else ()
+                )
             except ValueError:  # NumPy's, for shapes that do not go together
                 return np.inf
             if pair is None:
                 return np.inf
-            is_blind = np.broadcast_to(False if one.at else _is_blind(step, other), pair[0].shape)
             off = np.where(is_blind, 0.0, _off(*pair))
             found = max(found, float(off.max(initial=0.0)) / self._limit(step, numbers))
-            if found > 1:
+            if not found <= 1:
                 return np.inf
             codes = self.steps[step.name].on_paper[one.at]
-            is_wrong = codes == WRONG if codes.shape == off.shape else np.True_
+            is_wrong = np.isin(codes, (WRONG, FOLLOWS)) if codes.shape == off.shape else np.True_
             is_seen = is_seen or bool((is_wrong & ~is_blind).any())
         return found if is_seen else np.inf
 
 
-def _is_blind(step: Step, calculation: Replay[Array]) -> Array:
+def _hidden_before(step: Step, given: Collection[str]) -> list[Step]:
+    """Return the steps that a step is made of, back to those that were given."""
+    found: dict[str, Step] = {}
+    todo = sources(step)
+    while todo:
+        one = todo.pop()
+        if one.operation is not None and one.name not in found and one.name not in given:
+            found[one.name] = one
+            todo += sources(one)
+    return list(found.values())[::-1]
+
+
+def _likeliest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
+    """Return the nearest cause, with another one that fits as well in the same steps."""
+    fitting = sorted((one for one in found if one[0] <= 1), key=lambda one: one[0])
+    if not fitting:
+        return None
+    (least, first), *rest = fitting
+    others = [one for misfit, one in rest if (misfit < 0) == (least < 0)]
+    also = [one for one in others if not (one.id == first.id or is_like(one.id, first.id))]
+    return replace(first, certain=not also, also=tuple(also[:1]))
+
+
+def convention_of(id_: str, problem: Problem) -> Finding:
+    """Return a convention as it is said of a problem, whose weights may be (out, in)."""
+    convention = CONVENTIONS[id_]
+    if convention.out_in and problem.weights_as == "out_in":
+        return Finding(id_, *convention.out_in)
+    return Finding(id_, convention.message, convention.advice)
+
+
+def _is_blind(step: Step, masked: Array | None) -> Array:
     """Return which numbers of a step, on paper, are of queries that see no key in some head.
 
     Programs give nan there, or the mean of all values, or 0.
     """
-    masked = next((one for one in calculation.steps if one.name == "masked"), None)
     if masked is None or step.trailing[:1] != ("query",):
         return np.zeros((1,) * len(step.axes), bool)
-    blind = (calculation(masked) == -np.inf).all(axis=-1, keepdims=True)
-    blind = blind if "head" in step.leading else blind.any(axis=1, keepdims=True)
+    blind = (masked == -np.inf).all(axis=-1, keepdims=True)
+    for axis, name in enumerate(LEADING):
+        blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
     found: Array = step.on_paper(blind)
     return found
 
@@ -334,7 +398,7 @@ def read_arrays(
         except InputError as error:
             unknown[word] = error
             continue
-        array = _plain(raw)
+        array = _plain(word, raw)
         if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
             array = array.swapaxes(-2, -3)
         matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)

@@ -74,7 +74,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | No
     is_one = texts.size == 1 == prod(wanted)
     if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
         return texts.reshape(wanted)  # the usual case
-    if BLANK_CELLS.issuperset(texts.flat):  # a worksheet may have any shape
+    if texts.dtype.kind == "O" and BLANK_CELLS.issuperset(texts.flat):  # of any shape
         return np.full(wanted, "", object)
     cells = np.arange(texts.size).reshape(texts.shape)
     if matrix.is_transposed or (labels is not None and _are_transposed(step, labels)):

@@ -42,6 +42,7 @@ class Convention(Record):
     message: str
     advice: str
     rules: tuple[Rule, ...]  # other forms of the convention, the likeliest first
+    out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)
 
 
 def changes(trace: Trace) -> Iterator[tuple[str, Change]]:
@@ -164,11 +165,16 @@ CONVENTIONS: dict[str, Convention] = {
         "The weight matrices were stored as (out, in), as programs do: their transposes were used.",
         "Write weights_as: out_in, or transpose them.",
         (partial(_weights_transposed, PROJECTIONS), partial(_weights_transposed, PROJECTIONS[:3])),
+        (
+            "The weight matrices were used as they are stored, (out, in), without a transpose.",
+            "Transpose them, as nn.Linear does, or leave out weights_as.",
+        ),
     ),
     "w_o_transposed": Convention(
         "The transpose of W_o was used.",
         "Transpose W_o, or use it as concat W_o.",
         (partial(_weights_transposed, ("W_o",)),),
+        ("W_o was used as it is stored, (out, in), without a transpose.", "Transpose W_o."),
     ),
     "heads_interleaved": Convention(
         "Neighbouring features went to different heads.",

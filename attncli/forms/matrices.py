@@ -60,7 +60,7 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         scalars.refuse_masked(raw, path)
         try:
-            array = np.array(raw) if copy else np.asarray(raw).view()
+            array = np.array(readable(raw)) if copy else np.asarray(readable(raw)).view()
             array.flags.writeable = False
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
@@ -77,6 +77,14 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if isinstance(raw, Number) and not isinstance(raw, int | float | complex | np.number):
         return str(raw)
     return raw
+
+
+def readable(raw: Any) -> Any:
+    """Return a tensor as NumPy can read it: no gradient, on the CPU, bfloat16 as float32."""
+    if not hasattr(raw, "detach"):
+        return raw
+    plain = raw.detach().cpu()
+    return plain.float() if str(plain.dtype) == "torch.bfloat16" else plain
 
 
 def _listed(array: Array) -> list[Any]:

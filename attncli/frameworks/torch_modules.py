@@ -16,6 +16,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import BLOCKING, is_kept
 from attncli.attention.positions import Waves
 from attncli.errors import fail
+from attncli.forms.matrices import readable
 from attncli.problem.problem import Problem
 
 LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GptOss")
@@ -57,7 +58,12 @@ def from_torch(
     given = dict(signature(forward).bind_partial(*inputs, **arguments).arguments)
     given |= given.pop("kwargs", {})
     keys = (_of_transformers if MODULES[name] else _of_torch)(module, MODULES[name], given)
-    return Problem(**keys, answers=_answers(module, MODULES[name], given) if answers else None)
+    if not answers:
+        return Problem(**keys)
+    # NumPy has no bfloat16, so that the arrays do not tell.
+    kinds = {str(getattr(value, "dtype", "")) for value in given.values()}
+    marking = {"dtype": "bfloat16"} if "torch.bfloat16" in kinds else None
+    return Problem(**keys, answers=_answers(module, MODULES[name], given), marking=marking)
 
 
 def _of_torch(module: Any, _: object, given: dict[str, Any]) -> Any:
@@ -176,6 +182,5 @@ def _answers(module: Any, paths: Iterable[str], given: Mapping[str, Any]) -> dic
 
 
 def _array(tensor: Any, is_batch_second: bool = False) -> Array:
-    plain = tensor.detach().cpu()
-    array = np.asarray(plain.float() if str(plain.dtype) == "torch.bfloat16" else plain)
+    array = np.asarray(readable(tensor))
     return array.swapaxes(0, 1) if is_batch_second and array.ndim == 3 else array

@@ -72,7 +72,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
         if f"b_{letter}" in problem.given:
             bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
-            if made.leading != bias.leading:  # one of the two is of all heads, the other of each
+            if ("head" in made.leading) != ("head" in bias.leading):  # of all heads, and of each
                 made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
             made = Add(made, bias)
     axes, why = (rows, "feature"), PURPOSES[name]

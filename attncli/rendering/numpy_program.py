@@ -158,7 +158,11 @@ def as_numpy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 def _program(trace: Trace, selection: Selection) -> Iterator[str]:
     about = [f"{axis}: {', '.join(words)}" for axis, words in trace.labels.items()]
-    about = [trace.problem.title, "Tokens are rows here." * trace.problem.columns, *about]
+    if trace.problem.columns:
+        about = ["Tokens are rows here.", *about]
+    if trace.problem.round:
+        about = ["No step is rounded here.", *about]
+    about = [trace.problem.title, *about]
     yield from (f"# {visible(line)}\n" for line in about if line)
     needed = {node for step in selection.steps(trace) for node in walk(step, into_steps=True)}
     codes: dict[Step, Code] = {}

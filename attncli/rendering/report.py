@@ -175,6 +175,8 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
 def _aside(report: Report, judged: Judged, sign: str) -> str:
     said = ["not asked"] if sign == "✗" and judged.step.name not in report.wrong_steps else []
     if isinstance(judged, Difference) and not judged.fault:
+        if judged.largest == np.inf:
+            return ", ".join([*said, "some numbers are nan or infinite"])
         said.append(f"max |Δ| {judged.largest:.2g}")
         if judged.largest:
             said.append(f"{judged.errors:.2g} × the error of {report.dtype}")

@@ -197,7 +197,7 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
     few = too_few_digits(judged, report.marking.decimals or 0)
     wrong = judged.wrong_numbers
     if isinstance(judged, Difference):
-        if wrong.any() and finding is None and report.convention is None:
+        if wrong.any() and finding is None and step.name == report.first_wrong_step:
             count = int(wrong.sum())
             differ, them = ("differs", "it") if count == 1 else ("differ", "them")
             said = f"{count:,} of {wrong.size:,} numbers {differ}"

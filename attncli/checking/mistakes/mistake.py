@@ -7,9 +7,10 @@ from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 
-from attncli.checking.mistakes.nodes import made_of, put
+from attncli.checking.mistakes.nodes import is_named, made_of, put
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
+from attncli.problem.keys import PROJECTIONS
 from attncli.records import Record
 from attncli.tape.operations import MatMul, Transposed
 from attncli.tape.replay import Change
@@ -65,7 +66,10 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
             made = made_of(step)
             for node in walk(made):
                 for other in rule(node) if isinstance(node, kind) else ():
-                    words = {**_words_of_lines(step, trace), **_words_of_factor(node, other, step)}
+                    words = {
+                        **_words_of_lines(step, trace),
+                        **_words_of_factor(node, other, step, trace),
+                    }
                     yield {step.name: put(made, node, other)}, words
 
         return Mistake(rule.__name__, sentence, advice, changes)
@@ -79,12 +83,14 @@ def _words_of_lines(step: Step, trace: Trace) -> Blanks:
     return {"line": "row" if by_query != step.columns else "column", "one": one, "other": other}
 
 
-def _words_of_factor(node: Expression, other: Expression, step: Step) -> Blanks:
+def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Trace) -> Blanks:
     if isinstance(node, MatMul) and isinstance(other, MatMul):
         node = node.left if node.left is not other.left else node.right
     is_transposed = isinstance(node, Transposed)
     matrix = node.operand if isinstance(node, Transposed) else node
     how = "not transposed" if is_transposed else "transposed, and should not be"
+    if is_named(matrix, PROJECTIONS) and trace.problem.weights_as == "out_in":
+        how = "used as it is stored, (out, in), without a transpose"
     return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
 
 

@@ -22,6 +22,7 @@ from attncli.records import replace
 from attncli.tape.cells import place_word
 from attncli.tape.operations import Divide, Scale
 from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of
 
 
 @mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
@@ -133,6 +134,8 @@ def _sums(node: Divide) -> Iterator[Sum]:
 )
 def divided_by_others(node: Divide) -> Nodes:
     for total in _sums(node):
+        if array_of(node.dividend).shape[total.along] == 1:
+            continue
         others = partial(_sum_of_others, along=total.along)
         yield replace(node, divisor=rising(others, node.dividend))
 
