@@ -288,7 +288,7 @@ class Comparison:
         for made in in_order(first.step, _hidden_before(first.step, before), self._mistakes):
             misfit = self.misfit(before, made.change)
             if misfit <= 1:
-                is_all = not after or self.misfit(after, made.change) <= 1
+                is_all = self.misfit([*before, *after], made.change) <= 1
                 found.append((misfit - is_all, made.finding(first.step)))
         return _likeliest(found)
 
