@@ -82,7 +82,7 @@ def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
     kinds = {_kind(answers[key]) for key in arrays}
     if "bfloat16" not in kinds and all(map(_may_be_typed, arrays.values())):
         return ""
-    if not all(_is_numeric(raw) for key, raw in answers.items() if key not in arrays):
+    if any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
         return ""
     every = arrays.values()
     if kinds == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in every):
@@ -100,11 +100,13 @@ def _kind(raw: Any) -> str:
     return kind if kind in ROUNDOFF else "float64" if "int" in kind or kind == "bool" else ""
 
 
-def _is_numeric(raw: Any) -> bool:
+def _is_handwork(raw: Any) -> bool:
+    """Return True for a text, a matrix with gaps, or lists of numbers that people type."""
     try:
-        return np.asarray(raw, float).ndim > 0
-    except (TypeError, ValueError):  # a text, a gap, or rows of several lengths
-        return False
+        array = np.asarray(raw, float)
+    except (TypeError, ValueError):
+        return True
+    return not array.ndim or _may_be_typed(array)
 
 
 def _plain(key: str, raw: Any) -> Array:
