@@ -310,8 +310,39 @@ ROPE: Keys = {"X": [[1, 2, 3, 4], [0, 1, 1, 0]], "positions": "rope"}
 def test_a_rotation_is_explained_as_in_a_textbook() -> None:
     trace = attncli.compute(attncli.Problem(**ROPE))
     assert attncli.explain(trace, "angles[2, 2]").line == "angles[2, 2] = 1/100 = 0.01"
-    expected = "Q_rotated[2, 1] = Q[2, 1]·cos 1 − Q[2, 2]·sin 1 = 0·cos 1 − 1·sin 1 = -0.8415"
+    assert attncli.explain(trace, "cos[2, 1]").line == "cos[2, 1] = cos 1 = 0.5403"
+    expected = (
+        "Q_rotated[2, 1] = Q[2, 1]·cos[2, 1] − Q[2, 2]·sin[2, 1]"
+        " = 0·cos 1 − 1·sin 1 = 0·0.5403 − 1·0.8415 = -0.8415"
+    )
     assert attncli.explain(trace, "Q_rotated[2, 1]").line == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "pairs"),
+    [
+        ({}, "pairs (1, 2), (3, 4)"),
+        ({"pairs": "halves"}, "pairs (1, 3), (2, 4)"),
+        ({"features": 2}, "pairs (1, 2)"),
+    ],
+)
+def test_a_page_says_which_features_are_a_pair(more: Keys, pairs: str) -> None:
+    keys: Keys = {"X": [[1, 2, 3, 4]], "positions": {"name": "rope", **more}}
+    note = attncli.compute(attncli.Problem(**keys))["Q_rotated"].note
+    assert note is not None
+    assert text(note) == pairs
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+def test_cosines_and_sines_may_be_rounded(decimals: int) -> None:
+    """As a hand looks them up: cos 2 = −0.4161 and sin 2 = 0.9093, then multiplies."""
+    x = np.array([[4, 3], [1, 2], [5, 6]])
+    turned = []
+    for t, (a, b) in enumerate(x.tolist()):
+        cos, sin = (round(float(f(t)), decimals) for f in (np.cos, np.sin))
+        turned.append([f"{a * cos - b * sin:.{decimals}f}", f"{a * sin + b * cos:.{decimals}f}"])
+    given = attncli.Problem(X=x, positions="rope", score="dot")
+    assert attncli.check(given, {"Q_rotated": turned}).verdict == "correct"
 
 
 @pytest.mark.parametrize(
@@ -331,6 +362,8 @@ def test_a_rotation_is_explained_as_in_a_textbook() -> None:
         (ROPE | {"positions": {"name": "relative", "table": [1, 2]}}, "distances from −k to k"),
         (ROPE | {"bias": "-abs(i - k)"}, "unknown name k"),
         (ROPE | {"positions": "rop"}, "did you mean rope"),
+        (ROPE | {"positions": {}}, "positions needs a name"),
+        (ROPE | {"positions": {"name": "alibi", "slopes": [1, 2]}}, "write one for each head"),
         (ROPE | {"positions": {"name": "rope", "theta": 1}}, "unknown key theta"),
         (ROPE | {"positions": {"name": "rope", "start": [1, 2, 3]}}, "one number, or two"),
         (
@@ -354,6 +387,16 @@ def test_a_bias_without_a_value_is_said() -> None:
 @pytest.mark.parametrize("word", ["rope_theta", "rotary", "positional_encoding"])
 def test_keys_of_other_tools_have_a_hint(word: str) -> None:
     assert "positions" in hint_for(word)
+
+
+def test_a_derivative_of_positions_is_asked_for_by_its_name(attn: Attn, tmp_path: Path) -> None:
+    problem = tmp_path / "p.yaml"
+    problem.write_text("X: [[1, 0], [0, 1]]\npositions: {name: relative, table: [1, 0, 1]}\n")
+    shown = attn(
+        "compute", problem, "--gradient", "sum", "--only", "d_positions.table", "-f", "csv"
+    )
+    assert shown.status == 0
+    assert shown.out.count(",") == 2
 
 
 def test_positions_have_a_flag(attn: Attn) -> None:
@@ -423,7 +466,7 @@ def test_the_steps_of_decode_with_rope() -> None:
     x = [[1, 0], [0, 1]]
     trace = attncli.compute(attncli.Problem(X=x, kind="decode", positions="rope"))
     names = [name for name in trace.steps if name.endswith("_2")]
-    assert names[3:7] == ["angles_2", "q_rotated_2", "k_rotated_2", "K_2"]
+    assert names[3:9] == ["angles_2", "cos_2", "sin_2", "q_rotated_2", "k_rotated_2", "K_2"]
     # the second token is turned by 1: (0, 1) becomes (−sin 1, cos 1)
     np.testing.assert_allclose(trace["k_rotated_2"].value, [-0.8414709848, 0.5403023059])
     note = trace["angles_2"].note

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BASE = 10000.0
 """The default base of the angles (Vaswani et al. 2017, section 3.5; Su et al. 2021, eq. 15)."""
 
+MAX_PAIRS = 4
+"""Maximum number of pairs of features that a note lists."""
+
 PAIRS = ("neighbours", "halves")
 """Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
 
@@ -166,7 +169,9 @@ class Sinusoids(FromPlaces):
         return made.astype(rows.dtype) if rows.dtype.kind == "f" else made
 
     def notation(self, columns: bool) -> tree.Formula:
-        return tree.Phrase((tree.Words("sine and cosine of"), self.waves.notation))
+        is_side = self.waves.pairs == "neighbours"
+        which = tree.Words("sine and cosine of" if is_side else "sines, then cosines, of")
+        return tree.Phrase((which, self.waves.notation))
 
 
 class Embedded(Add):
@@ -178,6 +183,32 @@ class Embedded(Add):
         yield self.left, upstream
 
 
+class OfAngles(Operation):
+    """The cosine or the sine of each angle."""
+
+    angles: Expression
+    function: str  # cos or sin
+    waves: Waves
+    pointwise = True
+    unfolds = True
+
+    def apply(self, angles: Array) -> Array:
+        return self.waves.of(self.function, angles)
+
+    def bounds(self, angles: Interval) -> Interval:
+        """As `apply`; a sine or cosine changes by no more than its angle."""
+        off = (angles.high - angles.low) / 2
+        middle = self.apply(angles.low + off)
+        return type(angles)(np.maximum(middle - off, -1), np.minimum(middle + off, 1))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Nothing: no number of the problem changes the angles."""
+        yield from ()
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
+
+
 class Rotated(Operation):
     """Each pair (x, y) of features turned: (x cos θ − y sin θ, x sin θ + y cos θ).
 
@@ -185,20 +216,22 @@ class Rotated(Operation):
     """
 
     operand: Expression
-    angles: Expression
+    cos: Expression
+    sin: Expression
     waves: Waves
     back: bool = False  # whether the pairs are turned by −θ
     why = "Turned by its position, a query meets a key by how far apart the two are."
 
-    def apply(self, rows: Array, angles: Array) -> Array:
-        """(…, n, d) and (1, 1, n, pairs) give (…, n, d)."""
-        return self.turned(rows, self.waves.of("cos", angles), self.waves.of("sin", angles))
+    @property
+    def note(self) -> tree.Formula:
+        """`pairs (1, 2), (3, 4)`, the features that are turned together."""
+        first, second = (range(self.waves.size)[part] for part in self.waves.columns())
+        pairs = [f"({x + 1}, {y + 1})" for x, y in zip(first, second, strict=False)]
+        shown = pairs if len(pairs) <= MAX_PAIRS else [*pairs[: MAX_PAIRS - 1], "…", pairs[-1]]
+        return tree.Words(f"pairs {', '.join(shown)}")
 
-    def bounds(self, rows: Interval, angles: Interval) -> Interval:
-        """As `apply`; a sine or cosine changes by no more than its angle."""
-        middle, off = (angles.low + angles.high) / 2, (angles.high - angles.low) / 2
-        ends = [(value - off, value + off) for value in (np.cos(middle), np.sin(middle))]
-        cos, sin = (type(rows)(np.maximum(low, -1), np.minimum(high, 1)) for low, high in ends)
+    def apply(self, rows: Array, cos: Array, sin: Array) -> Array:
+        """(…, n, d) and twice (1, 1, n, pairs) give (…, n, d)."""
         return self.turned(rows, cos, sin)
 
     def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
@@ -218,8 +251,9 @@ class Rotated(Operation):
         yield self.operand, replace(self, operand=upstream, back=not self.back)
 
     def notation(self, columns: bool) -> tree.Formula:
-        operand, angles = self.notations(columns)
-        return tree.Phrase((operand, tree.Words(f"turned {'back ' * self.back}by"), angles))
+        operand, cos, sin = self.notations(columns)
+        turned = tree.Words(f"turned {'back ' * self.back}by")
+        return tree.Phrase((operand, turned, cos, tree.Words("and"), sin))
 
 
 Settings = Mapping[str, Any]
@@ -256,9 +290,14 @@ def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) ->
     def turned(step: Step, size: int, start: int) -> Step:
         letter = step.name[0]
         waves = Waves(size, p["base"], start + before, p["pairs"])
-        name = f"angles{suffix}" if is_one else f"angles_{letter.lower()}{suffix}"
-        angles = tape.steps.get(name) or tape.record(name, Angles(step, waves))
-        return tape.record(f"{letter}_rotated{suffix}", Rotated(step, angles, waves))
+        end = suffix if is_one else f"_{letter.lower()}{suffix}"
+        angles = tape.steps.get(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
+        cos, sin = (
+            tape.steps.get(f"{name}{end}")
+            or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
+            for name in ("cos", "sin")
+        )
+        return tape.record(f"{letter}_rotated{suffix}", Rotated(step, cos, sin, waves))
 
     return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
 
@@ -272,7 +311,8 @@ def _check_rope(p: Settings, problem: Any) -> None:
             hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
             raise fail(message, "positions", hint=hint, needs="sizes")
     if "scores" in problem.given:
-        raise fail("scores is given, so rope has no use", "positions", needs="values")
+        hint = "leave rope out; alibi and relative are added to given scores"
+        raise fail("scores is given, so rope has no use", "positions", hint=hint, needs="values")
 
 
 def _check_input(p: Settings, problem: Any) -> None:
@@ -280,7 +320,9 @@ def _check_input(p: Settings, problem: Any) -> None:
     made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
     if made <= {*problem.given}:
         message = "positions are added to X, but no queries, keys or values are made of it"
-        raise fail(message, "positions", hint="rope turns given queries and keys", needs="values")
+        use = "alibi and relative are added to given scores"
+        hint = use if "scores" in problem.given else f"rope turns given queries and keys; {use}"
+        raise fail(message, "positions", hint=hint, needs="values")
     if {"sinusoidal", "learned"} <= problem.positions.keys():
         raise fail("two kinds of positions are added to X", "positions", needs="values")
 
@@ -289,8 +331,9 @@ def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
     slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
     if len(slopes) != heads:
-        message = f"positions.slopes has {len(slopes)} numbers, but heads is {heads}"
-        raise fail(message, "positions", needs="sizes")
+        numbers = f"{len(slopes)} number{'s'[: len(slopes) != 1]}"
+        message = f"positions.slopes has {numbers}, but heads is {heads}"
+        raise fail(message, "positions", "slopes", hint="write one for each head", needs="sizes")
     line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
     return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
 
@@ -300,7 +343,8 @@ def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
     table = positions["table"][0, :, 0]
     if table.shape[1] % 2 == 0:
         message = f"positions.table has {table.shape[1]} numbers for the distances from −k to k"
-        raise fail(message, "positions", hint="write 2k + 1 numbers", needs="sizes")
+        hint = "write 2k + 1 numbers, the first for −k"
+        raise fail(message, "positions", "table", hint=hint, needs="sizes")
     k = table.shape[1] // 2
     places = np.clip(np.arange(-reach, reach + 1), -k, k) + k
     line = np.broadcast_to(table[:, places], (heads, len(places)))

@@ -76,6 +76,9 @@ def _named_row(
     def read(raw: object, path: KeyPath) -> dict[str, object]:
         mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
         given = forms.known_parts(mapping, path, parts())
+        if "name" not in given and not default:
+            hint = f"write {path[0]}: {{name: {', or '.join(table())}}}"
+            raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
             name = forms.choice(table()).read(given.pop("name", default), path)

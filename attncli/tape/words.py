@@ -16,6 +16,8 @@ K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
 embedded: x+pe x+positions embeddings inputwithpositions
 angles: θ theta thetas angle
+cos: cosine cosines cosθ cosangles
+sin: sine sines sinθ sinangles
 Q_rotated: rotatedq rotatedqueries qrope qrot ropeq hookrotq querystates
 K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates
 K_all: allkeys kcache keycache
@@ -49,7 +51,7 @@ HEADS_AFTER_TOKENS = re.compile(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 
 OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
-    *("sink", "phi", "g", "angles"),
+    *("sink", "phi", "g", "angles", "cos", "sin", "table"),
 )
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
 
@@ -86,7 +88,7 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|normalize|qknorm|past"
+    parts = "net|score|normalize|qknorm|past|positions"
     return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|\d)*")
 
 

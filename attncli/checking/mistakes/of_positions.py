@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import pi
 from typing import Any
 
 from attncli.attention.positions import PAIRS, Angles, Embedded, Rotated, Sinusoids
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import EMPTY, replace
@@ -43,14 +42,10 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
         yield from _changed(step, trace, kinds, other, pair)
 
 
-@mistake("Sine and cosine were exchanged.", "Calculate the sine first: sin 0 = 0, and cos 0 = 1.")
+@mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
 def sine_and_cosine_exchanged(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Sinusoids, lambda m: replace(m, functions=("cos", "sin")))
-    yield from _changed(step, trace, Rotated, lambda m: replace(m, angles=_complement(m.angles)))
-
-
-def _complement(angles: Expression) -> Expression:
-    return wrong(lambda numbers: pi / 2 - numbers, angles)
+    yield from _changed(step, trace, Rotated, lambda m: replace(m, cos=m.sin, sin=m.cos))
 
 
 @mistake("Positions were counted from {used}.", "Count them from {right}.")
