@@ -333,6 +333,17 @@ def test_a_page_says_which_features_are_a_pair(more: Keys, pairs: str) -> None:
     assert text(note) == pairs
 
 
+def test_a_pair_that_was_not_turned_is_wrong() -> None:
+    """An angle of 0.01 that is rounded to 0 is no rounding: the second pair stays as it is."""
+    x = np.array([[4, 3, 5, 1], [1, 2, 6, 4]])
+    turned = x.astype(float)
+    turned[1, :2] = [np.cos(1) - 2 * np.sin(1), np.sin(1) + 2 * np.cos(1)]
+    shown = {"Q_rotated": [[f"{number:.4f}" for number in row] for row in turned]}
+    report = attncli.check(attncli.Problem(X=x, positions="rope"), shown)
+    assert (report.verdict, report.first_wrong_step) == ("wrong", "Q_rotated")
+    assert report.steps["Q_rotated"].counts["wrong"] == 2
+
+
 @pytest.mark.parametrize("decimals", [2, 4])
 def test_cosines_and_sines_may_be_rounded(decimals: int) -> None:
     """As a hand looks them up: cos 2 = −0.4161 and sin 2 = 0.9093, then multiplies."""

@@ -8,6 +8,7 @@ from itertools import islice, product
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.attention.positions import Angles
 from attncli.attention.softmax import Sum
 from attncli.checking.agreement import UP, with_sum
 from attncli.checking.operands import Operands
@@ -67,7 +68,8 @@ def _shown_before(operands: Operands, step: Step) -> list[Step]:
 class Trial:
     """The results of schedules for a step, each with a place along the axis of the batch.
 
-    One is not valid if it divides by a sum, or goes on from weights, that were rounded to zeros.
+    One is not valid if it divides by a sum, or goes on from angles or weights, that were rounded to
+    zeros.
     There are ties if a usual schedule rounded a half up, which other people round to even.
     """
 
@@ -145,7 +147,7 @@ class Trial:
 
     def _settled(self, source: Step, made: Array) -> Array:
         made = self._rounded(source, made)
-        if isinstance(source.operation, Sum):
+        if isinstance(source.operation, Sum | Angles):
             lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
             self.is_valid &= ~lost.reshape(self._count, -1).any(axis=-1)
         return made
