@@ -11,8 +11,8 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
-from attncli.checking.arrays import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.diagnosis import diagnose
+from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
@@ -226,7 +226,7 @@ class AnswerKey:
         self, submission: Submission, trace: Trace, given: Sequence[Dumped], dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
-        from attncli.checking.arrays import compared
+        from attncli.checking.comparison import compared
         from attncli.checking.conventions import CONVENTIONS
 
         found, said = compared(trace.unrounded or trace, given, self.marking, dtype)

@@ -8,8 +8,8 @@ from itertools import islice, product
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.positions import Angles
 from attncli.attention.softmax import Sum
+from attncli.attention.waves import Angles
 from attncli.checking.agreement import UP, with_sum
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares

@@ -51,6 +51,8 @@ SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
 
+MapFlag = Annotated[WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)]
+
 
 def check(
     ctx: typer.Context,
@@ -66,9 +68,7 @@ def check(
     few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
     dtype: Annotated[str | None, options.marking(metavar="TYPE", help=DTYPE_HELP)] = None,
     rtol: Annotated[str | None, options.marking(metavar="X", help=RTOL_HELP)] = None,
-    map_: Annotated[
-        WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)
-    ] = None,
+    map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
     manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
@@ -103,14 +103,13 @@ def check(
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     assignment = _assignment(problem, overrides)
-    people = _roster(roster)
-    selection = replace(selection, points=assignment.points, totals=totals, roster=people)
+    selection = replace(selection, points=assignment.points, totals=totals, roster=_roster(roster))
     grading = Grading(
         *(assignment, strict, run.standard_input(), of_answers, allow_outside),
         headings=_headings(map_) if map_ else EMPTY,
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
-        roster=people,
+        roster=selection.roster,
         manifest=manifest or "",
     )
     raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import BLOCKING, is_kept
-from attncli.attention.positions import Waves
+from attncli.attention.waves import Waves
 from attncli.errors import fail
 from attncli.forms.matrices import readable
 from attncli.problem.problem import Problem

@@ -16,7 +16,7 @@ from attncli.text.escapes import visible
 MAX_DIGITS_OF_FLOATS = 17
 """Number of significant digits that determine a 64-bit float. Derived."""
 
-FLOATS = ("float64", "float32", "float16", "bfloat16")
+FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
 """The types of floats that programs calculate with."""
 
 BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
@@ -158,7 +158,7 @@ MARKING_PARTS: dict[str, Form] = {
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
-    "dtype": forms.choice(FLOATS),
+    "dtype": forms.choice(FLOAT_TYPES),
     "rtol": forms.number(),
 }
 MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)

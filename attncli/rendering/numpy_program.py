@@ -24,15 +24,15 @@ from attncli.tape.walk import walk
 from attncli.text.escapes import visible
 from attncli.text.numbers import floats
 
-OPERATORS = {
+SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",
     np.power: "**", np.bitwise_and: "&", np.equal: "==", np.not_equal: "!=", np.greater: ">",
 }  # fmt: skip
 
-MAX_NUMBERS = 10_000
+MAX_IN_ARRAY = 10_000
 """Maximum number of numbers in one array of a program: about 200 kB of text (chosen)."""
 
-MAX_WIDTH = 96
+MAX_CODE_WIDTH = 96
 """Number of characters from which a matrix has a line per row, and parts of a step have lines."""
 
 MAX_REPEATED = 22
@@ -79,7 +79,7 @@ def refuse_large(problem: Problem) -> None:
 
 
 def _literal(array: Array) -> Code:
-    if array.size > MAX_NUMBERS:
+    if array.size > MAX_IN_ARRAY:
         message = f"a program with {array.size:,} numbers in one array is too long to read"
         raise fail(message, hint="use a smaller problem, or -f npz")
     array = array.astype(float) if array.dtype.kind == "u" else array
@@ -131,8 +131,8 @@ def _text(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> st
         if key[0] is ... and sum(part is not None for part in key) - 1 == count:
             return f"{first}[{', '.join(map(_argument, key[1:])).removesuffix(', :')}]"
         return f"{first}[{', '.join(map(_argument, key))}]"
-    if function in OPERATORS or function is np.negative:
-        return f"({first} {OPERATORS[function]} {rest})" if rest else f"(-{first})"
+    if function in SIGN_OF_UFUNC or function is np.negative:
+        return f"({first} {SIGN_OF_UFUNC[function]} {rest})" if rest else f"(-{first})"
     if function is np.swapaxes and args[0].array.ndim == 2:
         return f"{first}.T".removesuffix(".T.T")
     is_method = hasattr(np.ndarray, name) and name != "sort"  # which would return nothing
@@ -202,7 +202,7 @@ def _lines(name: str, code: str) -> Iterator[str]:
     for part in sorted(parts, key=len, reverse=True):
         pattern = rf"(?<![\w.]){re.escape(part)}(?!\w)"
         uses = [line for line in lines.values() for _ in re.findall(pattern, line)]
-        is_long = len(part) <= MAX_WIDTH < max(map(len, uses), default=0)
+        is_long = len(part) <= MAX_CODE_WIDTH < max(map(len, uses), default=0)
         if len(part) > MAX_REPEATED and (len(uses) > 1 or is_long):
             own = f"{name}_{parts[part]}"
             same = sum(key.startswith(own) for key in lines)
@@ -210,7 +210,7 @@ def _lines(name: str, code: str) -> Iterator[str]:
             lines = {own: part} | {key: re.sub(pattern, own, line) for key, line in lines.items()}
     for key, expression in lines.items():
         line = f"{key} = {ast.unparse(ast.parse(expression))}"
-        if len(line) > MAX_WIDTH:  # each row of a matrix has a line
+        if len(line) > MAX_CODE_WIDTH:  # each row of a matrix has a line
             line = re.sub(r"(?<=\(\[)(?=\[)|(?<=\],) (?=\[)", "\n    ", line)
             line = line.replace("]])", "],\n])")
         yield line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from attncli.attention.positions import PAIRS, Angles, Embedded, Rotated, Sinusoids
+from attncli.attention.waves import PAIRS, Angles, Embedded, Rotated, Sinusoids
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
