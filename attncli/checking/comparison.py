@@ -48,6 +48,9 @@ MANY_NUMBERS = 100_000
 MAX_SAMPLES = 8
 """Maximum number of samples by which an error is estimated. Chosen."""
 
+TINY = float(np.finfo(float).tiny)
+"""Minimum difference that is granted where every number of a step is 0. Derived."""
+
 FEW_WRONG = 5
 """Maximum number of wrong numbers, among hundred times as many, for which no cause is sought: every
 convention and mistake changes more. Chosen."""
@@ -142,11 +145,11 @@ class Comparison:
         right = _largest(step.array)
         largest = max(right, _largest(numbers))
         if self.marking.rtol is not None:
-            return self.marking.rtol * largest + self.marking.tolerance
+            return max(self.marking.rtol * largest, TINY) + self.marking.tolerance
         carried = (
             MAX_ERRORS[self.dtype] * self.errors[step.name] * (largest / right if right else 1.0)
         )
-        return max(carried, FLOAT_ERROR * largest) + self.marking.tolerance
+        return max(carried, FLOAT_ERROR * largest, TINY) + self.marking.tolerance
 
     def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
         codes = np.full(step.value.shape, MISSING, np.int8)
@@ -165,9 +168,8 @@ class Comparison:
                 values[one.at] = pair[0]
             else:
                 values = pair[0]
-        masked = self.trace.steps.get("masked")
-        is_blind = _is_blind(step, masked.array if masked else None)
-        off = np.where((codes == MISSING) | is_blind, 0.0, _off(values, step.value))
+        blind = _is_blind(step, Replay(self.trace, lambda one: one.array))
+        off = np.where((codes == MISSING) | blind, 0.0, _off(values, step.value))
         largest = float(off.max(initial=0.0))
         if largest > (limit := self._limit(step, step.array)):
             codes[off > limit] = WRONG
@@ -231,24 +233,20 @@ class Comparison:
                 if any(map(self.steps[step.name].has, (WRONG, FOLLOWS))):
                     return np.inf
                 continue
-            masked = self.trace.steps.get("masked")
             try:
-                pair = one.beside(numbers := other(step))
-                blind = _is_blind(step, None if one.at or masked is None else other(masked))
-                is_blind = np.broadcast_to(
-                    False if one.at else blind, pair[0].shape if pair else ()
-                )
+                numbers = other(step)
+                blind = np.zeros(1, bool) if one.at else _is_blind(step, other)
+                if (pair := one.beside(numbers)) is None:
+                    return np.inf
+                off = np.where(blind, 0.0, _off(*pair))
             except ValueError:  # NumPy's, for shapes that do not go together
                 return np.inf
-            if pair is None:
-                return np.inf
-            off = np.where(is_blind, 0.0, _off(*pair))
             found = max(found, float(off.max(initial=0.0)) / self._limit(step, numbers))
             if not found <= 1:
                 return np.inf
             codes = self.steps[step.name].on_paper[one.at]
             is_wrong = np.isin(codes, (WRONG, FOLLOWS)) if codes.shape == off.shape else np.True_
-            is_seen = is_seen or bool((is_wrong & ~is_blind).any())
+            is_seen = is_seen or bool((is_wrong & ~blind).any())
         return found if is_seen else np.inf
 
 
@@ -283,14 +281,15 @@ def convention_of(id_: str, problem: Problem) -> Finding:
     return Finding(id_, convention.message, convention.advice)
 
 
-def _is_blind(step: Step, masked: Array | None) -> Array:
+def _is_blind(step: Step, calculation: Replay[Array]) -> Array:
     """Return which numbers of a step, on paper, are of queries that see no key in some head.
 
     Programs give nan there, or the mean of all values, or 0.
     """
+    masked = next((one for one in calculation.steps if one.name == "masked"), None)
     if masked is None or step.trailing[:1] != ("query",):
         return np.zeros((1,) * len(step.axes), bool)
-    blind = (masked == -np.inf).all(axis=-1, keepdims=True)
+    blind = (calculation(masked) == -np.inf).all(axis=-1, keepdims=True)
     for axis, name in enumerate(LEADING):
         blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
     found: Array = step.on_paper(blind)
