@@ -18,6 +18,12 @@ TABLE = {"name": "relative", "table": [1, 0.5, 0.25, -1, -2]}
 LATER = {"name": "sinusoidal", "start": 1}
 
 CASES: dict[str, list[tuple[Any, str, int]]] = {
+    "positions_left_out": [
+        ("rope", "Q_rotated", 0),
+        ("sinusoidal", "embedded", 0),
+        ("alibi", "biased", 0),
+        (TABLE, "biased", 0),
+    ],
     "sine_and_cosine_exchanged": [("sinusoidal", "positions", 0), ("rope", "Q_rotated", 0)],
     "positions_from_another_start": [
         ("sinusoidal", "positions", 0),
@@ -61,6 +67,7 @@ def test_a_mistake_is_named(id_: str, heads: int) -> None:
 
 HIDDEN = [
     ("rope", "positions_from_another_start", False),  # both meet as before
+    ("rope", "positions_left_out", True),
     ("rope", "angle_negative", True),
     ("rope", "other_pairs", True),
     ("sinusoidal", "sine_and_cosine_exchanged", True),

@@ -72,6 +72,8 @@ class Student:
             for pair, (first, second) in enumerate(self.partners(size)):
                 angle = self.angle(t, pair, size)
                 c, s = cos(angle), sin(angle)
+                if self.does("positions_left_out"):
+                    c, s = 1.0, 0.0
                 if self.does("sine_and_cosine_exchanged"):
                     c, s = s, c
                 if self.does("angle_negative"):
@@ -82,6 +84,8 @@ class Student:
 
     def added(self, i: int, j: int, head: int, heads: int) -> float:
         """Return what is added to a score; the number of heads is a power of two."""
+        if self.does("positions_left_out"):
+            return 0.0
         if self.p["name"] == "alibi":
             return float(-abs(i - j) * 2.0 ** (-8 * (head + 1) / heads))
         k = len(self.p["table"]) // 2
@@ -96,6 +100,8 @@ class Student:
         if self.p["name"] == "sinusoidal":
             positions = steps["positions"] = self.sinusoids(len(x), len(x[0]))
             embedded = steps["embedded"] = plus(x, positions)
+            if self.does("positions_left_out"):
+                embedded = steps["embedded"] = x
         made: dict[str, list[Rows]] = {}
         for name in "QKV":
             rows = times(embedded, keys[f"W_{name.lower()}"])

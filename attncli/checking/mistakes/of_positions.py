@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from attncli.attention.biases import AddedByPlace, AtDistances
 from attncli.attention.waves import PAIRS, Angles, Embedded, Rotated, Sinusoids
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by, made_of
@@ -40,6 +41,14 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 
         pair = dict(zip(("used", "right"), words, strict=True))
         yield from _changed(step, trace, kinds, other, pair)
+
+
+@mistake("The positions were left out.", "Calculate {formula}.")
+def positions_left_out(step: Step, trace: Trace) -> Changes:
+    yield from _changed(step, trace, Rotated | Embedded | AddedByPlace, lambda m: m.operands[0])
+    made = step.operation
+    if isinstance(made, Add) and (step.name == "embedded" or isinstance(made.right, AtDistances)):
+        yield {step.name: made.left}, {}
 
 
 @mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
