@@ -19,7 +19,13 @@ from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.notation.grid import DECIMAL_COMMA
-from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
+from attncli.notation.last_place import (
+    PRECISIONS,
+    dtype_of_texts,
+    is_rounded,
+    number_of,
+    numbers_of,
+)
 from attncli.notation.parser import NumberError
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
@@ -186,7 +192,7 @@ def _hint(fault: Fault, raw: Any) -> str:
 
 def _of_one_computer(found: Matrices) -> Matrices:
     written = [one for one in found.values() if isinstance(one, Written)]
-    kinds = {one.dtype for one in written} & {"float16", "float32"}
+    kinds = {one.dtype for one in written} & PRECISIONS.keys()
     if not kinds:
         every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
         kinds = {dtype_of_texts(every)} - {""}
@@ -279,9 +285,7 @@ def _may_have_commas(texts: Array, wanted: Shape) -> bool:
 
 def contents_of(submission: Submission) -> str:
     """Return a key that is equal for submissions with equal answers; "" if there is none."""
-    answers = {
-        word: raw for word, raw in submission.matrices.items() if word not in KEYS_BESIDE_STEPS
-    }
+    answers = submission.answers
     try:
         numbers = json.dumps([answers, submission.labels, submission.ragged])
     except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example

@@ -270,8 +270,8 @@ class AnswerKey:
         with np.errstate(all="ignore"):
             trace = reference.trace
             with located(submission.locate):
-                if dtype := dtype_of(submission.matrices, self.marking):
-                    arrays, skipped = read_arrays(submission.matrices, trace)
+                if dtype := dtype_of(submission.answers, self.marking):
+                    arrays, skipped = read_arrays(submission.answers, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
                     arrays, dtype = printed_floats(matrices, trace)

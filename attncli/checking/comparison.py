@@ -5,7 +5,8 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from attncli.attention.weights import ADJUSTED
 from attncli.checking import conventions, ways
 from attncli.checking.agreement import FLOAT_ERROR
 from attncli.checking.answers import LIKE_BLOCKED
-from attncli.checking.catalogued import MistakeInStep, in_order, is_like, mistakes_in
+from attncli.checking.catalogued import in_order, is_like, mistakes_in
 from attncli.checking.conventions import CONVENTIONS
 from attncli.checking.dumped import ROUNDOFF, Dumped
 from attncli.checking.judged import (
@@ -52,16 +53,16 @@ TINY = float(np.finfo(float).tiny)
 """Minimum difference that is granted where every number of a step is 0. Derived."""
 
 FEW_WRONG = 5
-"""Maximum number of wrong numbers, among hundred times as many, for which no cause is sought: every
-convention and mistake changes more. Chosen."""
+"""Maximum number of wrong numbers, among a hundred times as many, for which no cause is sought:
+every convention and mistake changes more. Chosen."""
 
 
 def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, float]:
-    """Return the error that some steps carry in floats of a type, about.
+    """Return an estimate of the error that some steps carry in floats of a type.
 
-    It is estimated by stochastic arithmetic (Vignes 1993): the same calculation, in which every
-    input and every step is off by one rounding, up or down at random; by more where sums are long,
-    as each addition rounds, too.
+    By stochastic arithmetic (Vignes 1993), it is how far the same calculation comes out if every
+    input and every step is off by one rounding, up or down at random. Where sums are long, it is
+    off by more, as each addition rounds, too.
     """
     longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
     of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
@@ -160,7 +161,7 @@ class Comparison:
             pair = one.beside(step.array)
             if pair is None:
                 shapes = shape_words(one.array.shape), shape_words(step.value[one.at].shape)
-                fault = f"the shape is {shapes[0]}, but {step.name} is {shapes[1]} here"
+                fault = f"The shape is {shapes[0]}, but {step.name} is {shapes[1]} here."
                 codes[...] = WRONG
                 return Difference(step, step.from_paper(codes), values, np.inf, np.inf, fault)
             codes[one.at] = np.where(one.missing, MISSING, CORRECT)
@@ -168,7 +169,7 @@ class Comparison:
                 values[one.at] = pair[0]
             else:
                 values = pair[0]
-        blind = _is_blind(step, Replay(self.trace, lambda one: one.array))
+        blind = self._blind(step, lambda one: one.array)
         off = np.where((codes == MISSING) | blind, 0.0, _off(values, step.value))
         largest = float(off.max(initial=0.0))
         if largest > (limit := self._limit(step, step.array)):
@@ -189,29 +190,28 @@ class Comparison:
         assert isinstance(first, Difference)  # as the others hold nothing wrong
         if first.counts["wrong"] <= FEW_WRONG < first.codes.size / 100:
             return None
-        before = self.given_until(first.step)
+        before = self._given_until(first.step)
         after = [name for name in self.given if name not in before]
         found = [
             (self.misfit([*before, *after], change), convention_of(id_, self.trace.problem))
             for id_, change in conventions.changes(self.trace)
         ]
         if min((misfit for misfit, _ in found), default=np.inf) <= 1:
-            return _likeliest(found)
+            return _nearest(found)
         if first.fault:
             axes = " × ".join(first.step.axes)
-            return Finding("wrong_shape", f"T{first.fault[1:]}.", f"The axes are {axes}.")
+            return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
         found = []
-        for made in in_order(first.step, _hidden_before(first.step, before), self._mistakes):
+        given = Replay(self.trace, lambda one: one.array if one.name in before else None)
+        hidden = given.unknown_before(first.step)
+        for made in in_order(first.step, hidden, partial(mistakes_in, self.trace)):
             misfit = self.misfit(before, made.change)
             if misfit <= 1:
                 is_all = self.misfit([*before, *after], made.change) <= 1
                 found.append((misfit - is_all, made.finding(first.step)))
-        return _likeliest(found)
+        return _nearest(found)
 
-    def _mistakes(self, place: Step) -> dict[str, list[MistakeInStep]]:
-        return mistakes_in(self.trace, place)
-
-    def given_until(self, step: Step) -> list[str]:
+    def _given_until(self, step: Step) -> list[str]:
         """Return the given steps up to one, itself first."""
         names = [*self.trace.steps]
         earlier = names[: names.index(step.name)]
@@ -235,7 +235,7 @@ class Comparison:
                 continue
             try:
                 numbers = other(step)
-                blind = np.zeros(1, bool) if one.at else _is_blind(step, other)
+                blind = np.zeros(1, bool) if one.at else self._blind(step, other)
                 if (pair := one.beside(numbers)) is None:
                     return np.inf
                 off = np.where(blind, 0.0, _off(*pair))
@@ -249,20 +249,22 @@ class Comparison:
             is_seen = is_seen or bool((is_wrong & ~blind).any())
         return found if is_seen else np.inf
 
+    def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
+        """Return which cells of a step, on paper, are of queries that see no key in some head.
 
-def _hidden_before(step: Step, given: Collection[str]) -> list[Step]:
-    """Return the steps that a step is made of, back to those that were given."""
-    found: dict[str, Step] = {}
-    todo = sources(step)
-    while todo:
-        one = todo.pop()
-        if one.operation is not None and one.name not in found and one.name not in given:
-            found[one.name] = one
-            todo += sources(one)
-    return list(found.values())[::-1]
+        Programs give nan there, or the mean of all values, or 0.
+        """
+        masked = self.trace.steps.get("masked")
+        if masked is None or step.trailing[:1] != ("query",):
+            return np.zeros((1,) * len(step.axes), bool)
+        blind = (numbers(masked) == -np.inf).all(axis=-1, keepdims=True)
+        for axis, name in enumerate(LEADING):
+            blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
+        found: Array = step.on_paper(blind)
+        return found
 
 
-def _likeliest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
+def _nearest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
     """Return the nearest cause, with another one that fits as well in the same steps."""
     fitting = sorted((one for one in found if one[0] <= 1), key=lambda one: one[0])
     if not fitting:
@@ -279,21 +281,6 @@ def convention_of(id_: str, problem: Problem) -> Finding:
     if convention.out_in and problem.weights_as == "out_in":
         return Finding(id_, *convention.out_in)
     return Finding(id_, convention.message, convention.advice)
-
-
-def _is_blind(step: Step, calculation: Replay[Array]) -> Array:
-    """Return which numbers of a step, on paper, are of queries that see no key in some head.
-
-    Programs give nan there, or the mean of all values, or 0.
-    """
-    masked = next((one for one in calculation.steps if one.name == "masked"), None)
-    if masked is None or step.trailing[:1] != ("query",):
-        return np.zeros((1,) * len(step.axes), bool)
-    blind = (calculation(masked) == -np.inf).all(axis=-1, keepdims=True)
-    for axis, name in enumerate(LEADING):
-        blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
-    found: Array = step.on_paper(blind)
-    return found
 
 
 def compared(

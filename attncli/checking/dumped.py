@@ -12,10 +12,10 @@ from attncli.checking.agreement import MAX_HAND_DECIMALS
 from attncli.checking.answers import Matrices, Written
 from attncli.checking.cell_positions import KeyedMatrix, texts_in_place
 from attncli.checking.names import At, find_answer, mask_of
-from attncli.checking.submission import KEYS_BESIDE_STEPS
 from attncli.errors import InputError, fail
 from attncli.forms.matrices import as_raw
 from attncli.mechanisms.trace import Trace
+from attncli.notation.last_place import PRECISIONS
 from attncli.problem.marking import Marking
 from attncli.records import Record
 from attncli.tape.step import Step
@@ -32,12 +32,11 @@ MAX_TYPED = 1_000
 """Maximum number of numbers of an array that people type."""
 
 
-def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
+def dtype_of(answers: Mapping[str, Any], marking: Marking) -> str:
     """Return the type of the floats of arrays from a program; "" for other answers.
 
     Numbers beside such arrays may be lists of them.
     """
-    answers = answers_in(matrices)
     arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
     kinds = {_kind(answers[key]) for key in arrays}
     if "bfloat16" not in kinds and all(map(_may_be_typed, arrays.values())):
@@ -48,10 +47,6 @@ def dtype_of(matrices: Mapping[str, Any], marking: Marking) -> str:
     if kinds == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in every):
         kinds = {"float32"}
     return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
-
-
-def answers_in(matrices: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: raw for key, raw in matrices.items() if key not in KEYS_BESIDE_STEPS}
 
 
 def _kind(raw: Any) -> str:
@@ -102,7 +97,7 @@ class Dumped(Record, eq=False):
 
 
 def read_arrays(
-    matrices: Mapping[str, Any], trace: Trace
+    answers: Mapping[str, Any], trace: Trace
 ) -> tuple[list[Dumped], tuple[tuple[str, str], ...]]:
     """Return the arrays, and the keys that mean no step.
 
@@ -110,7 +105,7 @@ def read_arrays(
         InputError: if no key means a step, or two the same cells.
     """
     found, unknown = list[Dumped](), dict[str, InputError]()
-    for word, raw in answers_in(matrices).items():
+    for word, raw in answers.items():
         try:
             step, at, is_transposed = find_answer(word, trace, raw)
         except InputError as error:
@@ -137,7 +132,7 @@ def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]
     Numbers beside them may have few digits, if that type holds them exactly: 0.625, or 14.
     """
     written = {name: one for name, one in matrices.items() if isinstance(one, Written)}
-    kinds = {one.dtype for one in written.values()} & {"float16", "float32"}
+    kinds = {one.dtype for one in written.values()} & PRECISIONS.keys()
     if not kinds or len(written) < len(matrices):
         return [], ""
     dtype = max(kinds, key=ROUNDOFF.__getitem__)

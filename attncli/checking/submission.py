@@ -73,6 +73,11 @@ class Submission(Record, eq=False):
     is_named: bool = False
 
     @property
+    def answers(self) -> dict[str, Any]:
+        """The matrices without remarks and names."""
+        return {key: raw for key, raw in self.matrices.items() if key not in KEYS_BESIDE_STEPS}
+
+    @property
     def is_row(self) -> bool:
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere

@@ -48,8 +48,8 @@ class Replay(Generic[V]):
         instead: Change = EMPTY,
         of_input: Callable[[Step], V] | None = None,
     ) -> None:
-        self.steps = list(steps)
-        self._rest = iter(self.steps)
+        self._steps = list(steps)
+        self._rest = iter(self._steps)
         self._known = known
         self._settle = settle
         self._instead = instead
@@ -120,8 +120,8 @@ class Replay(Generic[V]):
         if step.name not in self._unknown:
             wanted = {source.name for source in self._sources(step)}
             found: list[Step] = []
-            places = [other.name for other in self.steps]
-            for other in reversed(self.steps[: places.index(step.name)]):
+            places = [other.name for other in self._steps]
+            for other in reversed(self._steps[: places.index(step.name)]):
                 if other.name in wanted and self._known(other) is None:
                     found.append(other)
                     wanted.update(source.name for source in self._sources(other))
