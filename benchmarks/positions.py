@@ -1,4 +1,6 @@
-"""Measure 4,096 tokens × 8 heads with RoPE and ALiBi, and a dump of 512 tokens that is checked.
+"""Measure 4,096 tokens × 8 heads with RoPE and ALiBi, a dump of 512 tokens that is checked, rows.
+
+The rows are the weights of 20,000 tokens as CSV: the time to the first of them.
 
 Run `python -m benchmarks.positions` where attncli is installed. The first are ratios to the same
 problem without positions, in one process, round after round; the others are whole processes.
@@ -76,6 +78,20 @@ def of_dumps() -> None:
             print(f"{name}: {taken:.1f} s, {usage.ru_maxrss / 1024:.0f} MB")
 
 
+def first_row() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        problem = Path(folder) / "problem.npz"
+        np.savez(problem, X=np.random.default_rng(0).normal(size=(20_000, 8)))
+        command = [sys.executable, "-m", "attncli", "compute", str(problem), "--only", "weights"]
+        start = time.perf_counter()
+        with subprocess.Popen([*command, "-f", "csv"], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            count = process.stdout.readline().count(b",") + 1
+            print(f"first row, of {count} weights: {time.perf_counter() - start:.2f} s")
+            process.stdout.close()
+
+
 if __name__ == "__main__":
     with_positions()
     of_dumps()
+    first_row()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import tracemalloc
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from pathlib import Path
 from typing import Any
@@ -600,3 +601,47 @@ def test_only_needs_a_name(attn: Attn) -> None:
         refused = attn("compute", SAMPLES / "i_am_good.yaml", "--only", nothing, "-f", "csv")
         assert (refused.status, refused.out) == (2, "")
         assert "--only names no step" in refused.err
+
+
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("format_", ["csv", "tsv"])
+def test_weights_that_are_written_as_they_are_calculated_are_the_same(
+    path: Path, format_: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("compute", path, "--only", "weights", "-f", format_, "-d", "9")
+    plain = attn(*arguments)
+    monkeypatch.setattr(tiled, "MANY_SCORES", 1)
+    monkeypatch.setattr(tile_loop, "TILE_ROWS", 2)
+    monkeypatch.setattr(tile_loop, "TILE_KEYS", 3)
+    assert attn(*arguments) == plain
+
+
+def test_weights_of_many_tokens_are_not_kept(attn: Attn, tmp_path: Path) -> None:
+    """Of 2 × 2 × 600 × 600 numbers, 11.5 MB."""
+    rng = np.random.default_rng(1)
+    np.savez(tmp_path / "many.npz", X=rng.normal(size=(2, 600, 4)), heads=2)
+    arguments = ("compute", tmp_path / "many.npz", "--only", "weights", "-d", "6")
+    problem, taken = attncli.load(tmp_path / "many.npz"), list[int]()
+    tracemalloc.start()
+    try:
+        trace = compute(problem, "weights", take_rows=lambda *part: taken.append(part[-1].size))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "weights" not in trace
+    assert sum(taken) == 2 * 2 * 600 * 600
+    assert most < sum(taken) * 8
+    written = attn(*arguments, "-f", "csv").out
+    attn(*arguments, "-o", tmp_path / "whole.csv")
+    assert written == (tmp_path / "whole.csv").read_text()
+    assert written.count("\n\n") == 3
+
+
+def test_a_number_beyond_floats_ends_the_rows_that_were_begun(attn: Attn, tmp_path: Path) -> None:
+    x = np.ones((600, 2))
+    x[400] = 1e200
+    np.savez(tmp_path / "late.npz", X=x)
+    result = attn("compute", tmp_path / "late.npz", "--only", "weights", "-f", "csv")
+    assert result.status == 2
+    assert "scores holds a number that is beyond what a float can hold" in result.err
+    assert result.out.count("\n") <= 400

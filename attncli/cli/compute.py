@@ -9,7 +9,7 @@ import typer
 
 from attncli.cli import options, run, targets
 from attncli.cli.options import WordList
-from attncli.cli.output import BAD_INPUT, tell, warn
+from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.records import EMPTY
@@ -112,7 +112,14 @@ def _traces(
         foresee = refuse_large
     elif not (is_chosen or is_small):
         foresee = partial(run.warn_of_size, format_=format_, selection=selection)
-    return problems.traces(selection.only, not (row.is_page or selection.exact), foresee)
+    alone = not (row.is_page or selection.exact)
+    if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
+        return problems.traces(selection.only, alone, foresee)
+    from attncli.rendering.csv import TAB, row_writer
+
+    write = row_writer(print_bytes, selection, TAB if format_ == "tsv" else ",")
+    traces = problems.traces(selection.only, alone, foresee, take_rows=write)
+    return (trace for trace in traces if "weights" in trace)  # the others have been written
 
 
 def _with_path(trace: "Trace") -> "Trace":

@@ -81,10 +81,10 @@ def write_bytes(
     if binary and sys.stdout is not None and sys.stdout.isatty():
         raise fail("this format is not for a terminal", hint="name a file with -o FILE")
     for piece in pieces:
-        _print(piece)
+        print_bytes(piece)
 
 
-def _print(data: bytes) -> None:
+def print_bytes(data: bytes) -> None:
     if sys.stdout is None:
         raise fail("standard output is closed", hint="write to a file with -o FILE")
     try:

@@ -18,6 +18,7 @@ from attncli.files import file_access
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
+    from attncli.arithmetic.elements import Array
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
@@ -147,11 +148,13 @@ class Run:
         alone: bool = False,
         foresee: Callable[[Problem], None] | None = None,
         accept: Callable[[Trace], object] | None = None,
+        take_rows: Callable[[int, int, slice, Array], object] | None = None,
     ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
         With `alone`, no other large steps are kept. `foresee` gets each problem before it is
-        calculated, and `accept` each calculation; both may raise an InputError.
+        calculated, and `accept` each calculation; both may raise an InputError. `take_rows` may
+        get the weights of a problem without others; see `compute`.
         """
         from attncli.mechanisms.compute import compute as calculate
 
@@ -159,7 +162,8 @@ class Run:
             try:
                 if foresee is not None:
                     foresee(problem)
-                trace = calculate(problem, only or None, alone=alone)
+                take = take_rows if self._is_alone and not problem.columns else None
+                trace = calculate(problem, only or None, alone=alone, take_rows=take)
                 if accept is not None:
                     accept(trace)
             except InputError as error:

@@ -35,6 +35,7 @@ def compute(
     rounded: bool = True,
     alone: bool = False,
     settle: Callable[[str, Array], Array] | None = None,
+    take_rows: Callable[[int, int, slice, Array], object] | None = None,
 ) -> Trace:
     """Calculate a problem, step by step.
 
@@ -43,10 +44,12 @@ def compute(
         only: the names of the steps that will be read, or patterns of them, all by default; large
             steps of n × m numbers that need not be read are then not kept.
         rounded: whether steps are rounded where the problem asks for it.
-        alone: whether the weights, if `only` names them, will be read without the steps that they
-            are made from, so that these are not kept either.
+        alone: whether weights will be read without the steps that they are made from.
         settle: takes a step's name and numbers, and returns those that later steps use; where the
             problem itself asks for rounded steps, they are rounded instead.
+        take_rows: takes the weights of many tokens, if `only` names them, some rows (batch, head,
+            slice of queries, weights) at a time and in order; they are then no step of the trace.
+            A number that floats cannot hold may be found after the first rows.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -59,8 +62,6 @@ def compute(
     array([[14., 10.,  9.],
            [10., 11.,  6.],
            [ 9.,  6.,  6.]])
-    >>> trace["scores"].formula
-    'scores = Q Kᵀ'
     """
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
@@ -75,16 +76,15 @@ def compute(
 
             settle, work = Rounding(**problem.round), by_hand
             unrounded = compute(problem, rounded=False)
-        is_all = only is None or bool(problem.gradient)  # a backward pass needs every step
-        beside = () if alone or "weights" not in names else ("exp", "sum")  # shown with them
+        is_alone = alone or take_rows is not None or "weights" not in names
+        beside = () if is_alone else ("exp", "sum")  # shown with them
+        is_all = only is None or problem.gradient  # a backward pass needs every step
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
-        _record(tape, problem)
-        warnings = (*problem.warnings, *tape.warnings)
-        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
-        for step in (*tape.inputs.values(), *tape.steps.values()):
-            step.array.flags.writeable = False
-        if all(name in trace for name in names):
+        tape.take_rows = take_rows
+        trace = _recorded(tape, problem, unrounded)
+        was_taken = take_rows is not None and "weights" not in trace
+        if was_taken or all(name in trace for name in names):
             return trace
         from attncli.mechanisms.named import with_meant_steps
 
@@ -102,8 +102,8 @@ def _check_names(names: Collection[str]) -> None:
         raise fail(message, hint=did_you_mean(name, ALIASES))
 
 
-def _record(tape: Tape, problem: Problem) -> None:
-    """Record the steps."""
+def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
+    """Record the steps, and return the trace of them, whose arrays are read-only."""
     name = METHODS[problem.kind]
     method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
     if problem.gradient:
@@ -112,3 +112,7 @@ def _record(tape: Tape, problem: Problem) -> None:
         gradient(tape, problem, method)
     else:
         method(tape, problem)
+    for step in (*tape.inputs.values(), *tape.steps.values()):
+        step.array.flags.writeable = False
+    warnings = (*problem.warnings, *tape.warnings)
+    return Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -108,6 +108,19 @@ def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
     for rows in lists(matrix, decimals):
         for row in rows:
             yield joined(row, decimals, delimiter) + "\n"
+
+
+def row_writer(
+    write: Callable[[bytes], None], selection: Selection, delimiter: str
+) -> Callable[[int, int, slice, Array], None]:
+    """Return what writes the weights of one problem as `as_csv` does, some rows at a time."""
+
+    def write_rows(batch: int, head: int, rows: slice, weights: Array) -> None:
+        between = "\n" if rows.start == 0 and batch + head > 0 else ""
+        text = "".join(_bare(weights, selection.decimals, delimiter))
+        write((between + text).encode())
+
+    return write_rows
 
 
 def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:

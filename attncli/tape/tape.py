@@ -27,6 +27,7 @@ class Tape:
         group: the heading of the steps that follow, such as a time step.
         first: the number of queries before those of this tape, if it has only some rows.
         backward: whether the steps that follow are of the backward pass.
+        take_rows: takes the weights of many tokens as they are calculated, which are then no step.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Tape:
         self.group = ""
         self.first = 0
         self.backward = False
+        self.take_rows: Callable[[int, int, slice, Array], object] | None = None
 
     def given(
         self,

@@ -45,6 +45,9 @@ TileScores: TypeAlias = Callable[[Array, Array], Array]
 RowWeights: TypeAlias = Callable[[Array, int, int], Array]
 """Returns the weights of whole rows of scores (rows, m) of a head; the first has that number."""
 
+TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
+"""Takes the weights (rows, m) of those queries of a head of a part of the batch."""
+
 
 class Tiling(Record):
     """How the scores are cut into tiles."""
@@ -82,11 +85,11 @@ class TileLoop:
         tiling: the size of a tile; of whole rows, if there is `weights_of`.
         scores_of: the score function; by default the dot products.
         weights_of: the normaliser; by default softmax, for which rows need not be whole.
-        keeps_weights: whether the weights are kept; needs `weights_of`.
+        take_rows: takes the weights as they are calculated, up to the first score that floats
+            cannot hold; needs `weights_of`. With one thread they come in order.
 
     Attributes:
         output: (batch, head, n, d_v).
-        weights: (batch, head, n, m), if they are kept.
         blocked: the queries that see no key, in any head.
         is_beyond: whether floats might not hold some e^s if the largest s were not subtracted.
     """
@@ -100,10 +103,10 @@ class TileLoop:
         tiling: Tiling,
         scores_of: TileScores | None = None,
         weights_of: RowWeights | None = None,
-        keeps_weights: bool = False,
+        take_rows: TakeRows | None = None,
     ) -> None:
         self.rules, self.tiling = rules, tiling
-        self.scores_of, self.weights_of = scores_of, weights_of
+        self.scores_of, self.weights_of, self.take_rows = scores_of, weights_of, take_rows
         batches, heads = max(map(len, (q, k, v))), q.shape[1]
         self.n, self.m = q.shape[-2], k.shape[-2]
         self.q, self.k, self.v = (np.broadcast_to(a, (batches, *a.shape[1:])) for a in (q, k, v))
@@ -112,8 +115,7 @@ class TileLoop:
         if rules.bias is not None and rules.bias.any():
             self.bias = np.broadcast_to(rules.bias, (batches, heads, self.n, self.m))
         self.output = np.empty((batches, heads, self.n, v.shape[-1]), q.dtype)
-        shape = max(len(q), len(k)), heads, self.n, self.m
-        self.weights = np.empty(shape, q.dtype) if keeps_weights else None
+        self.weight_batches = max(len(q), len(k))  # values may have more
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
         # As scores: e^sink is base^(s / temperature) of another s.
@@ -218,8 +220,8 @@ class TileLoop:
         self._add_blocked(scores.max(axis=1) == -np.inf, rows)
         weights = self.weights_of(scores, head, rows.start)
         np.matmul(weights, self.v[batch, head // self.sharing], out=self.output[batch, head, rows])
-        if self.weights is not None:
-            self.weights[min(batch, len(self.weights) - 1), head, rows] = weights
+        if self.take_rows is not None and batch < self.weight_batches and not self.too_large:
+            self.take_rows(batch, head, rows, weights)
 
     def _adjusted(self, batch: int, head: int, rows: slice, keys: slice) -> Array:
         """Return the scores of a tile, scaled, capped and biased in place."""

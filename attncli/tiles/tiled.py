@@ -25,7 +25,7 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
 if TYPE_CHECKING:
-    from attncli.tiles.tile_loop import TileScores
+    from attncli.tiles.tile_loop import TakeRows, TileScores, Tiling
 
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
@@ -92,16 +92,16 @@ def attend(
 
     _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
-    own = (rules.bias, rules.normalize.parameters.get("sink"))
-    dtype = np.result_type(queries, keys, v.array, *(a for a in own if a is not None))
+    own = (a for a in (rules.bias, rules.normalize.parameters.get("sink")) if a is not None)
+    dtype = np.result_type(queries, keys, v.array, *own)
     queries, keys, values = (a.astype(dtype, copy=False) for a in (queries, keys, v.array))
     if rules.bias is not None:
         rules = replace(rules, bias=rules.bias.astype(dtype, copy=False))
-    keeps_weights = "weights" in (tape.wanted or ())
+    take_rows, weights = _taker(tape, queries, keys)
     # e^s · v, with e^s up to 1, can be summed over a row before it is divided, if floats hold that.
     most = max(float(values.max()), -float(values.min())) * values.shape[-2]
     can_be_summed = rules.normalize.name == "softmax" and most < float(np.finfo(dtype).max)
-    needs_rows = keeps_weights or not can_be_summed
+    needs_rows = take_rows is not None or not can_be_summed
     adjusted = _adjusted(rules, q, k) if needs_rows else ""
     warnings: set[str] = set()
 
@@ -113,8 +113,10 @@ def attend(
         return found
 
     tiling = tiling_of(queries, keys, depth, needs_rows)
+    if tape.take_rows is not None:
+        tiling = replace(tiling, threads=1)  # so that rows come in order
     weights_of = row_weights if needs_rows else None
-    loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, keeps_weights)
+    loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, take_rows)
     try:
         loop.run()
     except FloatingPointError as beyond:
@@ -124,18 +126,36 @@ def attend(
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     for warning in sorted(warnings):
         tape.warn(warning)
-    rows = f"{tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
-    on = f" on {tiling.threads} threads" if tiling.threads > 1 else ""
-    path = f"streamed, {rows}{on}; the n × m steps are not kept"
-    if loop.weights is not None:
+    path = _path(tiling)
+    if weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
         made = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
-        tape.record("weights", made, symbol="A", array=loop.weights)
+        tape.record("weights", made, symbol="A", array=weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
     attention = Phrase((Words("attention of"), of_q))
     formula = Listed((attention, *others, Words("some queries at a time")))
     made = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
     return tape.record(name, made, symbol=symbol, array=loop.output)
+
+
+def _path(tiling: Tiling) -> str:
+    rows = f"{tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
+    on = f" on {tiling.threads} threads" if tiling.threads > 1 else ""
+    return f"streamed, {rows}{on}; the n × m steps are not kept"
+
+
+def _taker(tape: Tape, q: Array, k: Array) -> tuple[TakeRows | None, Array | None]:
+    """Return what takes the weights, if they are wanted, and the array in which it keeps them."""
+    if "weights" not in (tape.wanted or ()):
+        return None, None
+    if tape.take_rows is not None:
+        return tape.take_rows, None
+    kept = np.empty((max(len(q), len(k)), q.shape[1], q.shape[-2], k.shape[-2]), q.dtype)
+
+    def keep(batch: int, head: int, rows: slice, weights: Array) -> None:
+        kept[batch, head, rows] = weights
+
+    return keep, kept
 
 
 def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
