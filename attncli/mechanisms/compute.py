@@ -83,8 +83,7 @@ def compute(
         tape = Tape({}, problem.columns, settle, wanted, work)
         tape.take_rows = take_rows
         trace = _recorded(tape, problem, unrounded)
-        was_taken = take_rows is not None and "weights" not in trace
-        if was_taken or all(name in trace for name in names):
+        if tape.has_weights_taken or all(name in trace for name in names):
             return trace
         from attncli.mechanisms.named import with_meant_steps
 

@@ -28,6 +28,7 @@ class Tape:
         first: the number of queries before those of this tape, if it has only some rows.
         backward: whether the steps that follow are of the backward pass.
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
+        has_weights_taken: whether it has taken them.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Tape:
         self.group = ""
         self.first = 0
         self.backward = False
+        self.has_weights_taken = False
         self.take_rows: Callable[[int, int, slice, Array], object] | None = None
 
     def given(

@@ -121,6 +121,7 @@ def attend(
         loop.run()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
+    tape.has_weights_taken = take_rows is not None and weights is None
     lines.tell_of_blocked(tape, loop.blocked, q.trailing[-2], rules.normalize)
     if loop.is_beyond:
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
