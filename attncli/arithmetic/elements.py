@@ -5,6 +5,7 @@ The functions let such elements remember why a value was chosen; floats pass thr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -94,6 +95,15 @@ def at_least_zero(array: Array) -> Array:
     if array.dtype.kind != "O":
         return np.maximum(array, 0.0)
     return _each(array, lambda x: x.at_least_zero() if hasattr(x, "called") else max(x, 0.0))
+
+
+def erf(array: Any) -> Any:
+    """Return the error function of every number, also of intervals."""
+    if hasattr(array, "low"):
+        return type(array)(erf(array.low), erf(array.high))  # as it rises everywhere
+    if array.dtype.kind != "O":
+        return _each(array, math.erf).astype(array.dtype)
+    return _each(array, lambda x: x.erf() if hasattr(x, "called") else math.erf(x))
 
 
 def _each(array: Array, function: Callable[[Any], Any]) -> Array:

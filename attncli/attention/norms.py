@@ -41,7 +41,7 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tupl
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
             made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
-        step = f"{side.name[0]}_normed{suffix}"
+        step = f"{side.plain[0]}_normed{suffix}"
         found.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
     return found[0], found[1]
 

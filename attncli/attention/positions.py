@@ -64,13 +64,12 @@ def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) ->
     is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
 
     def turned(step: Step, size: int, start: int) -> Step:
-        letter = step.name[0]
+        letter = step.plain[0]
         waves = Waves(size, p["base"], start + before, p["pairs"])
         end = suffix if is_one else f"_{letter.lower()}{suffix}"
-        angles = tape.steps.get(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
+        angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
         cos, sin = (
-            tape.steps.get(f"{name}{end}")
-            or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
+            tape.known(f"{name}{end}") or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
             for name in ("cos", "sin")
         )
         return tape.record(f"{letter}_rotated{suffix}", Rotated(step, cos, sin, waves))
@@ -240,7 +239,7 @@ def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step
     """Record the input with its positions, where there are any for it, once."""
     for name in (name for name in POSITIONS if name in positions):
         if POSITIONS[name].place == "input":
-            known = tape.steps.get(f"embedded{suffix}")
+            known = tape.known(f"embedded{suffix}")
             return known or POSITIONS[name].build(tape, x, positions, suffix)
     return x
 

@@ -70,7 +70,7 @@ class Exact:
         self.known: dict[Step, Array] = {}
         self.work = terms.TERM_OPERATIONS | {
             **{"+": sympy.Add, "*": sympy.Mul, "^": operator.pow, "exp": sympy.exp},
-            **{"tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log},
+            **{"tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log, "erf": sympy.erf},
         }
 
     def step(self, step: Step) -> Array:
@@ -256,8 +256,9 @@ def closed_form(number: Any) -> tree.Formula:
         return tree.Number(str(number))
     if number.is_Rational:
         return _over(tree.Number(str(number.p)), tree.Number(str(number.q)))
-    if isinstance(number, sympy.tanh):
-        return tree.Call("tanh", (closed_form(number.args[0]),))
+    functions = {sympy.tanh: "tanh", sympy.erf: "erf", sympy.log: "ln"}
+    if number.func in functions:
+        return tree.Call(functions[number.func], (closed_form(number.args[0]),))
     if isinstance(number, sympy.exp):
         return tree.Power(tree.Name("e"), closed_form(number.args[0]))
     if number.is_Pow:

@@ -111,5 +111,6 @@ NODES: dict[str, Callable[..., tree.Formula]] = {
     "exp": lambda x: tree.Power(tree.Name("e"), x),
     "ln": lambda x: tree.Call("ln", (x,)),
     "tanh": lambda x: tree.Call("tanh", (x,)),
+    "erf": lambda x: tree.Call("erf", (x,)),
     "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
 }

@@ -49,6 +49,7 @@ class Term(Element):
     log = _function("ln")
     tanh = _function("tanh")
     sqrt = _function("sqrt")
+    erf = _function("erf")
 
     def called(self, symbol: str) -> Term:
         return Named(self, symbol)
@@ -282,4 +283,5 @@ TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "ln": math.log,
     "tanh": math.tanh,
     "sqrt": math.sqrt,
+    "erf": math.erf,
 }

@@ -249,19 +249,21 @@ def count(least: int | None = 1) -> Form:
     return Form(partial(to_count, least=least), (whole_number(least),))
 
 
-def number(above: int = 0, most: int | None = None) -> Form:
+def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> Form:
     """Return the form of a number greater than `above`, of at most `most` where it is given."""
 
     def read(raw: object, path: KeyPath) -> float:
         value = to_number(raw, path)
-        if value <= above:
-            message = f"{dotted(path)} must be greater than {above}"
+        if value < above or (value == above and not or_equal):
+            least = f"at least {above}" if or_equal else f"greater than {above}"
+            message = f"{dotted(path)} must be {least}"
             raise fail(message, *path, needs="values")
         if most is not None and value > most:
             raise fail(f"{dotted(path)} must be at most {most:,}", *path, needs="values")
         return value
 
-    bounds = {"exclusiveMinimum": above} | ({} if most is None else {"maximum": most})
+    bounds = {"minimum" if or_equal else "exclusiveMinimum": above}
+    bounds |= {} if most is None else {"maximum": most}
     return Form(read, (any_of([{"type": "number"} | bounds, WRITTEN]),))
 
 

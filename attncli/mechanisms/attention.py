@@ -64,7 +64,8 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
         tokens = "query" if source == "X" else "key"
         x = given(tape, problem, source, (tokens, "model"))
         suffix = "_memory" if source == "memory" else ""
-        whole = embedded(tape, x, problem.rules.positions, suffix)
+        is_made = source in tape.part.sources  # with its positions
+        whole = x if is_made else embedded(tape, x, problem.rules.positions, suffix)
         made = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))

@@ -25,6 +25,7 @@ METHODS = {
     "co_attention": "co_attention",
     "recurrent": "recurrent",
     "decode": "decode",
+    "transformer": "transformer",
 }
 """The module of each kind, and its function of the same name, which records the steps."""
 

@@ -11,6 +11,7 @@ from attncli.arithmetic.elements import Array
 from attncli.mechanisms.inputs import given
 from attncli.notation import tree
 from attncli.problem.problem import Problem
+from attncli.problem.values import OF_TARGET
 from attncli.tape.backward import FORWARD, backward
 from attncli.tape.derivatives import Subtract
 from attncli.tape.operations import Scale, constant
@@ -27,9 +28,13 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
     method(tape, problem)
     rules = problem.gradient
     last = list(tape.steps.values())[-1]
-    if "upstream" in rules:
+    start: Derivatives
+    if rules.get("loss") == OF_TARGET:
+        assert isinstance(last.operation, Operation)  # as the method has recorded it
+        start = last.operation.derivative(last, last)
+    elif "upstream" in rules:
         upstream = given(tape, problem, "gradient.upstream", last.trailing)
-        start: Derivatives = iter([(last, upstream)])
+        start = iter([(last, upstream)])
     else:
         tape.group = ""
         made = _loss(tape, problem, last)

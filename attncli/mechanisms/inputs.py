@@ -13,10 +13,12 @@ def label(tape: Tape, **words: tuple[str, ...]) -> None:
     tape.labels.update({axis: found for axis, found in words.items() if found})
 
 
-def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
-    """Put a matrix of the problem on the tape, once."""
+def given(
+    tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = ""
+) -> Step:
+    """Put a matrix of the problem on the tape, once; by default it is called as its key is."""
     if (known := tape.input_of(key)) is not None:
         return known
     head, _, part = key.partition(".")
     leading, as_written = problem.leading(key), KEYS[head].as_written
-    return tape.given(part or key, problem.array(key), trailing, leading, as_written, key)
+    return tape.given(name or part or key, problem.array(key), trailing, leading, as_written, key)

@@ -10,8 +10,9 @@ from attncli.attention.masks import MASKS
 from attncli.errors import Fault, InputError, KeyPath
 from attncli.forms.matrices import block_rows
 from attncli.forms.scalars import dotted, is_open, name_of
+from attncli.problem import layers
 from attncli.problem.keys import KEYS
-from attncli.problem.kinds import KINDS
+from attncli.problem.kinds import KINDS, Kind
 from attncli.problem.values import RECIPROCALS
 
 REPLACES = {
@@ -43,13 +44,14 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
             message = f"{direct} is given, so {key} has no use"
             yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
     yield from _misfits(name, values)
+    yield from layers.misfits(given, values) if name == "transformer" else ()
     for key in kind.needs:
         if key not in given:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
     if "learning_rate" in given and "gradient" not in given:
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
-    for key, origin, *others in source_groups(kind.source):
+    for key, origin, *others in source_groups(kind):
         if not any(one in given for one in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
@@ -78,11 +80,11 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(message, ("scale",), hint, needs="values")
 
 
-def source_groups(source: str) -> tuple[tuple[str, ...], ...]:
+def source_groups(kind: Kind) -> tuple[tuple[str, ...], ...]:
     """Return groups of keys of which a problem needs one: a matrix, its source, or its product."""
-    if not source:
+    if "Q" not in kind.shapes:
         return ()
-    return ("Q", "X", "scores"), ("K", source, "scores"), ("V", source)
+    return ("Q", "X", "scores"), ("K", kind.source, "scores"), ("V", kind.source)
 
 
 def with_open_cells_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:

@@ -6,7 +6,8 @@ these rows. Importing them imports no NumPy, as flags need none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
@@ -15,8 +16,12 @@ from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
     BIAS_FORM,
+    EMBEDDING,
+    FINAL_NORM,
     GRADIENT,
+    LAYERS,
     MASK,
+    NORM_NAMES,
     NORMALIZE,
     PAST,
     POSITION_FORM,
@@ -53,6 +58,16 @@ class Key(Record, eq=False):
 
 
 ACTIVATION = forms.choice(("tanh", "none"))
+FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
+
+NORM_VECTORS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
+    "gain": lambda n: (f"gamma_{n}", f"γ_{n}", f"gamma{n}", f"ln_{n}.weight"),
+    "shift": lambda n: (f"beta_{n}", f"β_{n}", f"beta{n}", f"ln_{n}.bias"),
+}
+"""The vectors of a norm, with other names of the n-th."""
+
+OF_LAYER = re.compile(r"layers\.(\d+)\.")
+"""The layer in the key of one of several layers, such as `layers.2.W_q`."""
 
 KEYS: dict[str, Key] = {
     "title": Key(forms.TEXT, "shown at the top", ""),
@@ -243,12 +258,64 @@ KEYS: dict[str, Key] = {
         forms.choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
     ),
     "activation": Key(
-        ACTIVATION, "the activation of the hidden layer, in kind pooling", example="tanh or none"
+        forms.choice((*ACTIVATION.words(), *FEED_FORWARD_ACTIVATIONS)),
+        "the activation: tanh or none in kind pooling, relu and others in kind transformer",
+        example="tanh, none, relu, gelu, …",
     ),
     "output_activation": Key(
         ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
     ),
     "enhance": Key(forms.TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]"),
+    "layers": Key(
+        LAYERS,
+        "transformer: a list of layers, each with keys of its own; of one, these may stand alone",
+        (),
+        as_written=True,
+        instead={"write layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
+    ),
+    "norm": Key(forms.choice(NORM_NAMES), "transformer: the norm of each half of a layer", "layer"),
+    "place": Key(
+        forms.choice(("pre", "post")), "transformer: whether norms come before or after", "pre"
+    ),
+    "eps": Key(
+        forms.number(or_equal=True),
+        "transformer: what norms add to the variance; 1e-5, or 1e-6 for rms",
+        instead={"write eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
+    ),
+    **{
+        f"{name}_{number}": Key(
+            forms.vector(), f"transformer: the norm's {name}, {half}", aliases=others(number)
+        )
+        for number, half in ((1, "of attention"), (2, "of the feed-forward network"))
+        for name, others in NORM_VECTORS.items()
+    },
+    "W_1": Key(forms.matrix(), "transformer: the feed-forward network's first matrix"),
+    "b_1": Key(forms.vector(), "transformer: added to x W_1"),
+    "W_3": Key(forms.matrix(), "transformer: x W_3 multiplies the activated numbers, as a gate"),
+    "b_3": Key(forms.vector(), "transformer: added to x W_3"),
+    "W_2": Key(forms.matrix(), "transformer: the feed-forward network's last matrix"),
+    "b_2": Key(forms.vector(), "transformer: added after W_2"),
+    "embedding": Key(
+        EMBEDDING,
+        "transformer: {vocabulary: [I, am, …], table: [[…], …]}, a row of numbers for each word",
+        {},
+        as_written=True,
+        instead={"write embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte W_e"},
+    ),
+    "final_norm": Key(
+        FINAL_NORM, "transformer: the norm after the last layer: {gain: …, shift: …}", {}
+    ),
+    "unembedding": Key(
+        forms.choice(("tied",)), "transformer: tied, if logits are products with the embedding"
+    ),
+    "W_u": Key(
+        forms.matrix(),
+        "transformer: the unembedding, which makes logits",
+        instead={"write W_u: [[…]], a column for each word": "lm_head unembed W_U W_vocab"},
+    ),
+    "target": Key(
+        forms.LABELS, "transformer: the words that should follow, by label or number from 1", ()
+    ),
     "gradient": Key(
         GRADIENT,
         "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
@@ -262,15 +329,18 @@ KEYS: dict[str, Key] = {
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),
 }
 
-PROJECTIONS = ("W_q", "W_k", "W_v", "W_o")
+PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u")
 
-WITH_PARTS = ("past", "score", "qk_norm", "positions", "mask", "normalize", "gradient")
+WITH_PARTS = (
+    *("past", "score", "qk_norm", "positions", "mask", "normalize", "embedding", "final_norm"),
+    "gradient",
+)
 """Keys that are mappings in which there may be matrices."""
 
 
 def form_of(key: str) -> Form:
     """Return the form of a key, or of a part such as `score.W`."""
-    head, _, part = key.partition(".")
+    head, _, part = OF_LAYER.sub("", key, 1).partition(".")
     form = KEYS[head].form
     return form.parts()[part] if part else form
 
@@ -288,6 +358,7 @@ def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
     Where a token is a column, all matrices are but the parameters of score functions and what is
     applied from the left.
     """
+    key = OF_LAYER.sub("", key, 1)
     form, row = form_of(key), KEYS[key.partition(".")[0]]
     is_matrix = isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
     return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS

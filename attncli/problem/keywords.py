@@ -75,5 +75,24 @@ class ProblemKeys(TypedDict, total=False):
     enhance: bool | str | None
     gradient: Matrix | Mapping[str, object]
     learning_rate: Number
+    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
+    norm: str | None
+    place: str | None
+    eps: Number
+    gain_1: Matrix
+    shift_1: Matrix
+    gain_2: Matrix
+    shift_2: Matrix
+    W_1: Matrix
+    b_1: Matrix
+    W_3: Matrix
+    b_3: Matrix
+    W_2: Matrix
+    b_2: Matrix
+    embedding: Mapping[str, object] | None
+    final_norm: Mapping[str, object] | None
+    unembedding: str | None
+    W_u: Matrix
+    target: Words
     answers: Mapping[str, object] | None
     marking: Marking | Mapping[str, object] | None

@@ -97,6 +97,29 @@ def _without_projections(source: str) -> tuple[Implied, ...]:
     )
 
 
+LAYER: Shapes = {
+    **{key: SELF[key] for key in ("W_q", "b_q", "W_k", "b_k", "W_v", "b_v")},
+    **MASKING,
+    "W_o": ("heads*d_v", "d_model"),
+    "b_o": ("d_model",),
+    **dict.fromkeys(("gain_1", "shift_1", "gain_2", "shift_2"), ("d_model",)),
+    **{"W_1": ("d_model", "d_ff"), "b_1": ("d_ff",), "W_3": ("d_model", "d_ff"), "b_3": ("d_ff",)},
+    **{"W_2": ("d_ff", "d_model"), "b_2": ("d_model",)},
+}
+"""The matrices of a layer of a transformer."""
+
+LAYER_OPTIONS = (
+    *(*SCORING, "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
+    *("norm", "place", "eps", "activation"),
+)
+"""The other keys of a layer; what stands at the top is that of every layer without its own."""
+
+ATTENDED = Implied("d_model", "heads*d_v", unless=("W_o",))
+"""Without W_o, what was attended to is added to the input as it is."""
+
+LANGUAGE = ("embedding", "final_norm", "unembedding", "target")
+"""What comes before and after the layers."""
+
 UPDATES: dict[str, Shapes] = {
     "input_context": {"A": ("d_h", "d_x + d_h")},
     "state_input_context": {"A": ("d_h", "d_h + d_x + d_h")},
@@ -137,6 +160,15 @@ KINDS: dict[str, Kind] = {
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
         ),
+    ),
+    "transformer": Kind(
+        "layers of attention and a feed-forward network, and the next token",
+        {"X": ("n", "d_model"), **LAYER, "W_u": ("d_model", "v"), "gradient": ("n", "d_model")},
+        (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
+        start=("X", *(key for key in LAYER if key.startswith("W"))),
+        source="X",
+        axes=AXES,
+        implied=(Implied("m", "n"), *_without_projections("d_model")[:-1], ATTENDED),
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",

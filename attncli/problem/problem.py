@@ -5,7 +5,7 @@ Faults name a key; `load` adds the place of that key in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -23,8 +23,17 @@ from attncli.forms.matrices import as_block, as_raw
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
-from attncli.problem.keys import KEYS, WITH_PARTS, array_form, form_of, is_transposed, leading_axes
-from attncli.problem.kinds import COMMON_OPTIONS, KINDS, TEXT_KEYS
+from attncli.problem.keys import (
+    KEYS,
+    OF_LAYER,
+    WITH_PARTS,
+    array_form,
+    form_of,
+    is_transposed,
+    leading_axes,
+)
+from attncli.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
+from attncli.problem.layers import KeysOfLayer, layers_of, with_arrays, with_only_layer
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
@@ -51,6 +60,7 @@ class Problem:
         warnings: how keys were read that other programs read in another way.
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
+        own: of a layer of a transformer, which is a problem of its own: the keys it does not share.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -115,9 +125,18 @@ class Problem:
     enhance: bool | None
     gradient: Mapping[str, Any]
     learning_rate: float | None
+    layers: tuple[Any, ...]
+    norm: str
+    place: str
+    eps: float | None
+    embedding: Mapping[str, Any]
+    final_norm: Mapping[str, Any]
+    unembedding: str | None
+    target: tuple[str, ...]
     answers: Mapping[str, Any] | None
     marking: Marking
 
+    own: frozenset[str]
     given: tuple[str, ...]
     sizes: Sizes
     rules: Rules
@@ -128,27 +147,37 @@ class Problem:
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         self._hold(with_keys({k: x for k, x in given.items() if x is not None}), copy=True)
+        self.__dict__["source"] = nowhere
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         problem = cls.__new__(cls)
-        problem._hold(values, copy=False)
-        problem.__dict__["source"] = source
+        keys = problem._hold(values, copy=False)
+        problem.__dict__["source"] = lambda path: source(keys.path(path))
         return problem
 
-    def _hold(self, named: Mapping[str, Any], copy: bool) -> None:
+    def _hold(self, named: Mapping[str, Any], copy: bool) -> KeysOfLayer:
         """Read every key, and check that all fit together; with `copy`, no array is shared."""
+        flat, keys = with_only_layer(named) if "layers" in named else (named, KeysOfLayer())
+        with keys.faults():
+            self._hold_all(flat, copy)
+        return keys
+
+    def _hold_all(self, named: Mapping[str, Any], copy: bool) -> None:
         held = self.__dict__
         raw, read = _read(named, copy)
         held.update(_with_defaults(read))
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if _is_small(part)}
-        held.update(given=tuple(raw), written=written, source=nowhere, number=None)
-        shapes = {key: self._in_rows(key, a).shape for key, a in self.matrices().items()}
+        held.update(given=tuple(raw), written=written, number=None, own=frozenset())
+        shapes = {key: self._in_rows(key, a).shape for key, a in self._own_matrices().items()}
         sizes = held["sizes"] = sizes_of(held, shapes)
         refuse(sizes.faults)
         with needing("sizes"):
-            held["rules"] = self._rules()
+            if self.layers:
+                held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy))
+                sizes.bound |= self.layers[0].sizes.bound
+            held["rules"] = self.layers[0].rules if self.layers else self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         held["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
 
@@ -189,12 +218,13 @@ class Problem:
         attributes: dict[str, Any] = {}
         for key, array in arrays.items():
             head, _, part = key.partition(".")
-            if part:
+            if part and head != "layers":
                 attributes.setdefault(head, dict(self.__dict__[head]))[part] = array
-            else:
+            elif not part:
                 attributes[head] = array
-        changed = self._with(**attributes)
-        changed.__dict__["rules"] = changed._rules()
+        layers = with_arrays(self, arrays)
+        changed = self._with(**attributes, layers=layers)
+        changed.__dict__["rules"] = layers[0].rules if layers else changed._rules()
         return changed
 
     def _with(self, **attributes: object) -> Problem:
@@ -244,7 +274,8 @@ class Problem:
 
     def laid_out(self, key: str, array: Array) -> Array:
         """Return an array with the axes of a key's own array as operations take it; see `array`."""
-        names = leading_axes(key, array.ndim, self.heads)
+        holder, key = self.holder(key)
+        names = leading_axes(key, array.ndim, holder.heads)
         array = self._in_rows(key, array)
         if array_form(key).axes == 1:
             array = array[..., None, :]
@@ -252,17 +283,34 @@ class Problem:
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return the axes "batch" and "head" that a matrix has."""
-        names = leading_axes(key, self._as_held(key).ndim, self.heads)
-        return tuple(name for name in names if name != "head" or self.heads > 1)
+        heads = self.holder(key)[0].heads
+        names = leading_axes(key, self._as_held(key).ndim, heads)
+        return tuple(name for name in names if name != "head" or heads > 1)
+
+    def holder(self, key: str) -> tuple[Problem, str]:
+        """Return the problem, itself or one of its layers, that has a key, and the key there."""
+        if not (match := OF_LAYER.match(key)):
+            return self, key
+        return self.layers[int(match[1]) - 1], key[match.end() :]
 
     def _as_held(self, key: str) -> Array:
+        holder, key = self.holder(key)
         head, _, part = key.partition(".")
-        found = self.__dict__[head]
+        found = holder.__dict__[head]
         array: Array = found[part] if part else found
         return array
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
+        found = self._own_matrices()
+        for number, layer in enumerate(self.layers, 1):
+            every = layer.matrices().items()
+            own = ((key, array) for key, array in every if key.partition(".")[0] in layer.own)
+            found |= {f"layers.{number}.{key}": array for key, array in own}
+        return found
+
+    def _own_matrices(self) -> dict[str, Array]:
+        """Return those that are not of several layers."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
         for key in WITH_PARTS:
@@ -272,8 +320,9 @@ class Problem:
 
     def as_given(self, key: str) -> object:
         """Return a small key, or a part such as `score.W`, as it was given; else None."""
+        holder, key = self.holder(key)
         head, _, part = key.partition(".")
-        raw = self.written.get(head)
+        raw = holder.written.get(head)
         raw = raw.get(part) if part and isinstance(raw, Mapping) else raw
         return as_block(raw) or raw
 
@@ -284,17 +333,26 @@ class Problem:
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
+        return self.options_of(KINDS[self.kind].keys)
+
+    def options_of(self, keys: Collection[str]) -> dict[str, object]:
+        """Return `options`, of some keys alone."""
         found = {}
         hidden = (*TEXT_KEYS, "answers", "marking", *["score"] * ("scores" in self.given))
         hidden += ("weights_as",) * (self.weights_as == DEFAULTS["weights_as"])
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
-            value = self.__dict__[key]
+            value = self.__dict__[key] if key in keys else None
             if isinstance(value, dict):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
+            if key == "layers":
+                each = enumerate(self.layers if value else (), 1)
+                value = {str(number): layer.options_of(layer.own) for number, layer in each}
+            elif self.layers and key in LAYER_OPTIONS and key not in self.given:
+                continue  # each layer has it
             if key not in hidden and value not in (None, (), {}):
                 found[key] = list(value) if isinstance(value, tuple) else value
         if isinstance(self.bias, Formula):
-            found["bias"] = self.written["bias"]
+            found |= {"bias": self.written["bias"]} if "bias" in keys else {}
         return found
 
     def _rules(self) -> Rules:
@@ -329,6 +387,13 @@ class Problem:
     def _in_rows(self, key: str, array: Array) -> Array:
         flips = is_transposed(key, self.tokens_as, self.weights_as)
         return np.swapaxes(array, -1, -2) if flips else array
+
+
+def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
+    layer = Problem.__new__(Problem)
+    layer._hold(named, copy)
+    layer.__dict__["source"] = nowhere
+    return layer
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}

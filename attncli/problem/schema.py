@@ -74,7 +74,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in source_groups(kind.source))
+    rules += (_given(*keys) for keys in source_groups(kind))
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 

@@ -219,7 +219,9 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     for key in shapes:
         if key not in late:
             sizes.bind_matrix(key, given[key], shapes[key])
-    if not sizes.faults:
+    if values["tokens"] and kind.tokens not in sizes and values["embedding"]:
+        sizes.bind(kind.tokens, len(values["tokens"]), "tokens", "labels")
+    if not sizes.faults and not values["layers"]:
         _imply(sizes, kind, given)
         _compare(sizes, values["score"]["name"])
     if kind.single is not None:
@@ -227,9 +229,17 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
         sizes.bind(letter, 1, key, "rows")
     for key in late:
         sizes.bind_matrix(key, given[key], shapes[key])
-    for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
-        if values[key] and letter in sizes:
-            sizes.bind(letter, len(values[key]), key, "labels")
+    vocabulary = values["embedding"].get("vocabulary", ())
+    labelled = {
+        **{
+            "tokens": (kind.tokens, values["tokens"]),
+            "memory_tokens": ("m", values["memory_tokens"]),
+        },
+        **{"target": ("n", values["target"]), "embedding.vocabulary": ("v", vocabulary)},
+    }
+    for key, (letter, labels) in labelled.items():
+        if labels and letter in sizes:
+            sizes.bind(letter, len(labels), key, "labels")
     _refuse_two_readings(sizes, shapes, values, given)
     return sizes
 
@@ -248,6 +258,9 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
         own = table[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
+    if values["kind"] == "transformer":
+        shapes |= {"embedding.table": ("v", "d_model")}
+        shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
     every = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
     return shapes | {f"positions.{p.name}": p.shape for p in every}
 

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.attention.parameters import SETTINGS, Parameter
-from attncli.errors import Fault, KeyPath, collected, fail
+from attncli.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import dotted, is_number, to_number
@@ -167,6 +167,71 @@ def _past(raw: object, path: KeyPath) -> dict[str, object]:
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
+EMBEDDING_PARTS = {"vocabulary": forms.LABELS, "table": forms.matrix()}
+NORM_NAMES = ("layer", "rms", "none")
+FINAL_NORM_PARTS = {
+    "norm": forms.choice(NORM_NAMES[:2]),
+    "eps": forms.number(or_equal=True),
+    "gain": forms.vector(),
+    "shift": forms.vector(),
+}
+
+
+def _mapping(parts: Mapping[str, Form], such_as: str) -> Form:
+    """Return the form of a mapping of some of these parts."""
+
+    def read(raw: object, path: KeyPath) -> dict[str, object]:
+        if not isinstance(raw, Mapping):
+            raise fail(f"{dotted(path)} must be a mapping", *path, hint=f"write {such_as}")
+        return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+
+    return Form(read, parts=lambda: parts)
+
+
+EMBEDDING = _mapping(EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}")
+FINAL_NORM = _mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
+
+
+def _layer_parts() -> Mapping[str, Form]:
+    from attncli.problem.keys import KEYS  # which has this form
+    from attncli.problem.kinds import LAYER, LAYER_OPTIONS
+
+    return {key: KEYS[key].form for key in (*LAYER, *LAYER_OPTIONS)}
+
+
+def _layers(raw: object, path: KeyPath) -> tuple[dict[str, object], ...]:
+    """Return the keys of each layer as they were given; files of matrices number the layers."""
+    every: Any = raw
+    if isinstance(raw, Mapping):
+        named = {str(number): one for number, one in raw.items()}
+        numbers = [*map(str, range(1, len(named) + 1))]
+        every = [named[number] for number in numbers if number in named]
+        every = every if len(every) == len(named) else None
+    if not isinstance(every, list | tuple) or not every:
+        hint = "write layers: [{W_q: …}, {W_q: …}]"
+        raise fail("layers must be a list of layers", *path, hint=hint)
+    from attncli.problem.key_names import with_keys
+
+    found, faults = [], list[Fault]()
+    for place, one in enumerate(every):
+        inside = (*path, place if every is raw else str(place + 1))
+        with collected(faults):
+            if not isinstance(one, Mapping):
+                raise fail(f"layer {place + 1} must be a mapping of keys", *inside)
+            found.append(forms.known_parts(with_keys(one), inside, _layer_parts()))
+    refuse(faults)
+    return tuple(found)
+
+
+class LayersForm(Form):
+    """The form of a list of layers."""
+
+    def schema(self) -> Schema:
+        return forms.listed(forms.schema_of(_layer_parts()))
+
+
+LAYERS = LayersForm(_layers)
+
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
@@ -243,7 +308,8 @@ TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
-LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")
+OF_TARGET = "loss"
+LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_TARGET)
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
@@ -264,7 +330,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
     found = forms.read_parts(given, path, GRADIENT_PARTS)
-    has_target, is_error = "target" in given, found.get("loss", SUM) != SUM
+    has_target, is_error = "target" in given, found.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
         message = f"the loss {found['loss']} needs target, of the shape of the output"
         hint = f"write {path[0]}: {{loss: {found['loss']}, target: [[1, 0], [0, 1]]}}"
@@ -277,7 +343,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
+    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),

@@ -141,7 +141,8 @@ class _ChainRule:
         nodes = [node for node in walk(expression) if isinstance(node, Operation) and node.line]
         for node in nodes:
             if node is not expression or is_inner:
-                suffix = "".join(step.name.partition("_")[1:])
-                name = node.line.format(name=step.name, suffix=suffix)
+                suffix = "".join(step.plain.partition("_")[1:])
+                layer = step.name.removesuffix(step.plain) if "{name}" not in node.line else ""
+                name = layer + node.line.format(name=step.name, suffix=suffix)
                 expression = everywhere(expression, node, self.tape.record(name, node))
         return expression

@@ -24,6 +24,8 @@ Larger steps are calculated with floats, as they are not worked on paper. Chosen
 
 CONTEXT = Context(prec=50, traps=[])
 
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
+
 
 @total_ordering
 class Digits(Element):
@@ -62,6 +64,20 @@ class Digits(Element):
         # (1 − e^−2x) / (1 + e^−2x), with −2|x| as the exponent, so that nothing overflows
         power = (-2 * abs(self.decimal)).exp()
         return Digits(((1 - power) / (1 + power)).copy_sign(self.decimal))
+
+    def log(self) -> Digits:
+        return Digits(self.decimal.ln())
+
+    def erf(self) -> Digits:
+        # 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (2n+1)!!, of terms of one sign (DLMF 7.6.2)
+        square = self.decimal * self.decimal
+        term = total = self.decimal
+        n = 0
+        while abs(term) > abs(total).scaleb(-CONTEXT.prec):
+            n += 1
+            term = term * 2 * square / (2 * n + 1)
+            total += term
+        return Digits(2 / PI.sqrt() * (-square).exp() * total)
 
     def at_least_zero(self) -> Digits:
         return Digits(max(self.decimal, Decimal(0)))

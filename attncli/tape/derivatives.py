@@ -46,9 +46,26 @@ class Subtract(Operation):
     def apply(self, left: Array, right: Array) -> Array:
         return left - right
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, upstream
+        yield self.right, Negative(upstream)
+
     def notation(self, columns: bool) -> tree.Formula:
         """`d_weights − delta`."""
         return tree.minus(*self.notations(columns))
+
+
+class Negative(Operation):
+    """−x of every number."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, array: Array) -> Array:
+        return -array
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Minus(*self.notations(columns))
 
 
 class OneMinusSquare(Operation):
@@ -155,7 +172,8 @@ class Summed(Operation):
 
 def plural(axis: str) -> str:
     """Return the name of the places along an axis: `queries`."""
-    return {"query": "queries", "batch": "the batch"}.get(axis, f"{axis}s")
+    known = {"query": "queries", "batch": "the batch", "vocabulary": "words"}
+    return "features" if axis in ("model", "inner") else known.get(axis, f"{axis}s")
 
 
 class Rearranged(Operation):

@@ -15,7 +15,7 @@ from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.records import replace
 from attncli.tape import step
-from attncli.tape.derivatives import Hadamard, OneMinusSquare, ThroughTanh, features
+from attncli.tape.derivatives import Hadamard, Negative, OneMinusSquare, ThroughTanh, features
 from attncli.tape.step import Derivatives, Expression, Operation
 
 TOKEN_AXES = {"query", "key", "state", "time"}
@@ -182,7 +182,7 @@ class Divide(Operation):
         """Da = dc / b and db = −dc ⊙ c / b, for c = a / b."""
         yield self.dividend, Divide(upstream, self.divisor)
         product = Hadamard(upstream, result)
-        yield self.divisor, Scale(Divide(product, self.divisor), times=-1.0)
+        yield self.divisor, Negative(Divide(product, self.divisor))
 
     def notation(self, columns: bool) -> tree.Formula:
         """`exp / sum`."""

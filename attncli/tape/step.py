@@ -6,6 +6,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is the a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -27,6 +28,9 @@ LEADING = ("batch", "head")
 
 Places: TypeAlias = int | str | slice | EllipsisType | Array
 """An index of a step along one axis: a label, or an index of NumPy."""
+
+OF_LAYER = re.compile(r"(?<![^_])layers\.\d+\.")
+"""The layer in the name of a step, an input or a key: `layers.2.` of `d_layers.2.W_1`."""
 
 Part = tuple[slice, slice]
 """Some rows and columns of an array."""
@@ -162,6 +166,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     backward: bool = False
 
     @property
+    def plain(self) -> str:
+        """Its name without that of the layer: `scores` of `layers.2.scores`."""
+        return OF_LAYER.sub("", self.name)
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes of `value`, outermost first."""
         return self.leading + self.swapped(self.trailing)
@@ -272,11 +281,22 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return name
         if self.is_given:
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
-        made = notation_of(self.operation, self.columns)
+        made = self._without_layer(notation_of(self.operation, self.columns))
         if self.vanishes:
             is_loose = isinstance(made, (tree.Listed, tree.Phrase))
             return tree.Relation((name, tree.Fence(made) if is_loose else made, tree.Number("0")))
         return tree.Relation((name, made))
+
+    def _without_layer(self, formula: tree.Formula) -> tree.Formula:
+        """Return a formula with the names of its own layer without that of the layer."""
+        if not (own := OF_LAYER.search(self.name)):
+            return formula
+
+        def rule(node: tree.Formula) -> tree.Formula | None:
+            whole = f"{node.base}_{node.below}" if isinstance(node, tree.Name) else ""
+            return tree.named(whole.replace(own[0], "").rstrip("_")) if own[0] in whole else None
+
+        return tree.substituted(formula, rule)
 
     @property
     def note(self) -> tree.Formula | None:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import InputError, fail
 from attncli.notation.text import text
+from attncli.records import EMPTY, Record
 from attncli.tape.step import Expression, Step, notation_of
 from attncli.tape.walk import array_of
+
+
+class PartOfTape(Record):
+    """How the steps and inputs of a part of a calculation are called, such as those of a layer."""
+
+    prefix: str = ""  # what its names begin with, such as `layers.2.`
+    own: frozenset[str] = frozenset()  # the keys of inputs that are of this part alone
+    names: Mapping[str, str] = EMPTY  # other names for some steps
+    sources: Mapping[str, Step] = EMPTY  # steps in place of inputs, by their keys
+
+    def of_step(self, name: str) -> str:
+        return self.prefix + self.names.get(name, name)
+
+    def of_input(self, name: str, key: str) -> tuple[str, str]:
+        """Return the name and the key of an input; one that parts share has no prefix."""
+        prefix = self.prefix if key.partition(".")[0] in self.own else ""
+        return prefix + name, prefix + key
 
 
 class Tape:
@@ -29,6 +48,7 @@ class Tape:
         backward: whether the steps that follow are of the backward pass.
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
         has_weights_taken: whether it has taken them.
+        part: how the steps and inputs of a part of the calculation, such as a layer, are called.
     """
 
     def __init__(
@@ -51,6 +71,7 @@ class Tape:
         self.first = 0
         self.backward = False
         self.has_weights_taken = False
+        self.part = PartOfTape()
         self.take_rows: Callable[[int, int, slice, Array], object] | None = None
 
     def given(
@@ -66,6 +87,7 @@ class Tape:
 
         With `as_written`, a matrix is written the same way in the convention of columns.
         """
+        name, key = self.part.of_input(name, key)
         labels, columns = self._labels(trailing, array), self.columns and not as_written
         about = (labels, None, array, columns, self.group, key, "", False)
         step = self.inputs[name] = Step(name, name, leading, trailing, *about)
@@ -73,7 +95,22 @@ class Tape:
 
     def input_of(self, key: str) -> Step | None:
         """Return the input that a key of the problem has on the tape; None if it has none."""
-        return next((step for step in self.inputs.values() if step.key == key), None)
+        _, whole = self.part.of_input("", key)
+        found = (step for step in self.inputs.values() if step.key == whole)
+        return self.part.sources.get(key) or next(found, None)
+
+    def known(self, name: str) -> Step | None:
+        """Return the step that this part has recorded under a name; None if it has none."""
+        return self.steps.get(self.part.of_step(name))
+
+    @contextmanager
+    def within(self, part: PartOfTape) -> Iterator[None]:
+        """Record the steps that follow as those of a part."""
+        before, self.part = self.part, part
+        try:
+            yield
+        finally:
+            self.part = before
 
     def record(
         self,
@@ -99,6 +136,7 @@ class Tape:
         Raises:
             InputError: if a number, also one inside the operation, is beyond what a float holds.
         """
+        name = self.part.of_step(name)
         try:
             if array is None:
                 array = self.work(operation)
@@ -115,7 +153,8 @@ class Tape:
             leading, trailing, columns = like.leading, like.trailing, like.columns
         labels = self._labels(trailing, array)
         about = (labels, operation, array, columns, self.group, "", why, self.backward)
-        step = self.steps[name] = Step(name, symbol or name, leading, trailing, *about)
+        symbol = symbol if symbol and not self.part.prefix else name
+        step = self.steps[name] = Step(name, symbol, leading, trailing, *about)
         return step
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
