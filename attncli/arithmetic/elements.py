@@ -97,12 +97,15 @@ def at_least_zero(array: Array) -> Array:
     return _each(array, lambda x: x.at_least_zero() if hasattr(x, "called") else max(x, 0.0))
 
 
+ERF = np.frompyfunc(math.erf, 1, 1)
+
+
 def erf(array: Any) -> Any:
     """Return the error function of every number, also of intervals."""
     if hasattr(array, "low"):
         return type(array)(erf(array.low), erf(array.high))  # as it rises everywhere
     if array.dtype.kind != "O":
-        return _each(array, math.erf).astype(array.dtype)
+        return ERF(array).astype(array.dtype)
     return _each(array, lambda x: x.erf() if hasattr(x, "called") else math.erf(x))
 
 

@@ -150,6 +150,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.exp: _increasing(np.exp),
     np.tanh: _increasing(np.tanh),
     np.sqrt: _increasing(np.sqrt),
+    np.log: _increasing(np.log),
     np.power: _power,
     np.ldexp: lambda a, n: Interval(np.ldexp(a.low, n.low), np.ldexp(a.high, n.high)),
     # The magnitude of an interval, which is a number: the largest absolute value in it.

@@ -62,8 +62,9 @@ class MistakeInStep(Record, eq=False):
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
     found: dict[str, list[MistakeInStep]] = {}
+    layer = trace.around(place)
     for mistake in MISTAKES.values():
-        for change, words in mistake.changes(place, trace):
+        for change, words in mistake.changes(place, layer):
             made = MistakeInStep(mistake, place, change, words)
             found.setdefault(mistake.id, []).append(made)
     return found

@@ -315,4 +315,4 @@ def _from_the_start(step: Step) -> Expression:
     """Return how adjusted scores are made from queries and keys."""
     own = ("scores", *ADJUSTED)
     made = operation_or_input(step)
-    return transform(made, lambda part: _from_the_start(part) if part.name in own else part)
+    return transform(made, lambda part: _from_the_start(part) if part.plain in own else part)

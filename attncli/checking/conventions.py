@@ -108,7 +108,7 @@ def _causal(other: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Rule:
 
 
 def _summed_over_queries(node: Operation, step: Step, _: Trace) -> Expression | None:
-    if isinstance(node, Sum) and step.name.startswith("sum"):
+    if isinstance(node, Sum) and step.plain.startswith("sum"):
         return replace(node, along=-3 - node.along)  # the axes are −1 and −2
     return None
 
@@ -117,7 +117,7 @@ def _scale(over: Callable[[Mapping[str, int]], float] | None) -> Rule:
     """Return the rule of scores that are divided by another number; None for not at all."""
 
     def rule(node: Operation, step: Step, trace: Trace) -> Expression | None:
-        if not isinstance(node, Scale) or not step.name.startswith("scaled"):
+        if not isinstance(node, Scale) or not step.plain.startswith("scaled"):
             return None
         if over is None:
             return node.operand
@@ -128,7 +128,7 @@ def _scale(over: Callable[[Mapping[str, int]], float] | None) -> Rule:
 
 
 def _keys_by_queries(node: Operation, step: Step, trace: Trace) -> Expression | None:
-    if isinstance(node, MatMul) and step.name.startswith("scores"):
+    if isinstance(node, MatMul) and step.plain.startswith("scores"):
         other = {"Q": "K", "K": "Q"}
 
         def exchanged(part: Step) -> Expression:
@@ -154,7 +154,7 @@ def _batch_second(node: Operation, step: Step, trace: Trace) -> Expression | Non
     x = trace.inputs.get("X")
     if x is None or "batch" not in x.leading:
         return None
-    inside = transform(node, lambda part: wrong(swapped, part) if part.name == "X" else part)
+    inside = transform(node, lambda part: wrong(swapped, part) if part.plain == "X" else part)
     if step is trace.last and node is step.operation:
         return wrong(swapped, inside)
     return None if inside is node else inside

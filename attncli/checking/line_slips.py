@@ -179,7 +179,7 @@ def _blocked(wrong: WrongStep) -> Array | None:
     step, midpoints = wrong.step, wrong.judge.operands.written
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)
-    if not step.name.startswith(("exp", "weights")):
+    if not step.plain.startswith(("exp", "weights")):
         return None
     for other in wrong.judge.trace:
         is_like = other.trailing == step.trailing and other.array.shape == step.array.shape

@@ -80,7 +80,7 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
     masks = [(step, mask, _before(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
-        scores = [(s, mask) for _, mask, line in masks for s in line if s.name.startswith(kind)]
+        scores = [(s, mask) for _, mask, line in masks for s in line if s.plain.startswith(kind)]
         blocked = {
             step.name: replace(mask, operand=operation_or_input(step)) for step, mask in scores
         }
@@ -91,7 +91,7 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
         read: dict[str, Step] = {}
         for own, mask, line in masks:
             for step in line[1:]:
-                if step.name.startswith(kind) and own.name in given:
+                if step.plain.startswith(kind) and own.name in given:
                     moved[own.name] = replace(mask, operand=step)
                     read |= {step.name: own, own.name: line[0]}
         if moved:
@@ -104,9 +104,9 @@ def _before(mask: Masked) -> list[Step]:
     """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them."""
     line: list[Step] = []
     part: Expression | None = mask.operand
-    while isinstance(part, Step) and part.operation and part.name.startswith(BEFORE_MASK):
+    while isinstance(part, Step) and part.operation and part.plain.startswith(BEFORE_MASK):
         line.append(part)
-        part = None if part.name.startswith("capped") else sources(part)[0]
+        part = None if part.plain.startswith("capped") else sources(part)[0]
     return line
 
 
@@ -307,10 +307,10 @@ def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Referen
         other = right.kept((said, frozenset(change)), remake)
         if not is_same(other.trace[step.name].array, step.array).all():
             moved = (
-                name for name in change if name != step.name and step.name.startswith("masked")
+                name for name in change if name != step.name and step.plain.startswith("masked")
             )
             yield step, other, next((name for name in moved if name.startswith(BEFORE_MASK)), "")
-    for kind in ("scaled", "masked") if step.name.startswith("scores") else ():
+    for kind in ("scaled", "masked") if step.plain.startswith("scores") else ():
         if (name := step.name.replace("scores", kind)) in right.trace:
             yield right.trace[name], right, name
 

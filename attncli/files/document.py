@@ -120,6 +120,8 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     if isinstance(inside, list) and any(isinstance(row, dict) and tail in row for row in inside):
         values[head] = [r | {tail: raw} if isinstance(r, dict) and tail in r else r for r in inside]
         return
+    if isinstance(inside, list) and tail.partition(".")[0].isdecimal():  # layers.2.W_q
+        inside = {str(number): row for number, row in enumerate(inside, 1)}
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
     values[head] = inside = {**inside, tail: raw}

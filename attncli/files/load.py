@@ -192,7 +192,8 @@ class ProblemSource:
                 assign(values, key, value)
                 head = key.split(".")[0]
                 self.paths[head] = (part, head)
-        if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
+        may_hold = {"embedding", *(key for key in KEYS if isinstance(KEYS[key].form, ArrayForm))}
+        if may_hold.isdisjoint(values):
             message = "this holds results, but not the problem that they came from"
             hint = "write it without --only, or give the problem file itself"
             raise error_at(self.document.locate(("steps",)), message, hint)
@@ -239,6 +240,13 @@ class ProblemSource:
                 for part, inner in chain(*(row.items() for row in rows if isinstance(row, dict))):
                     if names_file(inner):
                         self.set_matrix(f"{key}.{part}", inner, folder)
+            elif key == "layers":
+                rows = [*value.values()] if isinstance(value, dict) else value
+                rows = rows if isinstance(rows, list) else []
+                for number, row in enumerate(rows, 1):
+                    for part, inner in row.items() if isinstance(row, dict) else ():
+                        if names_file(inner):
+                            self.set_matrix(f"layers.{number}.{part}", inner, folder)
             elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
                 self.set_matrix(key, value, folder)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.problem.problem import Problem
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.tape.step import Step
+from attncli.tape.words import OF_LAYER
 from attncli.text.notebook import Shown
 from attncli.tiles.tiled import Tiled
 
@@ -46,6 +47,18 @@ class Trace(Record, Shown, eq=False):
     def __contains__(self, name: object) -> bool:
         return name in self.steps
 
+    def around(self, step: Step) -> Trace:
+        """Return the layer of a step as a trace, by the plain names of its steps and inputs.
+
+        If there are not several layers, or it is not in one, that is the whole trace.
+        """
+        if not (layer := OF_LAYER.search(step.name)):
+            return self
+        inputs = {one.plain: one for one in self.inputs.values() if _is_of(layer[0], one)}
+        steps = {one.plain: one for one in self if layer[0] in one.name}
+        problem = self.problem.layers[int(layer[1]) - 1]
+        return replace(self, problem=problem, inputs=inputs, steps=steps)
+
     @property
     def last(self) -> Step:
         """The step `output`; where there is no such step, the last one."""
@@ -60,6 +73,11 @@ class Trace(Record, Shown, eq=False):
     @property
     def output(self) -> Array:
         return self["output"].value
+
+
+def _is_of(layer: str, value: Step) -> bool:
+    """Return whether an input is of a layer, or shared by all."""
+    return layer in value.name or value.plain == value.name
 
 
 def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:

@@ -246,8 +246,8 @@ class CrossEntropy(Operation):
     def apply(self, probabilities: Array) -> Array:
         """(…, n, v) gives (1, 1, 1, 1)."""
         rows = [*range(len(self.places))]
-        logarithms = np.log(probabilities[..., rows, list(self.places)])
-        return -logarithms.sum().reshape(1, 1, 1, 1) / logarithms.size
+        logarithms = np.log(probabilities[..., rows, list(self.places)]).reshape(1, 1, 1, -1)
+        return -logarithms.sum(axis=-1, keepdims=True) / logarithms.shape[-1]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dlogits = (p − 1 at the target) / n, for p = softmax of the logits."""

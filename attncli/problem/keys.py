@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
-from attncli.problem.kinds import KINDS, UPDATES
+from attncli.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
@@ -30,7 +30,7 @@ from attncli.problem.values import (
     SCALE,
     SCORE,
 )
-from attncli.records import EMPTY, Record
+from attncli.records import EMPTY, Record, replace
 
 
 class Key(Record, eq=False):
@@ -61,8 +61,8 @@ ACTIVATION = forms.choice(("tanh", "none"))
 FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
 
 NORM_VECTORS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
-    "gain": lambda n: (f"gamma_{n}", f"γ_{n}", f"gamma{n}", f"ln_{n}.weight"),
-    "shift": lambda n: (f"beta_{n}", f"β_{n}", f"beta{n}", f"ln_{n}.bias"),
+    "gain": lambda n: (f"gamma_{n}", f"γ_{n}", f"gamma{n}", f"g_{n}"),
+    "shift": lambda n: (f"beta_{n}", f"β_{n}", f"beta{n}"),
 }
 """The vectors of a norm, with other names of the n-th."""
 
@@ -96,9 +96,7 @@ KEYS: dict[str, Key] = {
         "the input, one token per row",
         aliases=("x",),
         instead={
-            "write X: the input, one token per row": (
-                "embeddings embedding input inputs input_ids x_input"
-            )
+            "write X: the input, one token per row": ("embeddings input inputs input_ids x_input")
         },
     ),
     "memory": Key(forms.matrix("batch"), "what `cross` attends to"),
@@ -259,7 +257,7 @@ KEYS: dict[str, Key] = {
     ),
     "activation": Key(
         forms.choice((*ACTIVATION.words(), *FEED_FORWARD_ACTIVATIONS)),
-        "the activation: tanh or none in kind pooling, relu and others in kind transformer",
+        "the activation of the hidden layer, in kinds pooling and transformer",
         example="tanh, none, relu, gelu, …",
     ),
     "output_activation": Key(
@@ -267,8 +265,8 @@ KEYS: dict[str, Key] = {
     ),
     "enhance": Key(forms.TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]"),
     "layers": Key(
-        LAYERS,
-        "transformer: a list of layers, each with keys of its own; of one, these may stand alone",
+        replace(LAYERS, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
+        "transformer: the keys of each layer; those of an only one may stand at the top",
         (),
         as_written=True,
         instead={"write layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
@@ -297,10 +295,10 @@ KEYS: dict[str, Key] = {
     "b_2": Key(forms.vector(), "transformer: added after W_2"),
     "embedding": Key(
         EMBEDDING,
-        "transformer: {vocabulary: [I, am, …], table: [[…], …]}, a row of numbers for each word",
+        "transformer: {vocabulary: [I, am, …], table: [[…], …]}, a row for each word",
         {},
         as_written=True,
-        instead={"write embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte W_e"},
+        instead={"write embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte"},
     ),
     "final_norm": Key(
         FINAL_NORM, "transformer: the norm after the last layer: {gain: …, shift: …}", {}
@@ -311,7 +309,7 @@ KEYS: dict[str, Key] = {
     "W_u": Key(
         forms.matrix(),
         "transformer: the unembedding, which makes logits",
-        instead={"write W_u: [[…]], a column for each word": "lm_head unembed W_U W_vocab"},
+        instead={"write W_u: [[…]], a column for each word": "lm_head unembed"},
     ),
     "target": Key(
         forms.LABELS, "transformer: the words that should follow, by label or number from 1", ()
@@ -320,7 +318,7 @@ KEYS: dict[str, Key] = {
         GRADIENT,
         "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
         {},
-        instead={"write gradient: {loss: mean_squared_error, target: [[…]]}": "loss target"},
+        instead={"write gradient: {loss: mean_squared_error, target: [[…]]}": "loss"},
     ),
     "learning_rate": Key(
         forms.number(), "the rate of one step of gradient descent, for every weight"
@@ -328,6 +326,12 @@ KEYS: dict[str, Key] = {
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),
 }
+
+
+def layer_forms() -> dict[str, Form]:
+    """Return the forms of the keys of a layer."""
+    return {key: KEYS[key].form for key in (*LAYER, *LAYER_OPTIONS)}
+
 
 PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u")
 

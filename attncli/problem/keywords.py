@@ -73,8 +73,6 @@ class ProblemKeys(TypedDict, total=False):
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None
-    gradient: Matrix | Mapping[str, object]
-    learning_rate: Number
     layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
     norm: str | None
     place: str | None
@@ -94,5 +92,7 @@ class ProblemKeys(TypedDict, total=False):
     unembedding: str | None
     W_u: Matrix
     target: Words
+    gradient: Matrix | Mapping[str, object]
+    learning_rate: Number
     answers: Mapping[str, object] | None
     marking: Marking | Mapping[str, object] | None

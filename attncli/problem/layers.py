@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from attncli.attention.activations import ACTIVATIONS, WITH_GATE
 from attncli.attention.layer_norms import LAYER_NORMS
 from attncli.attention.positions import POSITIONS
 from attncli.errors import Fault, InputError, KeyPath, fail
+from attncli.forms.form import known_parts
 from attncli.problem.key_names import with_keys
-from attncli.problem.keys import KEYS
-from attncli.problem.kinds import LAYER, LAYER_OPTIONS
+from attncli.problem.keys import KEYS, layer_forms
 from attncli.problem.values import OF_TARGET
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
-if TYPE_CHECKING:
-    from attncli.problem.problem import Problem
+Problem: TypeAlias = Any
+"""A `Problem`, whose module imports this one."""
 
 OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")
 """The keys that need W_1."""
@@ -81,9 +81,11 @@ def layers_of(
     shape = [sizes.size(letter) or 1 for letter in ("batch", "n", "d_model")]
     x = np.zeros(shape if "batch" in sizes else shape[1:])
     x = np.swapaxes(x, -1, -2) if problem.columns else x
-    shared = {key: part for key, part in raw.items() if key in (*LAYER, *LAYER_OPTIONS)}
+    shared = {key: part for key, part in raw.items() if key in layer_forms()}
     found = []
-    for place, own in enumerate(problem.layers):
+    for place, given in enumerate(problem.layers):
+        path = ("layers", place)
+        own = known_parts(with_keys(given), path, layer_forms())
         keys = KeysOfLayer(("layers", place), frozenset(own))
         every = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x, **shared, **own}
         with keys.faults(f"layer {place + 1}: "):

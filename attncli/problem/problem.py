@@ -123,16 +123,27 @@ class Problem:
     activation: str | None
     output_activation: str | None
     enhance: bool | None
-    gradient: Mapping[str, Any]
-    learning_rate: float | None
     layers: tuple[Any, ...]
     norm: str
     place: str
     eps: float | None
+    gain_1: Array | None
+    shift_1: Array | None
+    gain_2: Array | None
+    shift_2: Array | None
+    W_1: Array | None
+    b_1: Array | None
+    W_3: Array | None
+    b_3: Array | None
+    W_2: Array | None
+    b_2: Array | None
     embedding: Mapping[str, Any]
     final_norm: Mapping[str, Any]
     unembedding: str | None
+    W_u: Array | None
     target: tuple[str, ...]
+    gradient: Mapping[str, Any]
+    learning_rate: float | None
     answers: Mapping[str, Any] | None
     marking: Marking
 

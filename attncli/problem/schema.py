@@ -12,7 +12,7 @@ from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
 from attncli.problem.faults import REPLACES, source_groups
 from attncli.problem.key_names import names_of, pattern_of
-from attncli.problem.keys import KEYS
+from attncli.problem.keys import KEYS, layer_forms
 from attncli.problem.kinds import KINDS, Kind
 
 
@@ -29,12 +29,9 @@ def schema() -> Schema:
         "properties": {
             key: {"description": row.meaning} | or_nothing(row.form.schema())
             for key, row in KEYS.items()
-        },
-        "patternProperties": {
-            f"^(?!{key}$)(?:{pattern_of(key)})$": {"$ref": f"#/properties/{key}"}
-            for key in KEYS
-            if pattern_of(key) != key
-        },
+        }
+        | {"layers": {"description": KEYS["layers"].meaning} | _layers()},
+        "patternProperties": _other_names(KEYS),
         "additionalProperties": False,
         "allOf": [
             {"if": {"type": "array"}, "then": {"$ref": "#/properties/X", "contains": ROWS}},
@@ -44,6 +41,23 @@ def schema() -> Schema:
         ],
         "$defs": DEFINITIONS,
     }
+
+
+def _other_names(keys: Iterable[str]) -> Schema:
+    """Return the schemas of keys by the patterns of their other names."""
+    return {
+        f"^(?!{key}$)(?:{pattern_of(key)})$": {"$ref": f"#/properties/{key}"}
+        for key in keys
+        if pattern_of(key) != key
+    }
+
+
+def _layers() -> Schema:
+    """Return the schema of a list of layers, or of a mapping of their numbers."""
+    own = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": own, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(own)
+    return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
 ROWS: Schema = {"type": "array"}

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.attention.parameters import SETTINGS, Parameter
-from attncli.errors import Fault, KeyPath, collected, fail, refuse
+from attncli.errors import Fault, KeyPath, collected, fail
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import dotted, is_number, to_number
@@ -192,45 +192,20 @@ EMBEDDING = _mapping(EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [
 FINAL_NORM = _mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
 
 
-def _layer_parts() -> Mapping[str, Form]:
-    from attncli.problem.keys import KEYS  # which has this form
-    from attncli.problem.kinds import LAYER, LAYER_OPTIONS
-
-    return {key: KEYS[key].form for key in (*LAYER, *LAYER_OPTIONS)}
-
-
-def _layers(raw: object, path: KeyPath) -> tuple[dict[str, object], ...]:
-    """Return the keys of each layer as they were given; files of matrices number the layers."""
+def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
+    """Return the layers as they were given, a list, or a mapping of their numbers."""
     every: Any = raw
     if isinstance(raw, Mapping):
         named = {str(number): one for number, one in raw.items()}
-        numbers = [*map(str, range(1, len(named) + 1))]
-        every = [named[number] for number in numbers if number in named]
-        every = every if len(every) == len(named) else None
-    if not isinstance(every, list | tuple) or not every:
-        hint = "write layers: [{W_q: …}, {W_q: …}]"
-        raise fail("layers must be a list of layers", *path, hint=hint)
-    from attncli.problem.key_names import with_keys
-
-    found, faults = [], list[Fault]()
-    for place, one in enumerate(every):
-        inside = (*path, place if every is raw else str(place + 1))
-        with collected(faults):
-            if not isinstance(one, Mapping):
-                raise fail(f"layer {place + 1} must be a mapping of keys", *inside)
-            found.append(forms.known_parts(with_keys(one), inside, _layer_parts()))
-    refuse(faults)
-    return tuple(found)
+        every = [named.get(str(number)) for number in range(1, len(named) + 1)]
+    is_list = isinstance(every, list | tuple) and every
+    if not is_list or not all(isinstance(one, Mapping) for one in every):
+        hint = "write layers: [{W_q: …}, {W_q: …}], the keys of each"
+        raise fail(f"{dotted(path)} must be a list of layers", *path, hint=hint)
+    return tuple(every)
 
 
-class LayersForm(Form):
-    """The form of a list of layers."""
-
-    def schema(self) -> Schema:
-        return forms.listed(forms.schema_of(_layer_parts()))
-
-
-LAYERS = LayersForm(_layers)
+LAYERS = Form(_layers)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
+from attncli.arithmetic.elements import ERF, Array
+from attncli.attention.activations import Phi
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
@@ -108,13 +109,16 @@ def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     args = _each(_each(args, np.ndarray, _literal), np.generic, np.generic.item)
     if function is np.concatenate:
         args = ([part for part in args[0] if part.full.size],)
-    full = np.asarray(function(*_each(args, Code, lambda code: code.full), **kwargs))
+    dtype = float if function is ERF else None  # which makes arrays of objects
+    full = np.asarray(function(*_each(args, Code, lambda code: code.full), **kwargs), dtype)
     whole = _each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
     if function in (np.reshape, np.broadcast_to):
         args = args[0], _stripped(full.shape)
     for own in (args, whole):
         with suppress(ValueError, IndexError):  # the program may lack axes that are needed
-            array = np.asarray(function(*_each(own, Code, lambda code: code.array), **kwargs))
+            array = np.asarray(
+                function(*_each(own, Code, lambda code: code.array), **kwargs), dtype
+            )
             if np.allclose(array.reshape(full.shape), full, equal_nan=True):
                 is_move = function in (getitem, np.reshape, np.moveaxis)
                 is_same = is_move and np.array_equal(array, own[0].array)
@@ -126,6 +130,8 @@ def _text(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> st
     """Return the expression of a call, in brackets if it is that of an operator."""
     name, (first, *others) = function.__name__, map(_argument, args)
     rest = ", ".join([*others, *(f"{k}={value}" for k, value in kwargs.items() if k != "dtype")])
+    if function is ERF:
+        return f"erf({first})"
     if function is getitem:
         key, count = args[1], args[0].array.ndim
         if key[0] is ... and sum(part is not None for part in key) - 1 == count:
@@ -165,6 +171,8 @@ def _program(trace: Trace, selection: Selection) -> Iterator[str]:
     about = [trace.problem.title, *about]
     yield from (f"# {visible(line)}\n" for line in about if line)
     needed = {node for step in selection.steps(trace) for node in walk(step, into_steps=True)}
+    if any(isinstance(node, Phi) for node in needed):
+        yield "from math import erf\n\nerf = np.vectorize(erf)\n"
     codes: dict[Step, Code] = {}
     group = ""
     for step in (step for step in (*trace.inputs.values(), *trace) if step in needed):

@@ -205,6 +205,8 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
         return [step for name, step in steps.items() if fnmatchcase(name, word)]
     if word in steps:
         return [steps[word]]
+    if of_layers := [step for step in steps.values() if step.plain == word]:
+        return of_layers
     found = None if word in inputs else _Reader(steps, inputs, added).called(word)
     return [] if found is None else [found]
 

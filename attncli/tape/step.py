@@ -6,7 +6,6 @@ does not exist, so that operations are plain broadcasting. `Step.value` is the a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -17,6 +16,7 @@ from attncli.arithmetic.elements import Array
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record
+from attncli.tape.words import OF_LAYER
 from attncli.text.escapes import label_text
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ LEADING = ("batch", "head")
 
 Places: TypeAlias = int | str | slice | EllipsisType | Array
 """An index of a step along one axis: a label, or an index of NumPy."""
-
-OF_LAYER = re.compile(r"(?<![^_])layers\.\d+\.")
-"""The layer in the name of a step, an input or a key: `layers.2.` of `d_layers.2.W_1`."""
 
 Part = tuple[slice, slice]
 """Some rows and columns of an array."""

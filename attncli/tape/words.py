@@ -52,8 +52,14 @@ HEADS_AFTER_TOKENS = re.compile(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "angles", "cos", "sin", "table"),
+    *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
+    *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
+    *("explogits", "sumlogits"),
 )
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
+
+OF_LAYER = re.compile(r"(?<![^_])layers\.(\d+)\.")
+"""The layer in the name of a step, an input or a key: `layers.2.` of `d_layers.2.W_1`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
@@ -69,7 +75,7 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
     if word in steps:
         return [word]
     plain = _plain(word)
-    same = [name for name in steps if _plain(name) == plain]
+    same = [name for name in steps if plain in (_plain(name), _plain(OF_LAYER.sub("", name)))]
     found = same or [name for name in steps if plain in words_of(name)]
     return [name for name in found if name not in added] or found
 
@@ -81,15 +87,15 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     """
     if word in ALIASES or "*" in word or len(word) < 3:
         return True
-    return _any_step(frozenset(inputs)).fullmatch(_plain(word)) is not None
+    return _any_step(frozenset(inputs)).fullmatch(_plain(OF_LAYER.sub("", word))) is not None
 
 
 @lru_cache(8)  # the names of 300 files ask 1,800 times
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|normalize|qknorm|past|positions"
-    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|\d)*")
+    parts = "net|score|normalize|qknorm|past|positions|embedding|finalnorm"
+    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|final|\d)*")
 
 
 def has_time(name: str) -> bool:
@@ -104,7 +110,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("d_exp")[:2], words_of("exp_2")[:2]
     (('dexps', 'dexponential'), ('exps2', 'exponential2'))
     """
-    match = PARTS.fullmatch(name)
+    match = PARTS.fullmatch(OF_LAYER.sub("", name))
     if match is None:
         return ()
     before, time = _plain(match["before"] or ""), _plain(match["time"] or "")

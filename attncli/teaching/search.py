@@ -156,7 +156,7 @@ class Search:
         self.question = question
         self.pool = Pool(question)
         self._taken = {numbers_of(drawing.given)}
-        weights = [s for s in question.given if s.name.startswith("weights")]
+        weights = [s for s in question.given if s.plain.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
         self.fewest = self._learn()  # grave flaws, which every candidate has

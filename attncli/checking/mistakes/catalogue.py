@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attncli.checking.mistakes import (
+    of_blocks,
     of_caches,
     of_gradients,
     of_masks,
@@ -17,7 +18,7 @@ from attncli.checking.mistakes.mistake import Mistake
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
-    *(of_caches, of_gradients),
+    *(of_caches, of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 

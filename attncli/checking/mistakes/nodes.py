@@ -49,7 +49,7 @@ def is_projection(expression: Expression) -> bool:
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
     """Return True for a step or input whose name starts with one of some words."""
-    return isinstance(expression, Step) and expression.name.startswith(name)
+    return isinstance(expression, Step) and expression.plain.startswith(name)
 
 
 def rewritten_steps(

@@ -17,9 +17,9 @@ from attncli.tape.step import Expression, Step
 )
 def cache_without_new_token(step: Step, trace: Trace) -> Changes:
     """The scores of new keys blocked, if there are earlier ones; in `decode` those of each time."""
-    if step.name.startswith("scores") and trace.problem.rules.normalize.name == "softmax":
+    if step.plain.startswith("scores") and trace.problem.rules.normalize.name == "softmax":
         change: dict[str, Expression] = {}
-        for scores in (one for one in trace if one.name.startswith("scores")):
+        for scores in (one for one in trace if one.plain.startswith("scores")):
             keys = scores.array.shape[-1]
             earlier = keys - 1 if trace.problem.kind == "decode" else trace.problem.sizes.size("p")
             if earlier:

@@ -119,7 +119,7 @@ def _moved(mask: Mask) -> Iterator[Mask]:
 )
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
     masked = next((other for other in trace if made_by(Masked, other)), None)
-    if step.name.startswith("weights") and masked and (made := made_by(Masked, masked)):
+    if step.plain.startswith("weights") and masked and (made := made_by(Masked, masked)):
         kept = wrong(np.multiply, made_of(step), made.mask)
         yield {masked.name: made.operand, step.name: kept}, {}
 

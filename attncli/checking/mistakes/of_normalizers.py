@@ -28,7 +28,7 @@ from attncli.tape.walk import array_of
 @mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
 def other_normalizer(step: Step, trace: Trace) -> Changes:
     """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
-    if not step.name.startswith("weights"):
+    if not step.plain.startswith("weights"):
         return
     settings = trace.problem.rules.normalize
     scores = _scores_of(made_of(step))
@@ -237,5 +237,5 @@ def padded_queries_blocked(step: Step, trace: Trace) -> Changes:
     if made := made_by(Masked, step):
         keep = wrong(lambda mask: mask * rows, made.mask)
         yield {step.name: replace(made, mask=keep)}, {}
-    elif step.name == "weights":
+    elif step.plain == "weights":
         yield {step.name: wrong(lambda weights: weights * rows, made_of(step))}, {}

@@ -47,7 +47,7 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 def positions_left_out(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Rotated | Embedded | AddedByPlace, lambda m: m.operands[0])
     made = step.operation
-    if isinstance(made, Add) and (step.name == "embedded" or isinstance(made.right, AtDistances)):
+    if isinstance(made, Add) and (step.plain == "embedded" or isinstance(made.right, AtDistances)):
         yield {step.name: made.left}, {}
 
 
@@ -86,7 +86,7 @@ def values_rotated(step: Step, trace: Trace) -> Changes:
     turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
     if turned and trace["V"].array.shape[-1] >= turned.waves.size:
         other = replace(turned, operand=trace["V"])
-        made = transform(made_of(step), lambda part: other if part.name == "V" else part)
+        made = transform(made_of(step), lambda part: other if part.plain == "V" else part)
         if made is not step.operation:
             yield {step.name: made}, {}
 

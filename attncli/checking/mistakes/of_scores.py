@@ -92,7 +92,7 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
         return
     made, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
     when = "which comes one step later" if "scaled" in trace else "which is not asked for"
-    if step.name.startswith("scores"):
+    if step.plain.startswith("scores"):
         yield {step.name: Scale(made, over=root, symbol=ROOT)}, {"when": when}
     elif isinstance(made, Exp) and "scaled" not in trace:
         scaled = Scale(made.operand, over=root, symbol=ROOT)
@@ -126,7 +126,7 @@ PROJECTED = ("Q", "K", "V")
     "Keep the order of {formula}.",
 )
 def scores_transposed(step: Step, trace: Trace) -> Changes:
-    if step.name.startswith("scores") and len(step.trailing) == 2:
+    if step.plain.startswith("scores") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, {}
 
 
@@ -176,7 +176,7 @@ def projection_missing(node: MatMul) -> Nodes:
 )
 def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
     right = f"W_{step.name.lower()}"
-    for used in ("W_q", "W_k", "W_v") if step.name in PROJECTED and right in trace.inputs else ():
+    for used in ("W_q", "W_k", "W_v") if step.plain in PROJECTED and right in trace.inputs else ():
         if used != right and used in trace.inputs:
             made = _with_input(step, right, trace.inputs[used])
             yield {step.name: made}, {"used": used, "right": right}
@@ -200,11 +200,11 @@ def swapped_q_v(step: Step, trace: Trace) -> Changes:
 def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
     if one not in trace or other not in trace:
         return
-    if step.name in (one, other):
-        yield {one: made_of(trace[other]), other: made_of(trace[one])}, {}
-    elif step.name.startswith("scores"):
+    if step.plain in (one, other):
+        yield {trace[a].name: made_of(trace[b]) for a, b in ((one, other), (other, one))}, {}
+    elif step.plain.startswith("scores"):
         exchange = {one: trace[other], other: trace[one]}
-        made = transform(made_of(step), lambda part: exchange.get(part.name, part))
+        made = transform(made_of(step), lambda part: exchange.get(part.plain, part))
         if made is not step.operation:
             yield {step.name: _shared_again(made, trace)}, {}
 
@@ -216,7 +216,7 @@ def _shared_again(made: Expression, trace: Trace) -> Expression:
         return made
 
     def shared(part: Step) -> Expression:
-        return RepeatHeads(part, times) if part.name in ("K", "V") else part
+        return RepeatHeads(part, times) if part.plain in ("K", "V") else part
 
     return transform(_unshared(made), shared)
 
@@ -232,7 +232,7 @@ def _unshared(made: Expression) -> Expression:
     "Queries come from X, keys and values from memory.",
 )
 def wrong_source(step: Step, trace: Trace) -> Changes:
-    if step.name in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
+    if step.plain in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
         for right, used in (("X", "memory"), ("memory", "X")):
             made = _with_input(step, right, trace.inputs[used])
             if made is not step.operation:
@@ -240,7 +240,7 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
-    return transform(made_of(step), lambda part: other if part.name == name else part)
+    return transform(made_of(step), lambda part: other if part.plain == name else part)
 
 
 @mistake("The bias was not added.", "Calculate {formula}.")

@@ -58,7 +58,7 @@ def _projected_sides(
     step: Step, trace: Trace, same_number: bool = True
 ) -> list[tuple[Expression, Expression]]:
     """Return Q and K, as a step is made from them, if they are not the same matrix."""
-    if not step.name.startswith(("scores", "hidden")) or not {"Q", "K"} <= trace.steps.keys():
+    if not step.plain.startswith(("scores", "hidden")) or not {"Q", "K"} <= trace.steps.keys():
         return []
     sides = _sides(made_of(step))
     if sides is None or not is_named(sides[0], "Q"):
@@ -73,7 +73,7 @@ def _projected_sides(
 def other_score_function(step: Step, trace: Trace) -> Changes:
     """Another row of the table, of those that need nothing but queries and keys."""
     made, rules = made_of(step), trace.problem.rules
-    if not step.name.startswith("scores"):
+    if not step.plain.startswith("scores"):
         return
     hidden = made.pairs if isinstance(made, PairDot) else None
     sides = _sides(made_of(hidden) if isinstance(hidden, Step) else made)

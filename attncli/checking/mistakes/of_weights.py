@@ -27,7 +27,7 @@ DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 
 @mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
-    if not step.name.startswith((*SCORE_STEPS, "exp")):
+    if not step.plain.startswith((*SCORE_STEPS, "exp")):
         return
     made = made_of(step)
     for name in made.fields if isinstance(made, Operation) else ():
@@ -44,9 +44,9 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
 def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
-    for scaled in trace if step.name.startswith("weights") else ():
+    for scaled in trace if step.plain.startswith("weights") else ():
         scale = made_by(Scale, scaled)
-        if scale and scaled.name.startswith("scaled"):
+        if scale and scaled.plain.startswith("scaled"):
             yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
 
 
@@ -163,7 +163,7 @@ def exponent_sign(node: Exp) -> Nodes:
 )
 def attention_transposed(step: Step, trace: Trace) -> Changes:
     """Aᵀ for A, in the step itself or where it is used."""
-    if step.name.startswith("weights") and len(step.trailing) == 2:
+    if step.plain.startswith("weights") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, {}
 
     def rule(node: Expression) -> Nodes:
@@ -212,7 +212,7 @@ def _other_values(step: Step, *names: str) -> Changes:
         return
     for name in names:
         for other in walk(node.left, into_steps=True):
-            if isinstance(other, Step) and other.name == name:
+            if isinstance(other, Step) and other.plain == name:
                 shared = node.right if isinstance(node.right, RepeatHeads) else None
                 is_whole = shared and other.array.shape[1] == array_of(shared).shape[1]
                 right = replace(shared, operand=other) if shared and not is_whole else other
@@ -251,7 +251,7 @@ def equal_weights(node: MatMul) -> Nodes:
 
 @mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
 def input_added(step: Step, trace: Trace) -> Changes:
-    if step.name == "output" and "X" in trace.inputs:
+    if step.plain == "output" and "X" in trace.inputs:
         yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
 
 
@@ -261,9 +261,9 @@ def input_added(step: Step, trace: Trace) -> Changes:
 )
 def step_transposed(step: Step, trace: Trace) -> Changes:
     # A vector may be a row or a column; but each row is divided by its own sum.
-    least = 1 if step.name.startswith("sum") else 2
+    least = 1 if step.plain.startswith("sum") else 2
     is_matrix = len(step.trailing) == 2 and min(step.array.shape[-2:]) >= least
-    if is_matrix and not step.name.startswith(("scores", "weights")):
+    if is_matrix and not step.plain.startswith(("scores", "weights")):
         yield {step.name: Transposed(made_of(step))}, {}
 
 

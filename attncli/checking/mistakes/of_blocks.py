@@ -1,0 +1,209 @@
+"""Mistakes in the layers of a transformer, and in the loss after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.activations import ACTIVATIONS, Gated, Relu
+from attncli.attention.layer_norms import Deviation, Mean, MeanSquare, Variance
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
+from attncli.checking.mistakes.nodes import made_of
+from attncli.mechanisms.trace import Trace
+from attncli.mechanisms.transformer import CrossEntropy
+from attncli.problem.layers import places_of
+from attncli.records import replace
+from attncli.tape.derivatives import Hadamard, Subtract
+from attncli.tape.operations import Add, Divide, Scale
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of
+
+TOKENS = -2
+"""The axis of the tokens."""
+
+
+@mistake(
+    "The variance was divided by one less than the number of features.",
+    "Divide by the number of features: {formula}.",
+)
+def variance_of_a_sample(node: Variance) -> Nodes:
+    """N − 1, as for a sample, where n belongs."""
+    size = array_of(node.operand).shape[-1]
+    if size > 1:
+        yield Scale(node, float(size), float(size - 1))
+
+
+@mistake("The mean was not subtracted before squaring.", "Calculate {formula}.")
+def squares_not_centred(node: Variance) -> Nodes:
+    yield MeanSquare(node.operand)
+
+
+@mistake("The root of the variance was not taken.", "Divide by the root: {formula}.")
+def root_of_variance_forgotten(node: Deviation) -> Nodes:
+    yield wrong(lambda v: v + node.eps, node.operand)
+
+
+@mistake("eps was added after the root.", "Add eps to the variance, under the root: {formula}.")
+def eps_outside_the_root(node: Deviation) -> Nodes:
+    yield wrong(lambda v: np.sqrt(v) + node.eps, node.operand)
+
+
+@mistake("eps was left out.", "Add eps to the variance, under the root: {formula}.")
+def eps_forgotten(node: Deviation) -> Nodes:
+    if node.eps:
+        yield replace(node, eps=0.0)
+
+
+@mistake("The mean was not subtracted.", "Calculate {formula}.")
+def mean_not_subtracted(node: Divide) -> Nodes:
+    if isinstance(node.divisor, Deviation) and isinstance(node.dividend, Subtract):
+        yield replace(node, dividend=node.dividend.left)
+
+
+@mistake(
+    "The norm was taken over the tokens, not over the features of each token.",
+    "Take the mean and the variance of each token's own features.",
+)
+def norm_over_tokens(step: Step, trace: Trace) -> Changes:
+    made = step.operation
+    if isinstance(made, MeanSquare):
+        yield {step.name: _over_tokens(lambda x: x * x, made.operand)}, {}
+    elif isinstance(made, Mean):
+        change: dict[str, Expression] = {step.name: _over_tokens(lambda x: x, made.operand)}
+        for other in trace:
+            if isinstance(other.operation, Variance) and other.operation.mean is step:
+                centred = Subtract(made.operand, step)
+                change[other.name] = _over_tokens(lambda x: x * x, centred)
+        yield change, {}
+
+
+def _over_tokens(function: Any, operand: Expression) -> Expression:
+    size = array_of(operand).shape[TOKENS]
+    return wrong(lambda x: function(x).sum(axis=TOKENS, keepdims=True) / size, operand)
+
+
+@mistake("The gain was left out.", "Multiply by the gain: {formula}.")
+def gain_forgotten(node: Hadamard) -> Nodes:
+    if _is_of_norm(node):
+        yield node.left
+
+
+@mistake("The shift was left out.", "Add the shift: {formula}.")
+def shift_forgotten(node: Add) -> Nodes:
+    inner = node.left.left if isinstance(node.left, Hadamard) else node.left
+    if _is_quotient(inner):
+        yield node.left
+
+
+@mistake("The gain and the shift were left out.", "Calculate {formula}.")
+def gain_and_shift_forgotten(node: Add) -> Nodes:
+    if isinstance(node.left, Hadamard) and _is_of_norm(node.left):
+        yield node.left.left
+
+
+def _is_of_norm(node: Hadamard) -> bool:
+    return _is_quotient(node.left)
+
+
+def _is_quotient(node: Expression) -> bool:
+    return isinstance(node, Divide) and isinstance(node.divisor, Deviation)
+
+
+@mistake("What goes into the half of the layer was not added.", "Calculate {formula}.")
+def residual_forgotten(step: Step, trace: Trace) -> Changes:
+    for made in _residual(step):
+        yield {step.name: made.right}, {}
+
+
+@mistake(
+    "The normalised numbers were added, not the numbers before the norm.", "Calculate {formula}."
+)
+def residual_of_normed(step: Step, trace: Trace) -> Changes:
+    for made in _residual(step):
+        normed = trace.steps.get(step.plain.replace("residual", "normed"))
+        if normed is not None and trace.problem.place == "pre":
+            yield {step.name: replace(made, left=normed)}, {}
+
+
+def _residual(step: Step) -> Iterator[Add]:
+    if step.plain.startswith("residual") and isinstance(step.operation, Add):
+        yield step.operation
+
+
+@mistake("The activation was left out.", "Calculate {formula}.")
+def activation_forgotten(step: Step, trace: Trace) -> Changes:
+    for operand in _activated(step):
+        yield {step.name: operand}, {}
+
+
+@mistake("The activation was {used}, not {right}.", "Calculate {formula}.")
+def other_activation(step: Step, trace: Trace) -> Changes:
+    """Another row of the table."""
+    for operand in _activated(step):
+        right = next(n for n, row in ACTIVATIONS.items() if _is_like(row.build(operand), step))
+        for name, row in ACTIVATIONS.items():
+            if name != right:
+                yield {step.name: row.build(operand)}, {"used": name, "right": right}
+
+
+@mistake(
+    "The activation was applied after the second matrix, not before it.",
+    "Calculate {formula}, then multiply by W_2.",
+)
+def activation_after_the_product(step: Step, trace: Trace) -> Changes:
+    last = trace.steps.get("feed_forward")
+    for operand in _activated(step):
+        if last is not None:
+            yield {step.name: operand, last.name: _again(step, made_of(last))}, {}
+
+
+@mistake("The gate and the value were exchanged.", "Activate x W_1; x W_3 is left as it is.")
+def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
+    value, gated = trace.steps.get("value"), trace.steps.get("gated")
+    for operand in _activated(step):
+        if value is not None and gated is not None:
+            other = _again(step, made_of(value))
+            yield {step.name: other, gated.name: Hadamard(step, operand)}, {}
+
+
+def _activated(step: Step) -> Iterator[Expression]:
+    made = step.operation
+    if isinstance(made, Relu | Gated):
+        yield made.operands[0]
+
+
+def _is_like(made: Expression, step: Step) -> bool:
+    parts = [getattr(one, "right", None) for one in (made, step.operation)]
+    return type(made) is type(step.operation) and type(parts[0]) is type(parts[1])
+
+
+def _again(step: Step, operand: Expression) -> Expression:
+    """Return the activation of a step, applied to something else."""
+    every = (row.build(operand) for row in ACTIVATIONS.values())
+    return next(made for made in every if _is_like(made, step))
+
+
+@mistake("The logarithm was that to the base 10.", "Take the natural logarithm, ln: {formula}.")
+def logarithm_to_base_10(node: CrossEntropy) -> Nodes:
+    yield Scale(node, over=log(10))
+
+
+@mistake("The logarithms were added up, and not averaged.", "Divide by the number of targets.")
+def loss_not_averaged(node: CrossEntropy) -> Nodes:
+    if len(node.places) > 1:
+        yield Scale(node, times=float(len(node.places)))
+
+
+@mistake(
+    "The targets were the tokens themselves, not those that follow.",
+    "Compare each token's probabilities with the next token.",
+)
+def target_not_shifted(step: Step, trace: Trace) -> Changes:
+    made, problem = step.operation, trace.problem
+    if isinstance(made, CrossEntropy) and problem.tokens and problem.embedding:
+        own = places_of(problem, "tokens")
+        if own != made.places:
+            yield {step.name: replace(made, places=own)}, {}
