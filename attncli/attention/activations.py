@@ -139,7 +139,7 @@ class Gated(Hadamard):
         assert isinstance(made, Operation)
         least = LEAST[type(made)]
         ends = [end * made.apply(end) for end in (x.low, x.high)]
-        lowest = least * float(made.apply(np.array(least)))
+        lowest = least * float(made.apply(np.array([least]))[0])
         low = np.where((x.low < least) & (least < x.high), lowest, np.minimum(*ends))
         return type(x)(low, np.maximum(*ends))
 

@@ -91,13 +91,6 @@ def gain_forgotten(node: Hadamard) -> Nodes:
         yield node.left
 
 
-@mistake("The shift was left out.", "Add the shift: {formula}.")
-def shift_forgotten(node: Add) -> Nodes:
-    inner = node.left.left if isinstance(node.left, Hadamard) else node.left
-    if _is_quotient(inner):
-        yield node.left
-
-
 @mistake("The gain and the shift were left out.", "Calculate {formula}.")
 def gain_and_shift_forgotten(node: Add) -> Nodes:
     if isinstance(node.left, Hadamard) and _is_of_norm(node.left):
@@ -162,25 +155,27 @@ def activation_after_the_product(step: Step, trace: Trace) -> Changes:
 
 @mistake("The gate and the value were exchanged.", "Activate x W_1; x W_3 is left as it is.")
 def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
-    value, gated = trace.steps.get("value"), trace.steps.get("gated")
-    for operand in _activated(step):
-        if value is not None and gated is not None:
-            other = _again(step, made_of(value))
-            yield {step.name: other, gated.name: Hadamard(step, operand)}, {}
-
-
-def _activated(step: Step) -> Iterator[Expression]:
     made = step.operation
+    if step.plain == "gated" and isinstance(made, Hadamard):
+        activated, value = made.operands
+        for operand in _activated(activated):
+            yield {step.name: Hadamard(operand, _again(activated, value))}, {}
+
+
+def _activated(step: Expression) -> Iterator[Expression]:
+    """Yield what the activation of a step is applied to, if it is an activation."""
+    made = step.operation if isinstance(step, Step) else None
     if isinstance(made, Relu | Gated):
         yield made.operands[0]
 
 
-def _is_like(made: Expression, step: Step) -> bool:
-    parts = [getattr(one, "right", None) for one in (made, step.operation)]
-    return type(made) is type(step.operation) and type(parts[0]) is type(parts[1])
+def _is_like(made: Expression, step: Expression) -> bool:
+    other = getattr(step, "operation", None)
+    parts = [getattr(one, "right", None) for one in (made, other)]
+    return type(made) is type(other) and type(parts[0]) is type(parts[1])
 
 
-def _again(step: Step, operand: Expression) -> Expression:
+def _again(step: Expression, operand: Expression) -> Expression:
     """Return the activation of a step, applied to something else."""
     every = (row.build(operand) for row in ACTIVATIONS.values())
     return next(made for made in every if _is_like(made, step))
