@@ -85,6 +85,11 @@ def test_every_step_is_that_of_plain_loops(first: int) -> None:
     assert not {seed: found for seed, found in wrong.items() if found}
 
 
+def test_small_derivatives_behind_two_layers_are_no_rounding_errors() -> None:
+    """With two features, what passes back through a layer norm is as small as its eps."""
+    assert not wrong_derivatives(106)
+
+
 @pytest.mark.parametrize("first", range(0, WITH_GRADIENT, CHUNK_WITH_GRADIENT))
 def test_gradients_are_those_of_differences_in_50_digits(first: int) -> None:
     wrong = [
