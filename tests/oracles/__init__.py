@@ -5,6 +5,8 @@ it imports nothing of the package, and takes from it only the names of keys, ste
 Where the two agree, both are right, as they would hardly be wrong in the same way.
 
 - `reference`: attention in plain loops and 50-digit arithmetic, from the formulas alone.
+- `transformer`: transformer blocks in plain loops, with any kind of numbers, and differences.
+- `rounded`: floats that carry a bound on their rounding errors.
 - `students`: students who work a problem with plain NumPy, each with one thing done wrong.
 - `homework`: the problems that they are set, drawn at random.
 - `handwriting`: how they write numbers: rounded to a habit, early or late.
