@@ -103,7 +103,7 @@ class Explained(Record, eq=False):
     made: MistakeInStep
     numbers: Array
     finding: Finding
-    rank: tuple[bool, ...]
+    rank: tuple[float, ...]
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
@@ -149,8 +149,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     if not is_possible(judge.trace, operands.written, step, change, found):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
-    gives_all = bool(wrong.fits(numbers).all())
-    is_exact = is_several and gives_all
+    is_exact = is_several and bool(wrong.fits(numbers).all())
     if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
         unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
@@ -165,13 +164,8 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
-    rank = (
-        _is_contradicted(judge, made),
-        bool(where),
-        is_seen is None,
-        not is_exact,
-        not gives_all,
-    )
+    distance = float(np.abs(wrong.given - numbers)[wrong.wrong].max())
+    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact, distance)
     finding = replace(made.finding(step, where), gives_all=not where)
     return Explained(made, numbers, finding, rank)
 

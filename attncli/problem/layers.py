@@ -70,7 +70,21 @@ def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLay
         return dict(named), KeysOfLayer()
     own = with_keys({key: raw for key, raw in every[place].items() if raw is not None})
     others = {key: raw for key, raw in named.items() if key != "layers"}
+    if "positions" in own and "positions" in others:
+        own["positions"] = [*_added(others["positions"]), *_listed(own["positions"])]
     return {**others, **own}, KeysOfLayer(("layers", place), frozenset(own))
+
+
+def _listed(raw: Any) -> list[Any]:
+    return [*raw] if isinstance(raw, list | tuple) else [raw]
+
+
+def _added(raw: Any) -> Iterator[Any]:
+    """Yield those positions that are added before the first layer."""
+    for one in _listed(raw):
+        row = POSITIONS.get(one.get("name", "") if isinstance(one, Mapping) else one)
+        if row is not None and row.place == "input":
+            yield one
 
 
 def layers_of(
@@ -131,8 +145,7 @@ def final_norm(problem: Problem) -> dict[str, Any]:
         return {}
     last = (problem.layers or (problem,))[-1]
     norm = own.get("norm", last.norm if last.norm != "none" else "layer")
-    eps = own.get("eps", last.eps if norm == last.norm else None)
-    return {**own, "norm": norm, "eps": eps_of(norm, eps)}
+    return {**own, "norm": norm, "eps": eps_of(norm, own.get("eps"))}
 
 
 def places_of(problem: Problem, key: str) -> tuple[int, ...]:

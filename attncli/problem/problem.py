@@ -188,7 +188,7 @@ class Problem:
             if self.layers:
                 held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy))
                 sizes.bound |= self.layers[0].sizes.bound
-            held["rules"] = self.layers[0].rules if self.layers else self._rules()
+            held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         held["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
 
@@ -235,7 +235,7 @@ class Problem:
                 attributes[head] = array
         layers = with_arrays(self, arrays)
         changed = self._with(**attributes, layers=layers)
-        changed.__dict__["rules"] = layers[0].rules if layers else changed._rules()
+        changed.__dict__["rules"] = changed._rules()
         return changed
 
     def _with(self, **attributes: object) -> Problem:
@@ -367,6 +367,10 @@ class Problem:
         return found
 
     def _rules(self) -> Rules:
+        if self.layers:  # each has rules of its own
+            positions = checked(self._parts("positions"), self)
+            first: Rules = self.layers[0].rules
+            return replace(first, positions=positions)
         parameters, mask = self._parts("score"), self._parts("mask")
         for name, row in MASKS.items():
             if name in mask and row.check is not None:

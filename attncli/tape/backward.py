@@ -42,6 +42,12 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     return _ChainRule(tape).read(start)
 
 
+COPIES = 4
+"""Number of copies that are calculated with other rounding errors. Chosen."""
+
+CERTAIN = 1000.0
+"""How many times farther from 0 than copies from each other a number surely is no error. Chosen."""
+
 NOISE = 4.0
 """Error bound of a step of the forward pass, in units of the distance between floats (chosen)."""
 
@@ -55,6 +61,8 @@ class WithoutNoise:
 
     def __init__(self) -> None:
         self.known: dict[Operation, tuple[Array, Interval]] = {}
+        self.copies: dict[Expression, Array] = {}
+        self.random = np.random.default_rng(0)
 
     def __call__(self, expression: Expression) -> Array:
         array = array_of(expression)
@@ -62,6 +70,10 @@ class WithoutNoise:
             return array
         ranges = evaluate(expression, self.about)
         is_noise = (ranges.low <= 0) & (ranges.high >= 0)
+        if (is_noise & (array != 0)).any():
+            is_noise &= np.abs(array) <= CERTAIN * self.spread(expression, array)
+            for copy in self.copies_of(expression):
+                copy[is_noise] = 0.0
         array = np.where(is_noise, 0.0, array).astype(array.dtype)
         off = _distance(array)
         wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
@@ -80,6 +92,31 @@ class WithoutNoise:
                 return ranges
         off = 0.0 if step.operation is None else NOISE * _distance(step.array)
         return Interval(step.array - off, step.array + off)
+
+    def spread(self, expression: Expression, array: Array) -> Array:
+        """Return how far the copies of an array, each calculated with other errors, are from it."""
+        return np.max([np.abs(copy - array) for copy in self.copies_of(expression)], axis=0)
+
+    def copies_of(self, expression: Expression) -> Array:
+        """Return copies of an array, off by random errors in every step before it."""
+        if isinstance(expression, Step) and (made := expression.operation) is not None:
+            if made in self.known or (expression.backward and isinstance(made, Step)):
+                return self.copies_of(made)
+        if expression not in self.copies:
+            off = 1.0
+            if isinstance(expression, Step):
+                off = 0.0 if expression.operation is None else NOISE
+            exact = np.stack([self._copy(expression, at) for at in range(COPIES)])
+            errors = self.random.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
+            self.copies[expression] = exact * (1 + errors).astype(exact.dtype)
+        return self.copies[expression]
+
+    def _copy(self, expression: Expression, at: int) -> Array:
+        """Return an array made of copies of the steps before it."""
+        if isinstance(expression, Step):
+            return expression.array
+        found: Array = evaluate(expression, lambda step: self.copies_of(step)[at])
+        return found
 
 
 def _distance(array: Array) -> Array:
