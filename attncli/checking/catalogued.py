@@ -103,7 +103,7 @@ class Explained(Record, eq=False):
     made: MistakeInStep
     numbers: Array
     finding: Finding
-    rank: tuple[float, ...]
+    rank: tuple[bool, ...]
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
@@ -164,8 +164,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
-    distance = float(np.abs(wrong.given - numbers)[wrong.wrong].max())
-    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact, distance)
+    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
     finding = replace(made.finding(step, where), gives_all=not where)
     return Explained(made, numbers, finding, rank)
 

@@ -6,6 +6,7 @@ out of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,12 @@ def _word(tape: Tape, problem: Problem, logits: Step) -> str:
     return label_text(labels[place]) if labels else str(place + 1)
 
 
+def _refuse_outside(places: Sequence[int], size: int) -> None:
+    """Raise a ValueError, as NumPy does for shapes that do not fit, for a place outside of them."""
+    if max(places) >= size:
+        raise ValueError(places)
+
+
 class Rows(Operation):
     """Some rows of a matrix; `words` are what they are called."""
 
@@ -173,6 +180,7 @@ class Rows(Operation):
 
     def apply(self, matrix: Array) -> Array:
         """(…, v, d) gives (…, n, d)."""
+        _refuse_outside(self.places, matrix.shape[-2])
         return matrix[..., list(self.places), :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -245,7 +253,9 @@ class CrossEntropy(Operation):
 
     def apply(self, probabilities: Array) -> Array:
         """(…, n, v) gives (1, 1, 1, 1)."""
+        _refuse_outside(self.places, probabilities.shape[-1])
         rows = [*range(len(self.places))]
+        _refuse_outside(rows, probabilities.shape[-2])
         logarithms = np.log(probabilities[..., rows, list(self.places)]).reshape(1, 1, 1, -1)
         return -logarithms.sum(axis=-1, keepdims=True) / logarithms.shape[-1]
 

@@ -165,7 +165,7 @@ KINDS: dict[str, Kind] = {
         "layers of attention and a feed-forward network, and the next token",
         {"X": ("n", "d_model"), **LAYER, "W_u": ("d_model", "v"), "gradient": ("n", "d_model")},
         (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
-        start=("X", *(key for key in LAYER if key.startswith("W"))),
+        start=("X", "W_q", "W_k", "W_v", "W_o", "W_1", "W_2"),
         source="X",
         axes=AXES,
         implied=(Implied("m", "n"), *_without_projections("d_model")[:-1], ATTENDED),

@@ -27,6 +27,9 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("mask", "causal"),
     ("mask", {"lengths": 1}),
     ("normalize", {"temperature": 2}),
+    ("norm", "rms"),
+    ("place", "post"),
+    ("activation", "gelu"),
     ("round", {"decimals": 2}),
 )
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
@@ -54,15 +57,26 @@ def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
     array = problem.matrices().get(key)
     size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
     yield f"# {size}{_meaning(problem, key)}"
-    if key == "score" and len(raw) == 1:
+    if key == "layers":
+        yield f"{key}:"
+        for layer in problem.layers:
+            own = [part for part in KEYS if part in layer.own]
+            parts = [_entry(layer, part, blank, "    ") for part in own]
+            yield from (f"  - {parts[0][4:]}", *parts[1:])
+    elif key == "score" and len(raw) == 1:
         yield entry(key, raw["name"])
     elif not isinstance(raw, dict) or not any(map(_is_matrix, raw.values())):
-        yield entry(key, raw, blank and isinstance(form, ArrayForm))
+        yield _entry(problem, key, blank)
     else:
         yield f"{key}:"
         for name, part in raw.items():
             is_open = blank and key != "mask" and isinstance(form.parts()[name], ArrayForm)
             yield entry(name, part, is_open, "  ")
+
+
+def _entry(problem: Problem, key: str, blank: bool, indent: str = "") -> str:
+    is_open = blank and isinstance(KEYS[key].form, ArrayForm)
+    return entry(key, problem.written[key], is_open, indent)
 
 
 def _meaning(problem: Problem, key: str) -> str:

@@ -99,9 +99,10 @@ class WithoutNoise:
 
     def copies_of(self, expression: Expression) -> Array:
         """Return copies of an array, off by random errors in every step before it."""
-        if isinstance(expression, Step) and (made := expression.operation) is not None:
-            if made in self.known or (expression.backward and isinstance(made, Step)):
-                return self.copies_of(made)
+        made = expression.operation if isinstance(expression, Step) else None
+        is_renamed = isinstance(made, Step) and made.backward
+        if made is not None and (made in self.known or is_renamed):
+            return self.copies_of(made)
         if expression not in self.copies:
             off = 1.0
             if isinstance(expression, Step):

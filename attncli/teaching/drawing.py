@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, prod
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.start import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
+from attncli.problem.keys import KEYS
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import Record
@@ -122,19 +123,33 @@ class Drawing:
         """Return the problem with other numbers and marking, as in a file."""
         every = {**self._problem.matrices(), **matrices}
         new = {key: in_lists(array) for key, array in every.items()}
-        values: dict[str, Any] = {}
-        for key in self._problem.given:
-            raw = self._problem.written.get(key)
-            if isinstance(raw, Mapping) or key == "positions":
-                values[key] = _renewed(raw, key, new)
-            else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
-                names = (name for name in new if name.partition(".")[0] == key)
-                values[key] = new.get(next(names, ""), raw)
+        values = _with_new(self._problem, self._problem.given, new)
         parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
         own = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
         own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
         not_given = dict.fromkeys(("student", "variant", "answers"))
         return Problem(**{**values, **not_given, "marking": own or None})
+
+
+def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of some keys of a problem, or of a layer, with other numbers."""
+    values: dict[str, Any] = {}
+    for key in keys:
+        raw = problem.written.get(key)
+        if key == "layers":
+            layers = enumerate(problem.layers, 1)
+            values[key] = [_of_layer(one, f"layers.{number}.", new) for number, one in layers]
+        elif isinstance(raw, Mapping) or key == "positions":
+            values[key] = _renewed(raw, key, new)
+        else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
+            names = (name for name in new if name.partition(".")[0] == key)
+            values[key] = new.get(next(names, ""), raw)
+    return values
+
+
+def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key.removeprefix(start): numbers for key, numbers in new.items() if start in key}
+    return _with_new(layer, [key for key in KEYS if key in layer.own], own)
 
 
 def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:
