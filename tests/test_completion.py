@@ -90,7 +90,7 @@ CASES: dict[str, list[str] | None] = {
     "attn samples score_co": ["score_concat", "score_cosine"],
     "attn samples score_concat ": [],
     "attn completion ": ["bash", "zsh", "fish"],
-    "attn compute -m W_": ["W_q=", "W_k=", "W_v=", "W_o=", "W_c="],
+    "attn compute -m W_": ["W_q=", "W_k=", "W_v=", "W_o=", "W_c=", "W_1=", "W_3=", "W_2=", "W_u="],
     "attn compute -m W_q=": None,
     "attn compute --out=": None,
     "attn compute h": None,

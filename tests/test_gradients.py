@@ -18,16 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention import heads, masks, normalizers, norms, scores
+from attncli.attention import activations, heads, layer_norms, masks, normalizers, norms, scores
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Sparsemax, Unblocked
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
 from attncli.attention.softmax import Exp, Sum
-from attncli.mechanisms import co_attention, gradient, recurrent
+from attncli.mechanisms import co_attention, gradient, recurrent, transformer
 from attncli.notation.text import text
 from attncli.tape import operations
-from attncli.tape.derivatives import Hadamard, summed_to_shape
+from attncli.tape.derivatives import Hadamard, Subtract, summed_to_shape
 from attncli.tape.operations import (
     Add,
     Concatenate,
@@ -353,6 +353,15 @@ OPERATIONS: list[Operation] = [
     scores.EluPlusOne(value("a")),
     norms.Length(value("a")),
     norms.Length(value("a"), 0.5),
+    Subtract(value("a"), vector("bb")),
+    activations.Relu(vector("bb")),
+    activations.Phi(vector("bb")),
+    activations.TanhGate(vector("bb")),
+    layer_norms.Mean(value("a")),
+    layer_norms.MeanSquare(value("a")),
+    layer_norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
+    layer_norms.Deviation(value("a"), 0.5),
+    transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
     recurrent.Row(value("a"), 1),
     recurrent.AsRow(vector("a")),
     recurrent.MatVec(value("a"), vector("bb")),
@@ -367,6 +376,7 @@ OPERATIONS: list[Operation] = [
 
 OTHERS = {
     "Hardmax": "has none",
+    "CrossEntropy": "takes its softmax for granted; every problem with a target tries it",
     "Shares": "takes its sum for granted; every problem with a softmax tries it",
     "Enhanced": "is of co_attention, which has no gradient",
     "Streamed": "keeps no steps to go back through",
@@ -404,10 +414,10 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, norms, scores)
+    rooms = (operations, heads, masks, normalizers, norms, scores, activations, layer_norms)
     own = {
         name: kind
-        for room in (*rooms, recurrent, co_attention, gradient)
+        for room in (*rooms, recurrent, co_attention, gradient, transformer)
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }

@@ -182,7 +182,7 @@ def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
         (
             ["--kind", "pooling", "--heads", "2"],
             "--heads: heads has no use in kind pooling\n"
-            "  it is for kind: self or cross or decode\n",
+            "  it is for kind: self or cross or decode or transformer\n",
         ),
         (
             ["--kind", "co_attention", "--d-model", "3", "--d-k", "2"],

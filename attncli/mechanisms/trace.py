@@ -10,7 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 from attncli.tape.step import Step
-from attncli.tape.words import OF_LAYER
+from attncli.text.layer_names import OF_LAYER
 from attncli.text.notebook import Shown
 from attncli.tiles.tiled import Tiled
 

@@ -10,7 +10,6 @@ from attncli.attention.masks import MASKS
 from attncli.errors import Fault, InputError, KeyPath
 from attncli.forms.matrices import block_rows
 from attncli.forms.scalars import dotted, is_open, name_of
-from attncli.problem import layers
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
 from attncli.problem.values import RECIPROCALS
@@ -43,8 +42,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
         for key in filter(given.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"
             yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
-    yield from _misfits(name, values)
-    yield from layers.misfits(given, values) if name == "transformer" else ()
+    yield from _misfits(given, name, values)
     for key in kind.needs:
         if key not in given:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
@@ -58,8 +56,12 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
             return
 
 
-def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
+def _misfits(given: Collection[str], name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each part of an option without use, and a slip in `scale`."""
+    if name == "transformer":
+        from attncli.problem import layers  # most problems have none
+
+        yield from layers.misfits(given, values)
     kind = KINDS[name]
     fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
     for form in values["mask"]:

@@ -6,7 +6,6 @@ these rows. Importing them imports no NumPy, as flags need none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from attncli.forms import form as forms
@@ -31,6 +30,7 @@ from attncli.problem.values import (
     SCORE,
 )
 from attncli.records import EMPTY, Record, replace
+from attncli.text.layer_names import OF_LAYER
 
 
 class Key(Record, eq=False):
@@ -66,9 +66,6 @@ NORM_VECTORS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
 }
 """The vectors of a norm, with other names of the n-th."""
 
-OF_LAYER = re.compile(r"layers\.(\d+)\.")
-"""The layer in the key of one of several layers, such as `layers.2.W_q`."""
-
 KEYS: dict[str, Key] = {
     "title": Key(forms.TEXT, "shown at the top", ""),
     "notes": Key(forms.TEXT, "shown under the title", ""),
@@ -103,10 +100,15 @@ KEYS: dict[str, Key] = {
     "W_q": Key(
         forms.matrix("head"),
         "projection to queries, used as X W_q; identity when left out",
-        instead={"write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv"},
+        instead={
+            "write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv",
+            "write W_q": "w_query wquery",
+        },
     ),
-    "W_k": Key(forms.matrix("head"), "projection to keys"),
-    "W_v": Key(forms.matrix("head"), "projection to values"),
+    "W_k": Key(forms.matrix("head"), "projection to keys", instead={"write W_k": "w_key wkey"}),
+    "W_v": Key(
+        forms.matrix("head"), "projection to values", instead={"write W_v": "w_value wvalue"}
+    ),
     "W_o": Key(forms.matrix(), "projection of the heads' outputs side by side"),
     "b_q": Key(
         forms.vector("head"),

@@ -23,26 +23,19 @@ from attncli.forms.matrices import as_block, as_raw
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
-from attncli.problem.keys import (
-    KEYS,
-    OF_LAYER,
-    WITH_PARTS,
-    array_form,
-    form_of,
-    is_transposed,
-    leading_axes,
-)
+from attncli.problem.keys import KEYS, WITH_PARTS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
-from attncli.problem.layers import KeysOfLayer, layers_of, with_arrays, with_only_layer
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.records import replace
 from attncli.tape.step import LEADING
 from attncli.text.escapes import visible
+from attncli.text.layer_names import OF_LAYER
 
 if TYPE_CHECKING:
     from attncli.problem.keywords import ProblemKeys
+    from attncli.problem.layers import KeysOfLayer
 
 
 class Problem:
@@ -164,12 +157,21 @@ class Problem:
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         problem = cls.__new__(cls)
         keys = problem._hold(values, copy=False)
-        problem.__dict__["source"] = lambda path: source(keys.path(path))
+        locate = source if keys is None else lambda path: source(keys.path(path))
+        problem.__dict__["source"] = locate
         return problem
 
-    def _hold(self, named: Mapping[str, Any], copy: bool) -> KeysOfLayer:
-        """Read every key, and check that all fit together; with `copy`, no array is shared."""
-        flat, keys = with_only_layer(named) if "layers" in named else (named, KeysOfLayer())
+    def _hold(self, named: Mapping[str, Any], copy: bool) -> KeysOfLayer | None:
+        """Read every key, and check that all fit together; with `copy`, no array is shared.
+
+        Of an only layer, return where its keys are.
+        """
+        if "layers" not in named:
+            self._hold_all(named, copy)
+            return None
+        from attncli.problem.layers import with_only_layer
+
+        flat, keys = with_only_layer(named)
         with keys.faults():
             self._hold_all(flat, copy)
         return keys
@@ -186,6 +188,8 @@ class Problem:
         refuse(sizes.faults)
         with needing("sizes"):
             if self.layers:
+                from attncli.problem.layers import layers_of
+
                 held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy))
                 sizes.bound |= self.layers[0].sizes.bound
             held["rules"] = self._rules()
@@ -233,8 +237,11 @@ class Problem:
                 attributes.setdefault(head, dict(self.__dict__[head]))[part] = array
             elif not part:
                 attributes[head] = array
-        layers = with_arrays(self, arrays)
-        changed = self._with(**attributes, layers=layers)
+        changed = self._with(**attributes)
+        if self.layers:
+            from attncli.problem.layers import with_arrays
+
+            changed.__dict__["layers"] = with_arrays(self, arrays)
         changed.__dict__["rules"] = changed._rules()
         return changed
 

@@ -16,8 +16,8 @@ from attncli.arithmetic.elements import Array
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record
-from attncli.tape.words import OF_LAYER
 from attncli.text.escapes import label_text
+from attncli.text.layer_names import OF_LAYER
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

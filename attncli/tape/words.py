@@ -7,6 +7,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from itertools import chain
 
+from attncli.text.layer_names import OF_LAYER
+
 WORDS = """
 Q: query queries hookq querystates
 K: key keys hookk keystates
@@ -57,9 +59,6 @@ OTHERS = (
     *("explogits", "sumlogits"),
 )
 """The beginnings of the names of all other steps, after `d_` or `new_`."""
-
-OF_LAYER = re.compile(r"(?<![^_])layers\.(\d+)\.")
-"""The layer in the name of a step, an input or a key: `layers.2.` of `d_layers.2.W_1`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
