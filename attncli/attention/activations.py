@@ -145,7 +145,7 @@ class Gated(Hadamard):
 
     @property
     def note(self) -> tree.Formula | None:
-        """What the gate is."""
+        """The formula of the gate, but for 1 / (1 + e^−x), which the step's own formula has."""
         x = tree.Name("x")
         made = {
             Sigmoid: None,

@@ -30,7 +30,7 @@ from attncli.tape.walk import array_of
 from attncli.text.escapes import label_text
 
 RENAMED = {"output": "attended", "hidden": "score_hidden"}
-"""What the last step of attention is called in a layer, and the hidden layer of its scores."""
+"""Names in a layer for the last step of attention and for the hidden layer of its scores."""
 
 RESIDUAL = "What was found is added to what was there, so that nothing is lost."
 LOGITS = "One number for each word that may follow."

@@ -118,7 +118,7 @@ ATTENDED = Implied("d_model", "heads*d_v", unless=("W_o",))
 """Without W_o, what was attended to is added to the input as it is."""
 
 LANGUAGE = ("embedding", "final_norm", "unembedding", "target")
-"""What comes before and after the layers."""
+"""Keys for the steps before and after the layers."""
 
 UPDATES: dict[str, Shapes] = {
     "input_context": {"A": ("d_h", "d_x + d_h")},

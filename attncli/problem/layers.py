@@ -33,7 +33,7 @@ OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "s
 
 
 class KeysOfLayer(Record):
-    """Where the keys of a layer are in the file, and which these are."""
+    """The keys of a layer, and their place in the file."""
 
     start: KeyPath = ()
     own: frozenset[str] = frozenset()

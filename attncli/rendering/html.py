@@ -110,13 +110,20 @@ class _Writer:
         if not self.index:
             yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
         yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
-        if self.reveal:  # the script shows the button
+        folds = bool(self.trace.problem.layers) and not self.reveal  # the parts of each layer
+        if self.reveal or folds:  # the script shows the button
             yield '<p class="folds"><button type="button" hidden="hidden"></button></p>\n'
         for number, entry in enumerate(self.page.entries):
             if entry.group:
+                is_first = self.level == 2
                 self.level = 3
-                yield f'<h2 id="{self.place(f"part-{number}")}">{text(entry.group)}</h2>\n'
+                heading = f'<h2 id="{self.place(f"part-{number}")}">{text(entry.group)}</h2>'
+                is_open = ' open="open"' * (is_first or bool(self.page.asked))
+                fold = f"<details{is_open}><summary>{heading}</summary>"
+                after = "</details>\n" * (folds and not is_first)
+                yield f"{after}{fold}\n" if folds else f"{heading}\n"
             yield from self.entry(entry)
+        yield "</details>\n" * (folds and self.level == 3)
         for line in self.page.closing:
             yield f'<p class="notes">{text(line)}</p>\n'
         if self.page.warnings:

@@ -21,7 +21,7 @@ from attncli.tape.operations import Add, Divide, Scale
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of
 
-TOKENS = -2
+ALONG_TOKENS = -2
 """The axis of the tokens."""
 
 
@@ -81,8 +81,8 @@ def norm_over_tokens(step: Step, trace: Trace) -> Changes:
 
 
 def _over_tokens(function: Any, operand: Expression) -> Expression:
-    size = array_of(operand).shape[TOKENS]
-    return wrong(lambda x: function(x).sum(axis=TOKENS, keepdims=True) / size, operand)
+    size = array_of(operand).shape[ALONG_TOKENS]
+    return wrong(lambda x: function(x).sum(axis=ALONG_TOKENS, keepdims=True) / size, operand)
 
 
 @mistake("The gain was left out.", "Multiply by the gain: {formula}.")
