@@ -94,6 +94,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
             step, at, is_transposed = find_answer(word, trace, raw)
+            raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
             matrix = None
             try:
                 if raw is not None:
@@ -122,6 +123,16 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
     return _of_one_computer(matrices), skipped
+
+
+def _of_a_word(step: Step, raw: Any) -> Any:
+    """Return the row of 0 and 1 that a word means in the step `next`; other answers as they are."""
+    word = raw
+    while isinstance(word, list) and len(word) == 1:
+        word = word[0]
+    labels = step.labels.get("vocabulary", ())
+    is_word = step.plain == "next" and isinstance(word, str) and word in labels
+    return [int(label == word) for label in labels] if is_word else raw
 
 
 def _keyed_matrix(

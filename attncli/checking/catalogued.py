@@ -93,7 +93,8 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     def find(place: Step) -> dict[str, list[MistakeInStep]]:
         return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
 
-    before = [] if is_alone else judge.operands.ranges.unknown_before(step)
+    is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
+    before = [] if is_alone or is_choice else judge.operands.ranges.unknown_before(step)
     return in_order(step, before, find)
 
 

@@ -20,6 +20,9 @@ from attncli.tape.walk import transform
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
+LAST = {**dict.fromkeys(("self", "cross", "pooling"), "output"), "transformer": "attended"}
+"""The last step of attention in some kinds, which the values of the heads may be."""
+
 
 def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
     """Return a trace with every step that words mean, also those that change nothing here.
@@ -114,22 +117,25 @@ def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
 
 def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield the same for the steps of the forward pass."""
-    problem = trace.problem
-    for scores in [step.name for step in trace if step.name.startswith("scores")]:
-        suffix = scores.removeprefix("scores")
-        before = scores
-        for name in (f"{one}{suffix}" for one in ADJUSTED):
+    for scores in [step for step in trace if step.plain.startswith("scores")]:
+        problem, suffix = trace.around(scores).problem, scores.plain.removeprefix("scores")
+        layer = scores.name.removesuffix(scores.plain)
+        before = scores.name
+        for name in (f"{layer}{one}{suffix}" for one in ADJUSTED):
             if name in trace:
                 before = name
             else:
                 yield name, before, False
         is_normalized = problem.normalize["name"] != "none"
-        if f"weights{suffix}" not in trace and not is_normalized and problem.kind != "co_attention":
-            yield f"weights{suffix}", before, False
-    if problem.kind in ("self", "cross", "pooling") and "output" in trace:
-        if "context" not in trace:
-            yield "context", "output", True
-        if "concat" not in trace and problem.kind != "pooling":
-            # With one head and W_o it is the context; else it is the output.
-            is_projected = "context" in trace and problem.heads == 1
-            yield "concat", "context" if is_projected else "output", not is_projected
+        weights = f"{layer}weights{suffix}"
+        if weights not in trace and not is_normalized and problem.kind != "co_attention":
+            yield weights, before, False
+        last = f"{layer}{LAST.get(problem.kind)}"
+        if problem.kind in LAST and last in trace:
+            context, concat = f"{layer}context", f"{layer}concat"
+            if context not in trace:
+                yield context, last, True
+            if concat not in trace and problem.kind != "pooling":
+                # With one head and W_o it is the context; else it is the last step.
+                is_projected = context in trace and problem.heads == 1
+                yield concat, context if is_projected else last, not is_projected
