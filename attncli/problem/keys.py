@@ -297,7 +297,7 @@ KEYS: dict[str, Key] = {
     "b_2": Key(forms.vector(), "transformer: added after W_2"),
     "embedding": Key(
         EMBEDDING,
-        "transformer: {vocabulary: [I, am, …], table: [[…], …]}, a row for each word",
+        "transformer: {vocabulary: [I, …], table: [[…], …]}, a row for each word",
         {},
         as_written=True,
         instead={"write embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte"},

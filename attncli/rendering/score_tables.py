@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from attncli.attention.activations import ACTIVATIONS
+from attncli.attention.layer_norms import LAYER_NORMS
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.norms import NORMS
@@ -26,6 +28,10 @@ def score_tables() -> Iterator[Line]:
     yield from _table("mask: which keys j a query i may attend to; p = i + offset", rows)
     rows = [(name, row.formula, row.summary, row.parameters) for name, row in NORMALIZERS.items()]
     yield from _table("normalize: how scores s become weights", rows)
+    rows = [(name, row.formula, row.source, ()) for name, row in LAYER_NORMS.items()]
+    yield from _table("norm: of the features x of a token, in a layer of a transformer", rows)
+    rows = [(name, row.formula, row.source, ()) for name, row in ACTIVATIONS.items()]
+    yield from _table("activation: of a number x, in a layer of a transformer", rows)
     yield [("In a file:  score: {name: distance, width: 2}", "faint")]
     yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]
     yield [("            mask: {causal: true, align: bottom-right, window: [2, 0]}", "faint")]
