@@ -162,7 +162,8 @@ class Run:
             try:
                 if foresee is not None:
                     foresee(problem)
-                take = take_rows if self._is_alone and not problem.columns else None
+                is_one_step = self._is_alone and not (problem.columns or problem.layers)
+                take = take_rows if is_one_step else None
                 trace = calculate(problem, only or None, alone=alone, take_rows=take)
                 if accept is not None:
                     accept(trace)

@@ -112,7 +112,8 @@ def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:
         return Add(made, given(tape, problem, bias, axes[1:]))
 
     inner = ("model", "inner")
-    row = ACTIVATIONS[WITH_GATE.get(problem.activation or "relu", problem.activation or "relu")]
+    name = problem.activation or "relu"
+    row = ACTIVATIONS[WITH_GATE.get(name, name)]
     hidden = tape.record("hidden", linear(x, 1, inner))
     made = tape.record("activated", row.build(hidden), why=row.why)
     if "W_3" in problem.given:
