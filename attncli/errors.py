@@ -76,7 +76,8 @@ class Fault(Record):
         if self.place and (excerpt := self.place.excerpt()):
             parts.append(excerpt)
         if self.related_place and self.related_place.line:
-            parts.append(f"  {'.'.join(map(str, self.related))} is at {self.related_place}")
+            names = (str(part + 1 if isinstance(part, int) else part) for part in self.related)
+            parts.append(f"  {'.'.join(names)} is at {self.related_place}")
         if self.hint:
             parts.append(f"  {visible(self.hint)}")
         return "\n".join(parts)

@@ -113,10 +113,11 @@ class Deviation(Operation):
 
     operand: Expression
     eps: float
+    is_plain: bool = False  # whether eps is 0
     pointwise = True
 
     def apply(self, v: Array) -> Array:
-        return np.sqrt(v + self.eps if self.eps else v)
+        return np.sqrt(v if self.is_plain else v + self.eps)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dv = dy / (2 y)."""
@@ -124,17 +125,18 @@ class Deviation(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         (v,) = self.notations(columns)
-        return tree.Root(tree.plus(v, constant(self.eps)) if self.eps else v)
+        return tree.Root(v if self.is_plain else tree.plus(v, constant(self.eps)))
 
 
 def _layer(tape: Tape, x: Step, eps: float, suffix: str) -> Operation:
     mean = tape.record(f"mean{suffix}", Mean(x))
     variance = tape.record(f"variance{suffix}", Variance(x, mean))
-    return Divide(Subtract(x, mean), Deviation(variance, eps))
+    return Divide(Subtract(x, mean), Deviation(variance, eps, not eps))
 
 
 def _rms(tape: Tape, x: Step, eps: float, suffix: str) -> Operation:
-    return Divide(x, Deviation(tape.record(f"mean_square{suffix}", MeanSquare(x)), eps))
+    square = tape.record(f"mean_square{suffix}", MeanSquare(x))
+    return Divide(x, Deviation(square, eps, not eps))
 
 
 LAYER_NORMS: dict[str, LayerNorm] = {
@@ -166,6 +168,10 @@ def normalized(
         return x
     row = LAYER_NORMS[norm]
     made = row.build(tape, x, eps, "".join(name.partition("_")[1:]) or f"_{name}")
+    if not all(array_of(operand).all() for operand in made.operands[1:]):
+        tape.warn(
+            f"a token in {name} has the variance 0, and becomes 0; an eps above 0 avoids that"
+        )
     made = Hadamard(made, gain) if gain is not None else made
     made = Add(made, shift) if shift is not None else made
     return tape.record(name, made, x.trailing, why=row.why)

@@ -128,8 +128,8 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
 def _of_a_word(step: Step, raw: Any) -> Any:
     """Return the row of 0 and 1 that a word means in the step `next`; other answers as they are."""
     word = raw
-    while isinstance(word, list) and len(word) == 1:
-        word = word[0]
+    for _ in range(2):  # a row, or a matrix of one
+        word = word[0] if isinstance(word, list) and len(word) == 1 else word
     labels = step.labels.get("vocabulary", ())
     is_word = step.plain == "next" and isinstance(word, str) and word in labels
     return [int(label == word) for label in labels] if is_word else raw

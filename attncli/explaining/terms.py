@@ -280,7 +280,7 @@ TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "square": lambda x: x * x,
     "at_least_zero": lambda x: max(x, 0.0),
     "exp": math.exp,
-    "ln": math.log,
+    "ln": lambda x: math.log(x) if x else -math.inf,
     "tanh": math.tanh,
     "sqrt": math.sqrt,
     "erf": math.erf,

@@ -129,9 +129,13 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
                 assign(source.values, key, value)
             else:
                 source.values[key] = value
+                source.drop_from_layers(key)
         for word, name in overrides.matrices.items():
             key = key_of(word)
             source.origins[key] = flag_place(f"-m {key}={name}")
+            if any(key in layer for layer in source.layers()):
+                hint = f"write -m layers.1.{key}={visible(name)}"
+                raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         for key, labels in source.labels.items():
@@ -150,7 +154,7 @@ class ProblemSource:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.values = dict(document.values)
-        self.paths: dict[str, tuple[str, ...]] = {}  # of keys under other names in the document
+        self.paths: dict[str, KeyPath] = {}  # of keys under other names in the document
         self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
@@ -175,12 +179,29 @@ class ProblemSource:
         for key, word in zip(named, self.values, strict=True):
             if key != word:
                 self.paths[key] = self.paths.get(word, (word,))
+        if "layers" in named:
+            from attncli.problem.layers import with_only_layer  # most problems have none
+
+            named, only = with_only_layer(named)
+            self.paths |= {key: (*only.start, key) for key in only.own}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)
         for key, raw in named.items():
             if isinstance(raw, str) and key in KEYS and not names_file(raw):
                 named[key] = self._text_block(key, raw)
+
+    def layers(self) -> list[dict[str, Raw]]:
+        """Return the layers of a transformer that are mappings, if it has several."""
+        every = self.values.get("layers")
+        rows = [*every.values()] if isinstance(every, dict) else every
+        return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+    def drop_from_layers(self, key: str) -> None:
+        """Leave the value of a key that a flag gives as that of every layer."""
+        for layer in self.layers():
+            for word in [word for word in layer if key_of(word) == key]:
+                del layer[word]
 
     def _take_results(self) -> None:
         values = self.values
@@ -241,10 +262,8 @@ class ProblemSource:
                     if names_file(inner):
                         self.set_matrix(f"{key}.{part}", inner, folder)
             elif key == "layers":
-                rows = [*value.values()] if isinstance(value, dict) else value
-                rows = rows if isinstance(rows, list) else []
-                for number, row in enumerate(rows, 1):
-                    for part, inner in row.items() if isinstance(row, dict) else ():
+                for number, row in enumerate(self.layers(), 1):
+                    for part, inner in [*row.items()]:
                         if names_file(inner):
                             self.set_matrix(f"layers.{number}.{part}", inner, folder)
             elif names_file(value) and key in KEYS and KEYS[key].form.names_file:

@@ -24,6 +24,8 @@ GREEK = {
     "σ": r"\sigma",
     "φ": r"\phi",
     "φ′": r"\phi'",
+    "Φ": r"\Phi",
+    "gate′": r"\mathrm{gate}'",
     "Σ": r"\Sigma",
     "delta": r"\delta",
     "phi": r"\phi",

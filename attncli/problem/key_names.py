@@ -9,6 +9,7 @@ from typing import Any
 from attncli.errors import Fault, refuse
 from attncli.problem.keys import KEYS, PROJECTIONS
 from attncli.text.escapes import visible
+from attncli.text.layer_names import OF_LAYER
 from attncli.text.suggestions import did_you_mean
 
 WEIGHTS = {
@@ -53,6 +54,8 @@ def key_of(word: str) -> str:
     """
     if word in KEYS:
         return word
+    if layer := OF_LAYER.match(word):
+        return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
         return f"{derivative[1] or 'd'}_{_weight(word[derivative.end() :])}"
     return next((key for key, row in KEYS.items() if word in row.aliases), _weight(word))

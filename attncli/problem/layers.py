@@ -141,7 +141,7 @@ def eps_of(norm: str, eps: float | None) -> float:
 def final_norm(problem: Problem) -> dict[str, Any]:
     """Return the norm after the last layer with its name and eps, by default those of the layer."""
     own = problem.final_norm
-    if not own:
+    if "final_norm" not in problem.given:
         return {}
     last = (problem.layers or (problem,))[-1]
     norm = own.get("norm", last.norm if last.norm != "none" else "layer")
@@ -165,7 +165,8 @@ def places_of(problem: Problem, key: str) -> tuple[int, ...]:
         elif word.isdecimal() and 1 <= int(word) <= size:
             found.append(int(word) - 1)
         else:
-            hint = did_you_mean(word, labels) or f"write a word of it, or a number from 1 to {size}"
+            number = f"write a number from 1 to {size}"
+            hint = did_you_mean(word, labels) if labels else number
             message = f"{visible(word)} is not in the vocabulary"
             raise fail(message, key, place, hint=hint, needs="values")
     return tuple(found)
@@ -196,6 +197,12 @@ def _of_the_end(given: Collection[str], values: Mapping[str, Any]) -> Rules:
     other_loss = bool(values["gradient"]) and unembeds and loss != OF_TARGET
     yield no_table, "unembedding", "unembedding: tied needs a table", "write embedding: {table: …}"
     yield tied and "W_u" in given, "W_u", "W_u has no use beside unembedding: tied", "leave one out"
+    unused = "X" in given and "embedding" in given and not unembeds
+    yield unused, "embedding", "X is given, so embedding has no use", "leave one of them out"
+    words = values["embedding"].get("vocabulary", ())
+    twice = next((word for word in words if words.count(word) > 1), "")
+    message = f"the vocabulary has {visible(twice)} twice"
+    yield bool(twice), "embedding", message, "leave one of them out"
     no_logits = bool(values["target"]) and not unembeds
     yield no_logits, "target", "target needs logits", "write unembedding: tied, or W_u"
     yield no_target, "gradient", "gradient: loss needs target", "write the words that should follow"
@@ -207,6 +214,7 @@ def _of_layer(given: Collection[str], values: Mapping[str, Any]) -> Rules:
     known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
     half = "W_1" in given and "W_2" not in given
     yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
+    yield "b_3" in given and "W_3" not in given, "b_3", "b_3 has no use without W_3", "write W_3"
     for key in OF_FEED_FORWARD:
         yield key in given and "W_1" not in given, key, f"{key} has no use without W_1", "write W_1"
     message = f"activation {activation} has no use in kind transformer"

@@ -126,6 +126,11 @@ def _distance(array: Array) -> Array:
     return finite * float(np.finfo(array.dtype).eps)
 
 
+def _backward_of(group: str) -> str:
+    """Return the heading in the backward pass of the steps of a group."""
+    return BACKWARD if group in ("", FORWARD) else f"{BACKWARD}, {group}"
+
+
 class _ChainRule:
     """Collects, for each value of one tape, the parts whose sum is its derivative."""
 
@@ -137,20 +142,24 @@ class _ChainRule:
         steps = list(self.tape.steps.values())
         known = {step.name for step in steps}
         users = {source: step for step in reversed(steps) for source in sources(step)}
+        groups: dict[Step, set[str]] = {}
+        for step in steps:
+            for source in sources(step):
+                groups.setdefault(source, set()).add(step.group)
         found: dict[str, Step] = {}
         for value, derivative in start:
             assert isinstance(value, Step)
             self.through(value, value, derivative, value)
         for step in reversed(steps):
-            is_grouped = step.group not in ("", FORWARD)
-            self.tape.group = f"{BACKWARD}, {step.group}" if is_grouped else BACKWARD
+            own = self.tape.group = _backward_of(step.group)
             if step in self.parts and step.operation is not None:
                 self.through(step.operation, step, self.record(step), step)
-            self.tape.group = BACKWARD  # an input may have been used at several times
             for source in reversed(sources(step)):  # weights before what they are applied to
                 # A given step is that step, and has its derivative already.
                 is_new = source.key and source.name not in {*known, *found}
                 if is_new and source in self.parts and users[source] is step:
+                    # An input may have been used at several times.
+                    self.tape.group = own if len(groups[source]) == 1 else BACKWARD
                     found[source.name] = self.record(source)
         return found
 

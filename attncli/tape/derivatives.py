@@ -194,7 +194,7 @@ class Spread(Rearranged):
     shape: tuple[int, ...]
 
     def apply(self, array: Array) -> Array:
-        return np.broadcast_to(array, self.shape)
+        return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.shape))
 
 
 def summed_to_shape(derivative: Expression, value: Expression) -> Expression:

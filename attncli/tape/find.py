@@ -117,8 +117,10 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or else the input, of a name."""
-        return self.steps.get(base, self.inputs.get(base))
+        """Return the step, or else the input, of a name, also with the number of an only layer."""
+        names = (base, base.removeprefix("layers.1."))
+        found = (known.get(name) for name in names for known in (self.steps, self.inputs))
+        return next(filter(None, found), None)
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.
@@ -203,8 +205,9 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
     """
     if "*" in word:
         return [step for name, step in steps.items() if fnmatchcase(name, word)]
-    if word in steps:
-        return [steps[word]]
+    for name in (word, word.removeprefix("layers.1.")):
+        if name in steps:
+            return [steps[name]]
     if of_layers := [step for step in steps.values() if step.plain == word]:
         return of_layers
     found = None if word in inputs else _Reader(steps, inputs, added).called(word)

@@ -18,8 +18,8 @@ from attncli.problem.layers import places_of
 from attncli.records import replace
 from attncli.tape.derivatives import Hadamard, Subtract
 from attncli.tape.operations import Add, Divide, Scale
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import array_of
+from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import array_of, transform, walk
 
 ALONG_TOKENS = -2
 """The axis of the tokens."""
@@ -54,7 +54,7 @@ def eps_outside_the_root(node: Deviation) -> Nodes:
 @mistake("eps was left out.", "Add eps to the variance, under the root: {formula}.")
 def eps_forgotten(node: Deviation) -> Nodes:
     if node.eps:
-        yield replace(node, eps=0.0)
+        yield replace(node, eps=0.0, is_plain=True)
 
 
 @mistake("The mean was not subtracted.", "Calculate {formula}.")
@@ -83,6 +83,28 @@ def norm_over_tokens(step: Step, trace: Trace) -> Changes:
 def _over_tokens(function: Any, operand: Expression) -> Expression:
     size = array_of(operand).shape[ALONG_TOKENS]
     return wrong(lambda x: function(x).sum(axis=ALONG_TOKENS, keepdims=True) / size, operand)
+
+
+@mistake("The numbers before the norm were used.", "Calculate {formula}.")
+def norm_skipped(step: Step, trace: Trace) -> Changes:
+    """In one step, or in Q, K and V at once."""
+    alike = ("Q", "K", "V") if step.plain in ("Q", "K", "V") else (step.plain,)
+    every = [one for one in trace if one.plain in alike]
+    change = {one.name: transform(made_of(one), _before_norm) for one in every}
+    if any(change[one.name] is not one.operation for one in every):
+        yield {step.name: change[step.name]}, {}
+        if len(change) > 1:
+            yield change, {}
+
+
+def _before_norm(part: Step) -> Expression:
+    made = part.operation if part.plain.startswith(("normed", "final")) else None
+    nodes = walk(made) if isinstance(made, Operation) else ()
+    quotient = next((node for node in nodes if _is_quotient(node)), None)
+    if not isinstance(quotient, Divide):
+        return part
+    x = quotient.dividend
+    return x.left if isinstance(x, Subtract) else x
 
 
 @mistake("The gain was left out.", "Multiply by the gain: {formula}.")
