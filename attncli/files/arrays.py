@@ -15,7 +15,7 @@ from attncli.files.document import Raw, assign
 from attncli.notation.written import vanishes
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import TEXT_KEYS
-from attncli.problem.problem import MAX_KEPT_AS_WRITTEN
+from attncli.problem.values_of_keys import MAX_KEPT_AS_WRITTEN
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:

@@ -15,22 +15,22 @@ from attncli.attention.biases import ByPlace
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.positions import by_place, checked
-from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
-from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
+from attncli.errors import KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import as_block, as_raw
+from attncli.forms.matrices import as_block
 from attncli.notation.tree import Formula
-from attncli.problem.faults import misused, with_open_cells_together
-from attncli.problem.key_names import hint_for, with_keys
-from attncli.problem.keys import KEYS, WITH_PARTS, array_form, form_of, is_transposed, leading_axes
+from attncli.problem.faults import misused
+from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
+from attncli.problem.key_names import with_keys
+from attncli.problem.keys import WITH_PARTS
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.shapes import Sizes, heads_of, sizes_of
+from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
+from attncli.problem.values_of_keys import DEFAULTS, Values, is_small, read_keys, with_defaults
 from attncli.records import replace
 from attncli.tape.step import LEADING
-from attncli.text.escapes import visible
 from attncli.text.layer_names import OF_LAYER
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from attncli.problem.layers import KeysOfLayer
 
 
-class Problem:
+class Problem(Values):
     """One attention problem; its keys are those of a problem file.
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
@@ -68,77 +68,6 @@ class Problem:
     attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
       W_k is (1, 2); its transpose would fit: is it stored (out, in)? write weights_as: out_in
     """
-
-    title: str
-    notes: str
-    student: str
-    variant: str
-    problem: str
-    kind: str
-    tokens: tuple[str, ...]
-    memory_tokens: tuple[str, ...]
-    X: Array | None
-    memory: Array | None
-    W_q: Array | None
-    W_k: Array | None
-    W_v: Array | None
-    W_o: Array | None
-    b_q: Array | None
-    b_k: Array | None
-    b_v: Array | None
-    b_o: Array | None
-    Q: Array | None
-    K: Array | None
-    V: Array | None
-    scores: Array | None
-    heads: int
-    kv_heads: int
-    score: Mapping[str, Any]
-    past: Mapping[str, Any]
-    qk_norm: Mapping[str, Any]
-    scale: str
-    softcap: float | None
-    bias: Array | Formula | None
-    positions: Mapping[str, Any]
-    mask: Mapping[str, Any]
-    normalize: Mapping[str, Any]
-    tokens_as: str
-    weights_as: str
-    round: Mapping[str, Any] | None
-    W_c: Array | None
-    W: Array | None
-    A: Array | None
-    b: Array | None
-    u: Array | None
-    h_0: Array | None
-    c_0: Array | None
-    update: str
-    activation: str | None
-    output_activation: str | None
-    enhance: bool | None
-    layers: tuple[Any, ...]
-    norm: str
-    place: str
-    eps: float | None
-    gain_1: Array | None
-    shift_1: Array | None
-    gain_2: Array | None
-    shift_2: Array | None
-    W_1: Array | None
-    b_1: Array | None
-    W_3: Array | None
-    b_3: Array | None
-    W_2: Array | None
-    b_2: Array | None
-    embedding: Mapping[str, Any]
-    final_norm: Mapping[str, Any]
-    unembedding: str | None
-    W_u: Array | None
-    target: tuple[str, ...]
-    gradient: Mapping[str, Any]
-    learning_rate: float | None
-    answers: Mapping[str, Any] | None
-    marking: Marking
 
     own: frozenset[str]
     given: tuple[str, ...]
@@ -178,10 +107,10 @@ class Problem:
 
     def _hold_all(self, named: Mapping[str, Any], copy: bool) -> None:
         held = self.__dict__
-        raw, read = _read(named, copy)
-        held.update(_with_defaults(read))
+        raw, read = read_keys(named, copy)
+        held.update(with_defaults(read))
         refuse([*misused(raw, held)])
-        written = {key: part for key, part in raw.items() if _is_small(part)}
+        written = {key: part for key, part in raw.items() if is_small(part)}
         held.update(given=tuple(raw), written=written, number=None, own=frozenset())
         shapes = {key: self._in_rows(key, a).shape for key, a in self._own_matrices().items()}
         sizes = held["sizes"] = sizes_of(held, shapes)
@@ -418,58 +347,9 @@ def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
     return layer
 
 
-DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
-MAPPINGS = [key for key, default in DEFAULTS.items() if isinstance(default, dict)]
-"""Keys whose defaults are copied, so that changing those of one problem changes no other."""
-
-MAX_KEPT_AS_WRITTEN = 10_000
-"""Maximum number of numbers, or characters of a text block, of a key that is kept as written.
-
-People calculate with less; to keep more would only take memory."""
-
-
 def nowhere(path: KeyPath) -> Place:
     return Place("")
 
 
-def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return every key as it was given, and its value; refuse what is wrong with single keys."""
-    raw: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    faults: list[Fault] = []
-    for key, given in named.items():
-        if key not in KEYS:
-            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
-            faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
-            continue
-        try:
-            raw[key] = as_raw(given, (key,), copy)
-            values[key] = KEYS[key].form.read(raw[key], (key,))
-        except InputError as error:
-            faults += error.faults
-    if faults:
-        refuse(with_open_cells_together(faults, raw))
-    return raw, values
-
-
-def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in MAPPINGS}, **read}
-    values["heads"], values["kv_heads"] = heads_of(values, read)
-    values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
-    usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
-    values["scale"] = values["scale"] or usual
-    if "normalize" not in read and "scores" not in read:
-        values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
-    return values
-
-
 def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray)
-
-
-def _is_small(raw: object) -> bool:
-    rows = raw if isinstance(raw, list | tuple) else ()
-    count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
-    size = len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
-    return size <= MAX_KEPT_AS_WRITTEN

@@ -16,7 +16,8 @@ from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.scalars import shape_words
-from attncli.problem.keys import PROJECTIONS, array_form, form_of, is_transposed, leading_axes
+from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
+from attncli.problem.keys import PROJECTIONS
 from attncli.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.records import Record, replace
 
