@@ -45,6 +45,8 @@ class Maker:
             keys["X"] = self.numbers(self.n, self.d, most=16)
         self.positions(keys)
         layers = [self.layer(keys) for _ in range(count)]
+        if count == 1 and "positions" in keys:  # of which its own would leave nothing to be learned
+            layers[0].pop("positions", None)
         if count > 1 or self.chance(0.5):
             keys["layers"] = layers
             self.share(keys)
