@@ -60,8 +60,14 @@ CASES = {
     "target_not_shifted": Case("loss"),
 }
 
-OTHER_CASES = {"bias_missing": Case("normed"), "softmax_over_queries": Case("probabilities")}
-"""Mistakes of attention that are made elsewhere in a block, too: the shift is a bias."""
+OTHER_CASES = {
+    "bias_missing": Case("normed"),
+    "softmax_over_queries": Case("probabilities"),
+    "wrong_weight_matrix": Case("Q"),
+    "input_instead_of_values": Case("context"),
+}
+"""Mistakes of attention that mean something else in a block: the shift is a bias, and what a norm
+gives is the input."""
 
 EVERY_CASE = CASES | OTHER_CASES
 
@@ -119,6 +125,8 @@ def places(id_: str, count: int) -> Iterator[tuple[int, int] | None]:
         yield from ((count, 1), (count, 2))
     elif count > 1 and at in ("activated", "gated"):
         yield count, 2
+    elif count > 1 and at in ("Q", "context"):
+        yield count, 1
 
 
 def name_of(step: str, at: tuple[int, int] | None, count: int, norm: str) -> str:
@@ -138,6 +146,8 @@ def misses(id_: str, seed: int, count: int, **more: Any) -> Iterator[str]:
     for at in places(id_, count):
         steps = Student(keys, id_, at).work()
         for is_all, step in ((True, case.at), (False, case.later or case.at)):
+            if step in ("Q", "context") and not is_all:
+                continue  # keys with keys, or no W_v, give the same
             name = name_of(step, at, count, more["norm"])
             report = attncli.check(problem, written(shown(steps, is_all)))
             finding = report.findings.get(report.first_wrong_step or "")
@@ -179,6 +189,37 @@ def test_who_does_nothing_wrong_is_right(more: dict[str, Any], count: int) -> No
             steps = Student(keys, decimals=decimals if is_early else None).work()
             report = attncli.check(problem, written(shown(steps, is_all), decimals))
             assert report.verdict == "correct", (seed, decimals, is_early, is_all)
+
+
+@pytest.mark.parametrize(
+    ("way", "wrong"), [(0, ["gated"]), (1, ["activated", "gated"]), (2, ["hidden", "value"])]
+)
+def test_a_gate_is_exchanged_in_several_ways(way: int, wrong: list[str]) -> None:
+    """In the product, by what is activated, or by the matrices."""
+    keys = drawn(0, 1, **BLOCKS[2])
+    problem, id_ = attncli.Problem(**keys), "gate_and_value_exchanged"
+    steps = Student(keys, id_, way=way).work()
+    report = attncli.check(problem, written(steps))
+    assert {name: finding.id for name, finding in report.findings.items()} == dict.fromkeys(
+        wrong, id_
+    )
+    report = attncli.check(problem, written(shown(steps, is_all=False)))
+    assert report.findings["feed_forward"].id == id_
+
+
+def test_messages_are_in_the_words_of_a_block() -> None:
+    keys = drawn(0, 1, **BLOCKS[0])
+    problem = attncli.Problem(**keys)
+    for id_, name, message in (
+        ("bias_missing", "normed_1", "The shift was not added."),
+        (
+            "softmax_over_queries",
+            "probabilities",
+            "The softmax was taken over the wrong axis: the probabilities of each word sum to 1.",
+        ),
+    ):
+        report = attncli.check(problem, written(Student(keys, id_).work()))
+        assert report.findings[name].message == message
 
 
 def test_what_follows_a_mistake_is_not_wrong() -> None:

@@ -46,6 +46,7 @@ class Student:
     Attributes:
         at: the layer and the half in which it is made, such as (2, 1); by default everywhere.
         decimals: to how many decimals each step is rounded before the next; by default none is.
+        way: which of several ways, where there are several.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class Student:
         wrong: str = "",
         at: tuple[int, int] | None = None,
         decimals: int | None = None,
+        way: int = 0,
     ) -> None:
-        self.keys, self.wrong, self.at, self.decimals = keys, wrong, at, decimals
+        self.keys, self.wrong, self.at, self.decimals, self.way = keys, wrong, at, decimals, way
         self.steps: dict[str, Numbers] = {}
         self.prefix, self.here = "", (0, 0)
 
@@ -141,7 +143,10 @@ class Student:
         return numbers if self.does("norm_over_tokens") else self.write(name, numbers)
 
     def attention(self, layer: Keys, x: Numbers) -> Numbers:
-        q, k, v = (self.write(n, x @ np.array(layer[f"W_{n.lower()}"])) for n in "QKV")
+        used = {"Q": "W_q", "K": "W_k", "V": "W_v"}
+        if self.does("wrong_weight_matrix"):
+            used["Q"] = "W_k"
+        q, k, v = (self.write(name, x @ np.array(layer[key])) for name, key in used.items())
         scores = self.write("scores", q @ k.T)
         scaled = self.write("scaled", scores / math.sqrt(q.shape[1]))
         ahead = np.triu_indices(len(x), 1)
@@ -149,7 +154,8 @@ class Student:
         scaled[ahead] = -np.inf
         powers = self.write("exp", np.exp(self.write("masked", scaled)))
         sums = self.write("sum", powers.sum(axis=1, keepdims=True))
-        context = self.write("context", self.write("weights", powers / sums) @ v)
+        mixed = x if self.does("input_instead_of_values") else v
+        context = self.write("context", self.write("weights", powers / sums) @ mixed)
         return self.write("attended", context @ np.array(layer["W_o"]))
 
     def feed_forward(self, layer: Keys, x: Numbers) -> Numbers:
@@ -161,11 +167,19 @@ class Student:
             act = ACTIVATIONS["silu" if name.startswith("gelu") else "gelu"]
         if self.does("activation_forgotten") or self.does("activation_after_the_product"):
             act = np.array
-        hidden = self.write("hidden", x @ np.array(layer["W_1"]) + np.array(layer["b_1"]))
+        is_exchanged = self.does("gate_and_value_exchanged")
+        first, third = "31" if is_exchanged and self.way == 2 else "13"
+        hidden = self.write(
+            "hidden", x @ np.array(layer[f"W_{first}"]) + np.array(layer[f"b_{first}"])
+        )
         if "W_3" in layer:
-            value = self.write("value", x @ np.array(layer["W_3"]) + np.array(layer["b_3"]))
-            if self.does("gate_and_value_exchanged"):
+            value = self.write(
+                "value", x @ np.array(layer[f"W_{third}"]) + np.array(layer[f"b_{third}"])
+            )
+            if is_exchanged and self.way == 0:
                 made = self.write("gated", hidden * right(value))
+            elif is_exchanged and self.way == 1:
+                made = self.write("gated", self.write("activated", right(value)) * hidden)
             else:
                 made = self.write("gated", self.write("activated", act(hidden)) * value)
         else:
