@@ -43,6 +43,7 @@ TYPICAL_SAMPLES = [
         "recurrent_state.yaml",
         "score_additive.yaml",
         "softcap_bias.yaml",
+        "transformer_training.yaml",
     )
 ]
 """Samples that together have every kind, both conventions, heads, a batch, masks and gradients."""

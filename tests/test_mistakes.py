@@ -27,6 +27,7 @@ from tests.oracles.homework import draw
 from tests.oracles.recurrent_student import draw_network
 from tests.oracles.recurrent_student import work as work_network
 from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
+from tests.test_block_mistakes import CASES as OF_BLOCKS
 from tests.test_cache_mistakes import CASES as OF_CACHES
 from tests.test_gradient_mistakes import CASES as OF_GRADIENTS
 from tests.test_position_mistakes import CASES as OF_POSITIONS
@@ -371,7 +372,7 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 
 def test_every_mistake_has_a_student() -> None:
-    elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS}  # in tests of their own
+    elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS, *OF_BLOCKS}  # in tests of their own
     assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -188,16 +189,20 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
         given, other = judge.given.get(name), judge.trace.steps.get(name)
         if name == step.name or other is None or not isinstance(given, Written):
             continue
-        found = broadcast_to_step(
-            judge.operands.written.changed(other, {name: change[name]}), other
-        )
-        if found is None:
-            return False
-        near = agrees(given.values, given.unit, found, CUT_OFF)
-        if not (near | given.missing).all():
+        replays = judge.operands.written, judge.operands.ranges
+        made = (replay.changed(other, {name: change[name]}) for replay in replays)
+        if not any(_gives(given, broadcast_to_step(found, other)) for found in made):
             return False
         seen = True
     return seen
+
+
+def _gives(given: Written, found: Any) -> bool:
+    """Return True if numbers, or intervals that hold them, are those that were written."""
+    if found is None:
+        return False
+    near = agrees(given.values, given.unit, found, CUT_OFF)
+    return bool((near | given.missing).all())
 
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d+)?(?:e[+-]\d+)?|∞)"
-    r"|(?P<function>tanh|max|√)"
+    r"|(?P<function>tanh|max|ln(?=\()|√)"
     r"|(?P<cell>[A-Za-z]\w*(?:\.\w+)?(?:\[[^\]]*\])+|[A-Za-z]\w+|(?!e\b)[A-Za-z])"
     r"|(?P<e>e)|(?P<sign>[-−+·/^²(),])"
 )
@@ -108,7 +108,7 @@ class Reader:
                 self.must(",")
                 value = max(value, self.sum())
             else:
-                value = math.tanh(value)
+                value = math.log(value) if text == "ln" else math.tanh(value)
             self.must(")")
             return value
         if kind == "cell" and self.cell is not None:

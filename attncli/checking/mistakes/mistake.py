@@ -50,8 +50,9 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
     A rule of a step and its trace yields changes. A rule of a `node` yields what is put in the
     place of a node of a step's operation that has the type with which `node` is annotated. Then the
     sentence may name the lines that sum to 1: `{line}` is a row or a column on paper, `{one}` the
-    axis that it belongs to, `{other}` the other axis; and a factor of a product that was changed:
-    `{matrix}` was transposed or not, as `{how}` says.
+    axis that it belongs to, `{other}` the other axis, `{shares}` what sums to 1; a `{bias}`, which
+    may be a shift; and a factor of a product that was changed: `{matrix}` was transposed or not, as
+    `{how}` says.
     """
 
     def decorated(rule: Rule) -> Mistake:
@@ -68,6 +69,7 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
                 for other in rule(node) if isinstance(node, kind) else ():
                     words = {
                         **_words_of_lines(step, trace),
+                        **_words_of_bias(node),
                         **_words_of_factor(node, other, step, trace),
                     }
                     yield {step.name: put(made, node, other)}, words
@@ -78,9 +80,20 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
 
 
 def _words_of_lines(step: Step, trace: Trace) -> Blanks:
-    by_query = trace.problem.rules.normalize.axis == "keys"
+    is_of_words = "vocabulary" in step.trailing or step.plain == "sum_logits"
+    by_query = is_of_words or trace.problem.rules.normalize.axis == "keys"
     one, other = ("query", "key") if by_query else ("key", "query")
-    return {"line": "row" if by_query != step.columns else "column", "one": one, "other": other}
+    if is_of_words:
+        one, other = "token", "word"
+    line = "row" if by_query != step.columns else "column"
+    shares = "probabilities" if is_of_words else "weights"
+    return {"line": line, "one": one, "other": other, "shares": shares}
+
+
+def _words_of_bias(node: Expression) -> Blanks:
+    right = getattr(node, "right", None)
+    is_shift = isinstance(right, Step) and right.plain.startswith("shift_")
+    return {"bias": "shift" if is_shift else "bias"}
 
 
 def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Trace) -> Blanks:

@@ -177,11 +177,18 @@ def activation_after_the_product(step: Step, trace: Trace) -> Changes:
 
 @mistake("The gate and the value were exchanged.", "Activate x W_1; x W_3 is left as it is.")
 def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
-    made = step.operation
-    if step.plain == "gated" and isinstance(made, Hadamard):
-        activated, value = made.operands
-        for operand in _activated(activated):
-            yield {step.name: Hadamard(operand, _again(activated, value))}, {}
+    """In `gated` alone, already in `activated`, or from the start, by W_1 and W_3."""
+    gated = trace.steps.get("gated")
+    if gated is None or not isinstance(gated.operation, Hadamard):
+        return
+    hidden, activated, value = (trace.steps[name] for name in ("hidden", "activated", "value"))
+    other = _again(activated, value)
+    if step is gated:
+        yield {gated.name: Hadamard(hidden, other)}, {}
+    elif step is activated:
+        yield {activated.name: other, gated.name: Hadamard(hidden, activated)}, {}
+    elif step in (hidden, value):
+        yield {hidden.name: made_of(value), value.name: made_of(hidden)}, {}
 
 
 def _activated(step: Expression) -> Iterator[Expression]:

@@ -175,7 +175,7 @@ def projection_missing(node: MatMul) -> Nodes:
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
 def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
-    right = f"W_{step.name.lower()}"
+    right = f"W_{step.plain.lower()}"
     for used in ("W_q", "W_k", "W_v") if step.plain in PROJECTED and right in trace.inputs else ():
         if used != right and used in trace.inputs:
             made = _with_input(step, right, trace.inputs[used])
@@ -243,19 +243,19 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
     return transform(made_of(step), lambda part: other if part.plain == name else part)
 
 
-@mistake("The bias was not added.", "Calculate {formula}.")
+@mistake("The {bias} was not added.", "Calculate {formula}.")
 def bias_missing(node: Add) -> Nodes:
     if is_bias(node.right):
         yield node.left
 
 
-@mistake("The bias was subtracted.", "Add it: {formula}.")
+@mistake("The {bias} was subtracted.", "Add it: {formula}.")
 def bias_subtracted(node: Add) -> Nodes:
     if is_bias(node.right):
         yield replace(node, right=negative(node.right))
 
 
-@mistake("The bias was multiplied, not added.", "Add the bias.")
+@mistake("The {bias} was multiplied, not added.", "Add the {bias}.")
 def bias_multiplied(node: Add) -> Nodes:
     if is_bias(node.right):
         yield wrong(np.multiply, node.left, node.right)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -51,8 +51,8 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
 
 
 @mistake(
-    "The softmax was taken over the wrong axis: the weights of each {other} sum to 1.",
-    "Divide by the sum of each {line}: the weights of each {one} sum to 1.",
+    "The softmax was taken over the wrong axis: the {shares} of each {other} sum to 1.",
+    "Divide by the sum of each {line}: the {shares} of each {one} sum to 1.",
 )
 def softmax_over_queries(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
@@ -184,14 +184,27 @@ def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     node = made_of(step)
     if not _is_mixture(node):
         return
-    for name in ("X", "memory"):
+    for other in (*_inputs(trace), *_inputs_of_layer(trace)):
         # In pooling, and between two sentences, an input itself is what is mixed.
-        other = trace.inputs.get(name, node.right)
         if other is not node.right:
             if "head" in step.leading:
                 cut = SplitHeads(other, trace.problem.heads)
-                yield {step.name: replace(node, right=cut)}, {"used": name}
-            yield {step.name: replace(node, right=other)}, {"used": name}
+                yield {step.name: replace(node, right=cut)}, {"used": other.name}
+            yield {step.name: replace(node, right=other)}, {"used": other.name}
+
+
+def _inputs(trace: Trace) -> Iterator[Step]:
+    for name in ("X", "memory"):
+        if name in trace.inputs:
+            yield trace.inputs[name]
+
+
+def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
+    """Yield the step that the values of a layer are made from."""
+    if trace.problem.kind == "transformer" and "V" in trace.steps:
+        for part in walk(made_of(trace.steps["V"])):
+            if isinstance(part, Step) and part.operation is not None:
+                yield part
 
 
 @mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
