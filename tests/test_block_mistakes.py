@@ -47,6 +47,7 @@ CASES = {
     "eps_forgotten": Case("normed"),
     "mean_not_subtracted": Case("normed", norms=LAYER),
     "norm_over_tokens": Case("normed"),
+    "norm_skipped": Case("Q", "attended"),
     "gain_forgotten": Case("normed"),
     "gain_and_shift_forgotten": Case("normed"),
     "residual_forgotten": Case("residual"),
@@ -95,7 +96,8 @@ def shown(steps: dict[str, Numbers], is_all: bool) -> dict[str, Numbers]:
 
 def can_make(id_: str, more: Keys) -> bool:
     case = EVERY_CASE[id_]
-    is_possible = id_ != "residual_of_normed" or more["place"] == "pre"
+    needs_pre = id_ in ("residual_of_normed", "norm_skipped")
+    is_possible = not needs_pre or more["place"] == "pre"
     return is_possible and more["norm"] in case.norms and more["is_gated"] >= case.is_gated
 
 

@@ -104,7 +104,7 @@ class Student:
     def half(self, layer: Keys, x: Numbers, function: Callable[..., Numbers]) -> Numbers:
         is_pre = layer.get("place", "pre") == "pre"
         read = self.norm(layer, x) if is_pre else x
-        made = function(layer, read)
+        made = function(layer, x if self.does("norm_skipped") else read)
         if self.does("residual_forgotten"):
             x = np.zeros_like(x)
         elif self.does("residual_of_normed"):
