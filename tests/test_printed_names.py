@@ -23,7 +23,7 @@ from attncli.mechanisms.trace import Trace
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.told import told_in
 
-CELL = re.compile(r"[^\W\d]\w*\u0303?(?:\[[^\[\]]+\])+")
+CELL = re.compile(r"[^\W\d][\w.]*\u0303?(?:\[[^\[\]]+\])+")
 """`weights[head 2][am, I]`; a letter may have a tilde over it."""
 
 PRODUCT = re.compile(r"(?:^|= |\()([^=()‖·]+?) · ([^=/()‖·]+?)(?= =| /|\)|,|$)")
@@ -64,7 +64,7 @@ def names_in_table(page: str) -> Iterator[str]:
         beside = re.split(r" {3,}", line.strip())  # of heads that stand side by side
         if found := [name for part in beside for name in names_of_sum(part)]:
             yield from found
-        elif match := re.match(r"([^\W\d]\w*) (?:= |\(given\))", line):  # the heading of a step
+        elif match := re.match(r"([^\W\d][\w.]*) (?:= |\(given\))", line):  # the heading of a step
             yield match[1]
             yield from re.findall(r",  (\w+) = ", line)
 

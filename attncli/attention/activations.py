@@ -173,20 +173,15 @@ ACTIVATIONS: dict[str, Activation] = {
         "Without it, two layers would be one matrix; negative numbers become 0.",
         "Nair and Hinton 2010",
     ),
-    "gelu": Activation(
-        lambda x: Gated(x, Phi(x)), "x·Φ(x)", SMOOTH, "Hendrycks and Gimpel 2016, section 2"
-    ),
+    "gelu": Activation(lambda x: Gated(x, Phi(x)), "x·Φ(x)", SMOOTH, "Hendrycks, Gimpel 2016"),
     "gelu_tanh": Activation(
         lambda x: Gated(x, TanhGate(x)),
         "x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2",
         SMOOTH,
-        "Hendrycks and Gimpel 2016, section 2",
+        "Hendrycks, Gimpel 2016",
     ),
     "silu": Activation(
-        lambda x: Gated(x, Sigmoid(x)),
-        "x / (1 + e^−x)",
-        SMOOTH,
-        "Hendrycks and Gimpel 2016; Ramachandran et al. 2017",
+        lambda x: Gated(x, Sigmoid(x)), "x / (1 + e^−x)", SMOOTH, "Ramachandran et al. 2017"
     ),
 }
 

@@ -145,14 +145,14 @@ LAYER_NORMS: dict[str, LayerNorm] = {
         NumberAsWritten(1e-5, tree.Number("1e-5")),
         "(x − mean) / √(variance + eps) ⊙ gain + shift",
         "Each token's features get the mean 0 and the variance 1, then a gain and a shift.",
-        "Ba et al. 2016, section 3",
+        "Ba et al. 2016",
     ),
     "rms": LayerNorm(
         _rms,
         NumberAsWritten(1e-6, tree.Number("1e-6")),
         "x / √(mean of x² + eps) ⊙ gain",
         "Each token's features get the mean square 1, then a gain.",
-        "Zhang and Sennrich 2019, section 4",
+        "Zhang, Sennrich 2019",
     ),
 }
 

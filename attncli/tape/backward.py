@@ -165,7 +165,8 @@ class _ChainRule:
 
     def record(self, value: Step) -> Step:
         parts, name = self.parts[value], value.key or value.name
-        why = WHY_SUMMED if parts[1:] else f"How much the loss grows with each number of {name}."
+        grows = f"How much the loss grows with each number of {value.plain}."
+        why = WHY_SUMMED if parts[1:] else grows
         return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
     def through(
