@@ -42,6 +42,7 @@ FIELD = "#weights input.n"
 PICTURES = (
     ("page", "compute i_am_good.yaml", (1200, 960), f"#scores {CELL}", ()),
     ("page-dark", "compute mask_causal.yaml", (960, 640), CAUSAL, DARK),
+    ("block", "compute transformer_block.yaml", (1200, 760), f"#normed_1 {CELL}", ()),
     ("page-phone", "compute pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
     ("practice", "worksheet integers_scaled.yaml", (1200, 640), FIELD, ()),
     ("practice-phone", "worksheet integers_scaled.yaml", (400, 640), FIELD, DARK),

@@ -19,7 +19,8 @@ TEXT = (ROOT / "README.md").read_text()
 BLOCKS = blocks(TEXT)
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("students", "teachers", "scripts", "gradients", "positions")),
+    *(f"docs/{name}.md" for name in ("students", "teachers", "scripts")),
+    *(f"docs/{name}.md" for name in ("gradients", "positions", "transformer")),
 )
 """The pages whose blocks are run in a folder with the samples; others have a test of their own."""
 
