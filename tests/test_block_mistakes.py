@@ -171,10 +171,11 @@ BLOCKS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("id_", EVERY_CASE)
 def test_a_mistake_is_named(id_: str, count: int) -> None:
     """All steps are handed in, or some; what comes after the mistake follows from it."""
+    blocks = [more for more in BLOCKS if can_make(id_, more)]
+    assert blocks
     found = [
         miss
-        for more in (BLOCKS if count == 1 else BLOCKS[:1])
-        if can_make(id_, more)
+        for more in (blocks if count == 1 else blocks[:1])
         for miss in misses(id_, 0, count, **more)
     ]
     assert not found
