@@ -18,11 +18,11 @@ from attncli.files import file_access
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.arithmetic.elements import Array
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
     from attncli.rendering.selection import Selection
+    from attncli.tape.tape import TakeRows
 
 Found: TypeAlias = "Problem | InputError"
 
@@ -148,7 +148,7 @@ class Run:
         alone: bool = False,
         foresee: Callable[[Problem], None] | None = None,
         accept: Callable[[Trace], object] | None = None,
-        take_rows: Callable[[int, int, slice, Array], object] | None = None,
+        take_rows: TakeRows | None = None,
     ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 

@@ -13,7 +13,7 @@ from attncli.problem.key_names import keys_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
-from attncli.tape.tape import Tape
+from attncli.tape.tape import TakeRows, Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -36,7 +36,7 @@ def compute(
     rounded: bool = True,
     alone: bool = False,
     settle: Callable[[str, Array], Array] | None = None,
-    take_rows: Callable[[int, int, slice, Array], object] | None = None,
+    take_rows: TakeRows | None = None,
 ) -> Trace:
     """Calculate a problem, step by step.
 

@@ -15,6 +15,7 @@ from attncli.rendering.matrix import axis_labels
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.tape.step import LEADING, Step
+from attncli.tape.tape import TakeRows
 from attncli.text.escapes import as_cell
 from attncli.text.numbers import floats, joined, texts
 
@@ -110,9 +111,7 @@ def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
             yield joined(row, decimals, delimiter) + "\n"
 
 
-def row_writer(
-    write: Callable[[bytes], None], selection: Selection, delimiter: str
-) -> Callable[[int, int, slice, Array], None]:
+def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: str) -> TakeRows:
     """Return what writes the weights of one problem as `as_csv` does, some rows at a time."""
 
     def write_rows(batch: int, head: int, rows: slice, weights: Array) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
@@ -12,6 +13,9 @@ from attncli.notation.text import text
 from attncli.records import EMPTY, Record
 from attncli.tape.step import Expression, Step, notation_of
 from attncli.tape.walk import array_of
+
+TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
+"""Takes the weights (rows, m) of those queries of a head of a part of the batch."""
 
 
 class PartOfTape(Record):
@@ -72,7 +76,7 @@ class Tape:
         self.backward = False
         self.has_weights_taken = False
         self.part = PartOfTape()
-        self.take_rows: Callable[[int, int, slice, Array], object] | None = None
+        self.take_rows: TakeRows | None = None
 
     def given(
         self,

@@ -22,6 +22,7 @@ from attncli.attention.masks import is_kept, keys_seen, of_head
 from attncli.attention.normalizers import is_out_of_range
 from attncli.attention.weights import Rules
 from attncli.records import Record
+from attncli.tape.tape import TakeRows
 from attncli.tiles.threads import over_threads, threads_available
 
 TILE_ROWS, TILE_KEYS = 256, 512
@@ -44,9 +45,6 @@ TileScores: TypeAlias = Callable[[Array, Array], Array]
 
 RowWeights: TypeAlias = Callable[[Array, int, int], Array]
 """Returns the weights of whole rows of scores (rows, m) of a head; the first has that number."""
-
-TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
-"""Takes the weights (rows, m) of those queries of a head of a part of the batch."""
 
 
 class Tiling(Record):

@@ -21,11 +21,11 @@ from attncli.notation.tree import Formula, Listed, Phrase, Words
 from attncli.records import replace
 from attncli.tape.operations import MIXED, MatMul, Transposed
 from attncli.tape.step import Operation, Step, notation_of
-from attncli.tape.tape import Tape
+from attncli.tape.tape import TakeRows, Tape
 from attncli.tape.walk import array_of
 
 if TYPE_CHECKING:
-    from attncli.tiles.tile_loop import TakeRows, TileScores, Tiling
+    from attncli.tiles.tile_loop import TileScores, Tiling
 
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
