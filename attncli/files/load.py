@@ -132,6 +132,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
                 source.drop_from_layers(key)
         for word, name in overrides.matrices.items():
             key = key_of(word)
+            key = key if source.layers() else key.removeprefix("layers.1.")
             source.origins[key] = flag_place(f"-m {key}={name}")
             if any(key in layer for layer in source.layers()):
                 hint = f"write -m layers.1.{key}={visible(name)}"

@@ -111,11 +111,10 @@ def layers_of(
 
 
 def _refuse_added_positions(own: Mapping[str, Any]) -> None:
-    named = (
-        KEYS["positions"].form.read(own["positions"], ("positions",)) if "positions" in own else {}
-    )
-    for name in (name for name in named if name in POSITIONS):
-        if POSITIONS[name].place == "input":
+    if "positions" not in own:
+        return
+    for name in KEYS["positions"].form.read(own["positions"], ("positions",)):
+        if name in POSITIONS and POSITIONS[name].place == "input":
             hint = "write it at the top, beside layers"
             raise fail(f"{name} is added once, before the first layer", "positions", hint=hint)
 
@@ -139,7 +138,7 @@ def eps_of(norm: str, eps: float | None) -> float:
 
 
 def final_norm(problem: Problem) -> dict[str, Any]:
-    """Return the norm after the last layer with its name and eps, by default those of the layer."""
+    """Return the norm after the last layer: by default that of the layer, with its usual eps."""
     own = problem.final_norm
     if "final_norm" not in problem.given:
         return {}

@@ -35,7 +35,6 @@ from attncli.text.layer_names import OF_LAYER
 
 if TYPE_CHECKING:
     from attncli.problem.keywords import ProblemKeys
-    from attncli.problem.layers import KeysOfLayer
 
 
 class Problem(Values):
@@ -80,38 +79,26 @@ class Problem(Values):
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         self._hold(with_keys({k: x for k, x in given.items() if x is not None}), copy=True)
-        self.__dict__["source"] = nowhere
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         problem = cls.__new__(cls)
-        keys = problem._hold(values, copy=False)
-        locate = source if keys is None else lambda path: source(keys.path(path))
-        problem.__dict__["source"] = locate
+        problem._hold(values, copy=False)
+        problem.__dict__["source"] = source
         return problem
 
-    def _hold(self, named: Mapping[str, Any], copy: bool) -> KeysOfLayer | None:
-        """Read every key, and check that all fit together; with `copy`, no array is shared.
+    def _hold(self, named: Mapping[str, Any], copy: bool) -> None:
+        """Read every key, and check that all fit together; with `copy`, no array is shared."""
+        if "layers" in named:
+            from attncli.problem.layers import with_only_layer  # most problems have none
 
-        Of an only layer, return where its keys are.
-        """
-        if "layers" not in named:
-            self._hold_all(named, copy)
-            return None
-        from attncli.problem.layers import with_only_layer
-
-        flat, keys = with_only_layer(named)
-        with keys.faults():
-            self._hold_all(flat, copy)
-        return keys
-
-    def _hold_all(self, named: Mapping[str, Any], copy: bool) -> None:
+            named, _ = with_only_layer(named)
         held = self.__dict__
         raw, read = read_keys(named, copy)
         held.update(with_defaults(read))
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if is_small(part)}
-        held.update(given=tuple(raw), written=written, number=None, own=frozenset())
+        held.update(given=tuple(raw), written=written, source=nowhere, number=None, own=frozenset())
         shapes = {key: self._in_rows(key, a).shape for key, a in self._own_matrices().items()}
         sizes = held["sizes"] = sizes_of(held, shapes)
         refuse(sizes.faults)
@@ -343,7 +330,6 @@ class Problem(Values):
 def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
     layer = Problem.__new__(Problem)
     layer._hold(named, copy)
-    layer.__dict__["source"] = nowhere
     return layer
 
 
