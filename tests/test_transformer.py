@@ -14,8 +14,11 @@ import pytest
 
 import attncli
 from attncli.arithmetic.intervals import Interval
-from attncli.attention.activations import ACTIVATIONS, LEAST
+from attncli.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
+from attncli.attention.layer_norms import LAYER_NORMS
 from attncli.errors import InputError
+from attncli.problem.keys import FEED_FORWARD_ACTIVATIONS
+from attncli.problem.values import NORM_NAMES
 from attncli.tape.by_hand import CONTEXT, Digits
 from attncli.tape.tape import Tape
 from attncli.tape.walk import evaluate
@@ -171,6 +174,11 @@ layers:
             "W_q has 1 row, but X has 2 columns",
         ),
         ("kind: transformer\ntokens: [a]\n", "", "there is neither X nor embedding"),
+        (
+            f"{BLOCK}W_o: [[1, 2, 3], [1, 2, 3]]\n",
+            "5:1",
+            "W_o has 3 columns, but X has 2 columns\n",
+        ),
         (f"{BLOCK}layers: 2\n", "5:1", "layers must be a list of layers"),
         (
             "kind: transformer\nX: [[1, 2]]\nlayers: [{}, {positions: learned}]\n",
@@ -203,6 +211,12 @@ def test_parts_of_layers_are_folded_on_a_page() -> None:
 
 
 # Activations.
+
+
+def test_words_that_need_no_numpy_are_those_of_the_tables() -> None:
+    assert (*ACTIVATIONS, *WITH_GATE) == FEED_FORWARD_ACTIVATIONS
+    assert (*LAYER_NORMS, "none") == NORM_NAMES
+
 
 EXACT = {
     "relu": lambda x: mpmath.mpf(max(x, 0)),

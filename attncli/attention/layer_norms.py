@@ -109,7 +109,7 @@ def _doubled(x: Expression, size: float) -> Scale:
 
 
 class Deviation(Operation):
-    """√(v + eps), which is never 0."""
+    """√(v + eps); `is_plain`, it is √v, so that a formula does not add 0."""
 
     operand: Expression
     eps: float

@@ -236,7 +236,7 @@ KEYS: dict[str, Key] = {
     ),
     "weights_as": Key(
         forms.choice(("in_out", "out_in")),
-        "whether W_q, W_k, W_v and W_o are (in, out), or (out, in) as nn.Linear stores them",
+        "whether weight matrices are (in, out), or (out, in) as nn.Linear stores them",
         "in_out",
     ),
     "round": Key(

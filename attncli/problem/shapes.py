@@ -143,7 +143,7 @@ class Sizes:
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
             message = f"{words}, but {known.words}"
-            is_projection = key.startswith("W_") and "_" not in known.key
+            is_projection = key in ("W_q", "W_k", "W_v") and "_" not in known.key
             if letter in ("d_model", "d_memory") and is_projection:
                 stored = f"{key}{'ᵀ' * (self.written_as[1] == 'out_in')}"
                 product = f"{key} {known.key}" if self.columns else f"{known.key} {stored}"
@@ -232,11 +232,10 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
         sizes.bind_matrix(key, given[key], shapes[key])
     vocabulary = values["embedding"].get("vocabulary", ())
     labelled = {
-        **{
-            "tokens": (kind.tokens, values["tokens"]),
-            "memory_tokens": ("m", values["memory_tokens"]),
-        },
-        **{"target": ("n", values["target"]), "embedding.vocabulary": ("v", vocabulary)},
+        "tokens": (kind.tokens, values["tokens"]),
+        "memory_tokens": ("m", values["memory_tokens"]),
+        "target": ("n", values["target"]),
+        "embedding.vocabulary": ("v", vocabulary),
     }
     for key, (letter, labels) in labelled.items():
         if labels and letter in sizes:

@@ -46,7 +46,7 @@ COPIES = 4
 """Number of copies that are calculated with other rounding errors. Chosen."""
 
 CERTAIN = 1000.0
-"""How many times farther from 0 than copies from each other a number surely is no error. Chosen."""
+"""A number so many times larger than what other rounding errors change in it is none. Chosen."""
 
 NOISE = 4.0
 """Error bound of a step of the forward pass, in units of the distance between floats (chosen)."""
@@ -56,7 +56,8 @@ class WithoutNoise:
     """Gives the arrays of backward steps, with 0 in place of numbers that are rounding errors.
 
     Derivatives often cancel: those of a row of scores add up to 0, on paper but not in floats. The
-    error bound of each number is carried from step to step.
+    error bound of each number is carried from step to step. It grows too large through several
+    layers, so that a number within it is still kept if other rounding errors hardly change it.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ ALONG_TOKENS = -2
     "Divide by the number of features: {formula}.",
 )
 def variance_of_a_sample(node: Variance) -> Nodes:
-    """N − 1, as for a sample, where n belongs."""
+    """One less than n, as for a sample."""
     size = array_of(node.operand).shape[-1]
     if size > 1:
         yield Scale(node, float(size), float(size - 1))
@@ -109,18 +109,14 @@ def _before_norm(part: Step) -> Expression:
 
 @mistake("The gain was left out.", "Multiply by the gain: {formula}.")
 def gain_forgotten(node: Hadamard) -> Nodes:
-    if _is_of_norm(node):
+    if _is_quotient(node.left):
         yield node.left
 
 
 @mistake("The gain and the shift were left out.", "Calculate {formula}.")
 def gain_and_shift_forgotten(node: Add) -> Nodes:
-    if isinstance(node.left, Hadamard) and _is_of_norm(node.left):
+    if isinstance(node.left, Hadamard) and _is_quotient(node.left.left):
         yield node.left.left
-
-
-def _is_of_norm(node: Hadamard) -> bool:
-    return _is_quotient(node.left)
 
 
 def _is_quotient(node: Expression) -> bool:
