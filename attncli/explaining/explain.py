@@ -21,7 +21,7 @@ from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.text import pieces, text
-from attncli.records import Record
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.cells import Index, at_of, cell, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Operation, Step
@@ -50,6 +50,14 @@ class Source(Record):
     index: tuple[int, ...]
 
 
+class Worked(Record, eq=False):
+    """A formula with numbers put in: how it is worked, its leaves, and the numbers of these."""
+
+    term: Term
+    leaves: Sequence[Term]
+    numbers: Sequence[tree.Number]
+
+
 class Explanation(Record):
     """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.
 
@@ -59,6 +67,9 @@ class Explanation(Record):
         reasons: what decided a choice, such as `mask[I, good] = 0`.
         given: whether the problem gave it.
         value: the number itself.
+        worked: the formulas with numbers put in, by their parts of the chain; those of letters by
+            the letter.
+        chosen: the choices with reasons, in the order of these.
     """
 
     nodes: Mapping[str, tree.Formula]
@@ -66,6 +77,8 @@ class Explanation(Record):
     reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
+    worked: Mapping[str, Worked] = EMPTY
+    chosen: tuple[Chosen, ...] = ()
 
     @property
     def name(self) -> str:
@@ -109,12 +122,18 @@ class Explanation(Record):
     @property
     def chain(self) -> tree.Relation:
         """The parts between the signs of equality; repeated ones are left out."""
-        kept: list[tree.Formula] = []
+        return tree.Relation(tuple(self.kept.values()), "≈" if "unrounded" in self.nodes else "=")
+
+    @property
+    def kept(self) -> dict[str, tree.Formula]:
+        """The parts of the chain by their names, without repeated ones."""
+        kept: dict[str, tree.Formula] = {}
+        last: tree.Formula | None = None
         for name in CHAIN_PARTS:
             node = self.nodes.get(name)
-            if node is not None and not (kept and self._is_same(kept[-1], node)):
-                kept.append(node)
-        return tree.Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
+            if node is not None and not (last is not None and self._is_same(last, node)):
+                kept[name] = last = node
+        return kept
 
     def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
         # Texts take a third of the time of a page. Numbers put in a pattern are several: only a
@@ -228,10 +247,12 @@ class Explainer:
         decimals: int = DEFAULT_DECIMALS,
         full: bool = False,
         numbers: Callable[[Step], Array] | None = None,
+        unrounded: bool = False,  # whether the unrounded number is always told, if steps round
     ) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
+        self.unrounded = unrounded
         self.columns = trace.problem.columns
         self.own = numbers is None
         self.worked = terms.Worked(numbers)
@@ -248,18 +269,27 @@ class Explainer:
         ends = {"name": cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
-        rounded = self.trace.problem.round is not None and term.value != value
+        is_other = self.unrounded or term.value != value
+        rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
+        worked: dict[str, Worked] = {}
+        unfolded = self._unfold(term) if any(map(_unfolds, told)) else None
+        is_unfolded = unfolded is not None and (
+            not self.own or self._prints(unfolded.value, unrounded or result)
+        )
         parts = {
             "formula": self._names(term),
-            "numbers": self._numbers(term, unrounded or result),
-            "unfolded": self._unfolded(term, unrounded or result)
-            if any(map(_unfolds, told))
+            "numbers": self._numbers(term, unrounded or result, worked, "numbers"),
+            "unfolded": self._numbers(unfolded, unrounded or result, worked, "unfolded")
+            if unfolded is not None and is_unfolded
             else None,
             "unrounded": tree.Number(unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
-        return Explanation(nodes, sources, tuple(self._reasons(told)), value=value)
+        reasons = tuple(self._reasons(told, worked))
+        chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
+        about = {"value": value, "worked": worked, "chosen": chosen}
+        return Explanation(nodes, sources, reasons, **about)
 
     def _names(self, term: Term) -> tree.Formula | None:
         if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
@@ -267,15 +297,13 @@ class Explainer:
         most = np.inf if self.full else MAX_NAMES_SHOWN
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
-    def _unfolded(self, term: Term, result: str) -> tree.Formula | None:
-        """Return the numbers with short steps written out; None if these give another result."""
-        unfolded = self._unfold(term)
-        if not self._prints(unfolded.value, result):
-            return None
-        return self._numbers(unfolded, result)
+    def _numbers(
+        self, term: Term, result: str, worked: dict[str, Worked], part: str
+    ) -> tree.Formula:
+        """Return the formula with numbers put in, with digits enough to give the result.
 
-    def _numbers(self, term: Term, result: str) -> tree.Formula:
-        """Return the formula with numbers put in, with digits enough to give the result."""
+        How it is worked is added to `worked` as a part.
+        """
         leaves: list[Term] = []
         key = terms.structure(term, leaves)
         for digits in range(self.decimals, MAX_DIGITS + 1):
@@ -285,6 +313,7 @@ class Explainer:
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
+        worked[part] = Worked(term, leaves, numbers)
         filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, tree.Slot)
         return filled.formula if is_one else filled
@@ -328,11 +357,13 @@ class Explainer:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(self, told: Sequence[Term]) -> Iterator[tree.Formula]:
+    def _reasons(
+        self, told: Sequence[Term], worked: dict[str, Worked]
+    ) -> Iterator[tree.Formula]:
         """Yield what decided choices, and the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
-            numbers = self._numbers(letter.operands[0], result)
+            numbers = self._numbers(letter.operands[0], result, worked, letter.symbol)
             yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
         for chosen in told:
             if isinstance(chosen, Chosen) and chosen.words:
@@ -348,7 +379,7 @@ class Explainer:
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": tree.Listed(tuple(seen)),
-            "{largest}": self._number(largest, self.decimals),
+            "{largest}": replace(self._number(largest, self.decimals)),  # also one of {all}
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))

@@ -49,6 +49,9 @@ class MathML(Printer):
             return self(tree.Minus(tree.Number("∞")))
         return "<mi>∞</mi>" if node.text == "∞" else f"<mn>{digits(node)}</mn>"
 
+    def own(self, node: tree.Own, first: bool) -> str:
+        return f'<mrow data-own="{escape(node.key)}">{self(node.inner, first)}</mrow>'
+
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{escape(node.text)}</mtext>"
 

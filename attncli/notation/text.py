@@ -118,6 +118,9 @@ class Printer:
     def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first)
 
+    def own(self, node: tree.Own, first: bool) -> str:
+        return self(node.inner, first)
+
     def slot(self, node: tree.Slot, first: bool) -> str:
         return self(tree.Dots())
 
@@ -148,7 +151,7 @@ def binds_enough(formula: Formula, binds: int, first: bool) -> bool:
 
 
 def _level(formula: Formula) -> int:
-    if isinstance(formula, tree.Value):
+    if isinstance(formula, tree.Value | tree.Own):
         return _level(formula.inner)
     if isinstance(formula, Number) and formula.text.startswith("-"):
         return SIGNED

@@ -154,6 +154,13 @@ class Value(Formula):
     inner: Formula
 
 
+class Own(Formula):
+    """A number that a key of the problem gives, such as `softcap`, by a formula."""
+
+    key: str
+    inner: Formula
+
+
 class Slot(Formula):
     """A place in a pattern where the numbers of different cells differ."""
 

@@ -6,6 +6,7 @@ Faults name a key; `load` adds the place of that key in the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -160,6 +161,21 @@ class Problem(Values):
             changed.__dict__["layers"] = with_arrays(self, arrays)
         changed.__dict__["rules"] = changed._rules()
         return changed
+
+    def with_rules(self, change: Callable[[Rules, Callable[[str], str]], Rules]) -> Problem:
+        """Return the same problem with other rules, of each layer its own.
+
+        `change` takes rules, and what returns the whole name of a key that gives them.
+        """
+
+        def of_layer(number: int, layer: Problem) -> Problem:
+            def named(key: str) -> str:
+                return f"layers.{number}.{key}" if key.partition(".")[0] in layer.own else key
+
+            return layer._with(rules=change(layer.rules, named))
+
+        layers = tuple(map(of_layer, count(1), self.layers))
+        return self._with(rules=change(self.rules, str), layers=layers)
 
     def _with(self, **attributes: object) -> Problem:
         changed = Problem.__new__(Problem)

@@ -18,8 +18,8 @@ from attncli.notation.text import binds_enough
 from attncli.rendering.markup import text
 from attncli.rendering.views import Panel
 from attncli.tape.cells import Index, place_of
-from attncli.tape.step import Step
-from attncli.tape.walk import evaluate
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of, evaluate
 from attncli.text.escapes import label_text
 
 CellPlace = tuple[str, Index]
@@ -49,22 +49,33 @@ class PageCells:
         """
         rows, columns = panel.matrix.rows, panel.matrix.columns
         places = np.ix_([row or 0 for row in rows], [column or 0 for column in columns])
-        try:
-            moved = panel.on_page(evaluate(panel.part, self._as_bytes))[places]
-        except TypeError:  # NumPy knows no sum or product of bytes
-            return np.zeros((len(rows), len(columns)), np.int64)
-        ids: Array = np.ascontiguousarray(moved).view(np.int64)
+        ids: Array = panel.on_page(self.whole(panel.part))[places]
         ids[[row is None for row in rows]] = 0
         ids[:, [column is None for column in columns]] = 0
         return ids
 
-    def _as_bytes(self, step: Step) -> Array:
-        key, size = (step.name, step.array.shape), step.array.size
+    def whole(self, part: Expression) -> Array:
+        """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
+        try:
+            moved = evaluate(part, self._as_bytes)
+        except TypeError:  # NumPy knows no sum or product of bytes
+            return self.of_calculated(part)
+        return np.ascontiguousarray(moved).view(np.int64)
+
+    def of_calculated(self, part: Expression) -> Array:
+        return np.zeros(array_of(part).shape, np.int64)
+
+    def register(self, step: Step) -> int:
+        """Return the id before the first of a step."""
+        key = step.name, step.array.shape
         if key not in self.starts:
             self.starts[key] = self.count
             self.steps.append(step)
-            self.count += size
-        first = self.starts[key] + 1
+            self.count += step.array.size
+        return self.starts[key]
+
+    def _as_bytes(self, step: Step) -> Array:
+        first, size = self.register(step) + 1, step.array.size
         return np.arange(first, first + size, dtype=np.int64).view("V8").reshape(step.array.shape)
 
     def numbered(self, ids: Array) -> list[list[int]]:
@@ -109,8 +120,8 @@ class CellFormulas:
 
     def add(self, number: int, found: Explanation, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        printer = _Shape(shown)
-        shape = "".join(_lines(printer, found))
+        printer = Shape(shown)
+        shape = "".join(lines(printer, found))
         which = self.shapes.setdefault(shape, len(self.shapes))
         cells = [(source.step, source.index) for source in found.sources]
         lit = sorted(shown[cell] for cell in cells if cell in shown)
@@ -121,22 +132,25 @@ class CellFormulas:
         return {"shapes": list(self.shapes), "cells": self.cells}
 
 
-def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
+def lines(printer: Shape, found: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
-    chain = found.chain
-    _, *parts = chain.parts
     name = '<span class="name s"></span> '
-    for place, part in enumerate(parts):
-        sign = chain.last if place == len(parts) - 1 else "="
-        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, part))
+    parts = [(part, node) for part, node in found.kept.items() if part != "name"]
+    for place, (part, node) in enumerate(parts):
+        sign = found.chain.last if place == len(parts) - 1 else "="
+        printer.begin(part)
+        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
         given = " (given)" if found.given and not found.reasons else ""
         yield f"<p>{'' if place else name}{formulas}{given}</p>"
     if found.reasons:
-        reasons = "; ".join(f"<math>{printer(reason)}</math>" for reason in found.reasons)
-        yield f'<p class="reason">as {reasons}</p>'
+        told = []
+        for place, reason in enumerate(found.reasons):
+            printer.begin(place)
+            told.append(f"<math>{printer(reason)}</math>")
+        yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
-class _Shape(MathML):
+class Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
     def __init__(self, shown: Mapping[CellPlace, int], small: bool = False) -> None:
@@ -144,8 +158,11 @@ class _Shape(MathML):
         self.shown = shown
         self.fills: list[object] = []
 
-    def smaller(self) -> _Shape:
-        smaller = _Shape(self.shown, small=True)
+    def begin(self, part: str | int) -> None:
+        """Tell which part of the chain is printed next, or the number of a reason."""
+
+    def smaller(self) -> Shape:
+        smaller = Shape(self.shown, small=True)
         smaller.fills = self.fills
         return smaller
 

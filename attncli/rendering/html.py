@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from attncli.arithmetic.elements import Array
 from attncli.explaining.explain import Explainer
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
@@ -16,9 +17,10 @@ from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel
+from attncli.rendering.views import Panel, WeightedSum
 from attncli.tape.cells import cell_name
-from attncli.tape.step import Step
+from attncli.tape.operations import MatMul
+from attncli.tape.step import Expression, Step
 from attncli.tape.walk import sources
 
 LARGEST_EXPLAINED = 1500
@@ -57,7 +59,12 @@ def traces(
     titles = [title_of(trace, selection) for trace in shown]
     names = [one.name for one in answers] or titles
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
-    formulas = CellFormulas()
+    live = None
+    if selection.live:
+        from attncli.rendering import live  # most pages stand still
+
+        shown = [live.live_trace(trace.problem) for trace in shown]
+    formulas = CellFormulas() if live is None else live.LiveFormulas()
     numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body() -> Iterator[str]:
@@ -85,7 +92,7 @@ def traces(
 
         return practice.page_data(numbered, formulas)
 
-    script = fields.SCRIPT if selection.is_worksheet else Script()
+    script = fields.SCRIPT if selection.is_worksheet else live.SCRIPT if live else Script()
     title = next(filter(None, titles), "")
     yield from in_parts([page_parts(title, body(), script, data)], "")
 
@@ -102,6 +109,12 @@ class _Writer:
         self.answers = answers
         self.shown = PageCells(count)
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
+        self.live = selection.live
+        if self.live:
+            from attncli.rendering.live import Explainers, LiveCells
+
+            self.shown = LiveCells(trace, count)
+            self.explainers = Explainers(trace, self.page.decimals, selection.full)
         self.reveal = selection.reveal
         self.level = 2
 
@@ -190,9 +203,15 @@ class _Writer:
         panels = (*figure.panels, *figure.results)
         yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
-            texts = (" ".join(weighted.texts(_cell)) for weighted in sums)
+            ids = self.ids_of_weights(figure.results[0].part)
+            texts = (" ".join(_texts(weighted, ids)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
+
+    def ids_of_weights(self, part: Expression) -> Array | None:
+        """Return the ids of the weights of a weighted sum; None on a page that stands still."""
+        made = part.operation if isinstance(part, Step) else part
+        return self.shown.whole(made.left) if self.live and isinstance(made, MatMul) else None
 
     def panel(self, panel: Panel, caption: bool) -> str:
         matrix, part = panel.matrix, panel.part
@@ -220,8 +239,13 @@ class _Writer:
         small = {step.name: step for step in few if _is_small(step)}
         links = {} if self.page.asked else shown  # a field says nothing of a number
         for (name, place), number in shown.items():
-            if name in small:
+            if name in small and self.live:
+                every = self.explainers.explain(small[name], place)
+                formulas.add_all(number, every, self.shown, shown)
+            elif name in small:
                 formulas.add(number, self.explainer.explain(small[name], place), links)
+        if self.live:
+            formulas.tapes.append(self.shown.tape(self.trace, self.page.decimals))
 
 
 def _heading(step: Step) -> str:
@@ -256,3 +280,19 @@ def _cell(letter: str, word: str) -> str:
         letter, _, word = (letter or word).partition("_")
     below = f"<sub>{text(word)}</sub>" if word else ""
     return f"<i>{text(letter)}</i>{below}"
+
+
+def _texts(weighted: WeightedSum, ids: Array | None) -> Iterator[str]:
+    """Yield the markup of a weighted sum; on a live page each term with the id of its weight."""
+    texts = weighted.texts(_cell)
+    if ids is None or not weighted.parts:
+        yield from texts
+        return
+    yield texts[0]
+    for shown, part in zip(texts[1:], weighted.parts, strict=True):
+        if not part.at:
+            yield shown
+            continue
+        number, value = shown.split("·", 1)
+        yield f'<span data-z="{ids[part.at]}"><span>{number}</span>·{value}</span>'
+    yield '<span class="none" hidden="hidden">= 0</span>'

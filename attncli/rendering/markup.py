@@ -5,9 +5,11 @@ What is written is HTML and well-formed XML at once; it asks for nothing from an
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from math import isinf
 from pathlib import Path
@@ -35,6 +37,25 @@ class Script(Record):
     files: tuple[str, ...] = ("shapes.js", "tables.js", "script.js")
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
+    is_closed: bool = False  # whether the page forbids itself every request and other script
+
+    @property
+    def code(self) -> str:
+        """What the element of the scripts contains."""
+        texts = map(file_text, self.files)
+        if self.is_closed:  # without comments and indentation, as it has many lines
+            texts = (re.sub(r"^\s*(//.*)?\n?", "", text, flags=re.M) for text in texts)
+        return f"\n//<![CDATA[\n{''.join(texts)}//]]>\n"
+
+    @property
+    def policy(self) -> str:
+        """What the page allows itself, as an element; "" if nothing is forbidden."""
+        if not self.is_closed:
+            return ""
+        digest = base64.b64encode(sha256(self.code.encode()).digest()).decode()
+        rules = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+        rules += "; base-uri 'none'; form-action 'none'"
+        return f'<meta http-equiv="Content-Security-Policy" content="{rules}"/>\n'
 
 
 def page_parts(
@@ -48,10 +69,10 @@ def page_parts(
     `read_by_script` is called after the body and returns what the script reads; the page has no
     script if that is empty.
     """
-    rules = [line.strip() for name in script.styles for line in _file(name).splitlines()]
+    rules = [line.strip() for name in script.styles for line in file_text(name).splitlines()]
     style = "\n".join(filter(None, rules))
     yield (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n{script.policy}'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
         f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n"
@@ -63,12 +84,11 @@ def page_parts(
         for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
             data = data.replace(sign, f"\\u{ord(sign):04x}")
         yield f'{script.box}<script id="made" type="application/json">{data}</script>\n'
-        code = "".join(map(_file, script.files))
-        yield f"<script>\n//<![CDATA[\n{code}//]]>\n</script>\n"
+        yield f"<script>{script.code}</script>\n"
     yield "</body>\n</html>\n"
 
 
-def _file(name: str) -> str:
+def file_text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

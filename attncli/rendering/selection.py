@@ -43,6 +43,7 @@ class Selection(PageSelection):
     reveal: bool = False  # whether the steps of an HTML page are folded until they are opened
     heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
     rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
+    live: bool = False  # whether the numbers of an HTML page can be changed
 
     is_worksheet = False
 

@@ -46,6 +46,7 @@ class WeightedTerm(Record):
     weight: str = ""  # without its sign
     letter: str = ""
     word: str = ""
+    at: tuple[int, ...] = ()  # the place of the weight in the array of the weights
 
 
 def subscripted(letter: str, word: str) -> str:
@@ -95,6 +96,7 @@ class Views:
         self.trace = trace
         self.decimals = enough_decimals(trace, selection.digits)
         self.full = selection.full
+        self.live = selection.live
         self.limit = limit
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
@@ -250,7 +252,8 @@ class Views:
             return
         weights = array_of(made.left)
         write = style_of(weights, self.decimals)
-        matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
+        lead = min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)
+        matrix = weights[lead]
         rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
         for row in self._places(rows, len(matrix)):
             if row is None:
@@ -259,18 +262,22 @@ class Views:
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
             word = self.word(rows, row) if has_word else ""
-            parts = self._terms(matrix[row], made.left.trailing[-1], write)
+            parts = self._terms(weights, (*lead, row), made.left.trailing[-1], write)
             yield WeightedSum(letter, word, tuple(parts))
 
-    def _terms(self, row: Array, axis: str, write: NumberStyle) -> Iterator[WeightedTerm]:
-        places = np.flatnonzero(row).tolist()
+    def _terms(
+        self, weights: Array, at: Index, axis: str, write: NumberStyle
+    ) -> Iterator[WeightedTerm]:
+        """Yield the terms of a row of the weights; on a live page also those of weight 0."""
+        row = weights[at]
+        places = list(range(len(row))) if self.live else np.flatnonzero(row).tolist()
         for index in kept(len(places), self.full):
             if index is None:
                 yield WeightedTerm()
                 continue
-            weight = float(row[places[index]])
-            word = self.word(axis, places[index])
-            yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
+            key = places[index]
+            weight, word = float(row[key]), self.word(axis, key)
+            yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word, (*at, key))
 
     def _numbers(self, part: Expression) -> Array:
         """Return the array of an operand; for rounded steps, calculated as on paper."""

@@ -6,7 +6,8 @@
   var back = why.querySelector("button");
   var told = why.querySelector("div");
   var sources = why.querySelector(".sources");
-  var data = JSON.parse(document.getElementById("made").textContent);
+  var live = window.attnLive; // of a page that recalculates
+  var data = live ? live.data : JSON.parse(document.getElementById("made").textContent);
   var places = {}; // the cells of the page by number; the first is where the number was made
   var chosen = null; // the cell that has the focus, or had it last
   var shown = null; // the cell that the box tells of
@@ -60,11 +61,17 @@
     told.innerHTML = about ? data.shapes[about[1]] : "";
     sources.textContent = "";
     if (about) attnFill(told, about.slice(2), link);
+    if (about && live) live.settle(told, cell.dataset.c);
     var lit = [];
     numbers(about ? about[0] : "").forEach(function (number) { lit = lit.concat(places[number] || []); });
     mark("from", lit);
     reach(why);
   }
+  if (live) live.shown = function () {
+    var cell = shown;
+    shown = null;
+    show(cell);
+  };
   function leave() {
     chosen = null;
     trail = [];
