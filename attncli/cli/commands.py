@@ -22,6 +22,7 @@ SUMMARIES = {
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
     "samples": "List the samples, or print one.",
+    "demo": "Open a sample as a page that recalculates.",
     "completion": "Print a script that completes commands of attn in a shell.",
     "manual": "Print the manual page, attn(1).",
 }
@@ -79,6 +80,7 @@ EXAMPLES = {
     "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
     "schema": ("attn schema", "attn schema > attn.schema.json"),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
+    "demo": ("attn demo", "attn demo positions_rope --no-open"),
     "completion": ('eval "$(attn completion bash)"', "attn completion fish | source"),
     "manual": ("attn manual > attn.1", "attn manual | man -l -"),
 }

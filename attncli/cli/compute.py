@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
+LIVE_HELP = "An HTML page whose numbers can be changed."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
@@ -49,6 +50,7 @@ def compute(
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
     reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
@@ -73,9 +75,10 @@ def compute(
     format_ = targets.format_name("traces", format_, out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
     targets.refuse_flag_of("html", "reveal", reveal, format_)
+    targets.refuse_flag_of("html", "live", live, format_)
     selection = Selection(
         *(decimals, full, _step_names(only), quiet, why, exact, standalone, reveal),
-        *(",".join(head or ()), ",".join(rows or ())),
+        *(",".join(head or ()), ",".join(rows or ()), live),
     )
     problems = run.Run(sources, Overrides(keys, matrices, allow_outside), keep_going, quiet)
     traces = _traces(problems, selection, format_, out)

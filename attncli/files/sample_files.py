@@ -21,13 +21,17 @@ def sample_files() -> dict[str, Path]:
 
 
 def sample(name: str) -> bytes:
+    return sample_path(name).read_bytes()
+
+
+def sample_path(name: str) -> Path:
     files = sample_files()
     path = files.get(name.removesuffix(".yaml"))
     if path is None:
         hint = did_you_mean(name, files)
         hint = hint if hint.startswith("did") else "attn samples lists them"
         raise fail(f"there is no sample {visible(name)}", hint=hint)
-    return path.read_bytes()
+    return path
 
 
 def title(path: Path) -> str:

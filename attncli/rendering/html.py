@@ -92,9 +92,13 @@ def traces(
 
         return practice.page_data(numbered, formulas)
 
-    script = fields.SCRIPT if selection.is_worksheet else live.SCRIPT if live else Script()
+    script = fields.SCRIPT if selection.is_worksheet else Script()
+    parts: Iterable[str] = body()
+    if live is not None:
+        parts = list(parts)  # the script follows from it
+        script = live.script_for(formulas.tapes)
     title = next(filter(None, titles), "")
-    yield from in_parts([page_parts(title, body(), script, data)], "")
+    yield from in_parts([page_parts(title, parts, script, data)], "")
 
 
 class _Writer:

@@ -50,10 +50,13 @@ from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import array_of, sources, transform, walk
 
 SCRIPT = Script(
-    ("numbers.js", "shapes.js", "tables.js", "operations.js", "live.js", "script.js"),
+    ("numbers.js", "shapes.js", "tables.js", "operations.js", "live.js", "controls.js", "script.js"),
     ("style.css", "live.css"),
     is_closed=True,
 )
+
+ONE_FUNCTION = r"    ([A-Z]\w*): \(o(?:.*\n)(?:      .*\n|    \}.*\n)*"
+"""A function of `operations.js`, with the lines that belong to it."""
 
 WITHOUT_FUNCTION = {
     "Angles": "follows from the places of tokens; its numbers are on the tape",
@@ -155,9 +158,9 @@ class LiveCells(PageCells):
         entries = [_entry(step, problem, known) for step in self.steps]
         ids = sorted((number, one) for one, number in self.numbers.items())
         found = {"steps": entries, "cells": list(_in_runs(ids)), "decimals": decimals}
-        return found | {
-            "own": _own_numbers(trace), "round": problem.round, "problem": _plain(written)
-        }
+        found |= {"own": _own_numbers(trace), "round": problem.round, "problem": _plain(written)}
+        by_position = KINDS[problem.kind].by_position and problem.kind != "cross"
+        return found | {"offset": problem.sizes.size("p") or 0 if by_position else None}
 
 
 def _entry(step: Step, problem: Problem, known: Mapping[Any, int]) -> list[Any]:
@@ -206,7 +209,17 @@ def _is_plain(value: object) -> bool:
 
 def functions() -> list[str]:
     """Return the names of the operations that have a function in the script, in its order."""
-    return re.findall(r"^    ([A-Z]\w*): \(o", file_text("operations.js"), re.M)
+    return re.findall(f"^{ONE_FUNCTION}", file_text("operations.js"), re.M)
+
+
+def script_for(tapes: Sequence[Mapping[str, Any]]) -> Script:
+    """Return the script of a page, with the functions that its tapes need."""
+    used = set(re.findall(r'\["(\w+)", \{', json.dumps(tapes)))
+
+    def needed(match: re.Match[str]) -> str:
+        return match[0] if match[1] in used else ""
+
+    return replace(SCRIPT, change=lambda code: re.sub(f"(?m)^{ONE_FUNCTION}", needed, code))
 
 
 def _pairs(part: Rotated) -> list[tuple[int, int]]:
@@ -238,7 +251,8 @@ def _own_numbers(trace: Trace) -> dict[str, Any]:
                 number = getattr(part, name)
                 if isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own):
                     divides = name == "over" and number.formula.key.endswith("scale")
-                    found.setdefault(number.formula.key, [float(number), divides])
+                    symbol = as_text(getattr(part, "symbol", None) or number.formula)
+                    found.setdefault(number.formula.key, [float(number), divides, symbol])
     return found
 
 
@@ -277,7 +291,8 @@ class LiveFormulas(CellFormulas):
         variants: dict[int, list[Any]] = {}
         for found in every:
             printer = LiveShape(found, cells)
-            markup = "".join(lines(printer, found))
+            # JSON that is in HTML has six characters for one of < and >.
+            markup = "".join(lines(printer, found)).replace("<", "{").replace(">", "}")
             shape = json.dumps([markup, printer.slots, printer.worked, printer.whole])
             which = self.shapes.setdefault(shape, len(self.shapes))
             lit = sorted({shown[c] for s in found.sources if (c := (s.step, s.index)) in shown})
@@ -408,12 +423,18 @@ class LiveShape(Shape):
         return super().place(word)
 
 
+DIGITS = 12
+"""Significant digits of numbers in formulas; those that check a result need 9."""
+
+
 def _worked(term: Term) -> Any:
     """Return how a term is worked, as [operation, operands…]; "x" for each leaf in order."""
     if isinstance(term, Leaf | Named):
         return "x"
     if isinstance(term, Constant):
-        return _plain(term.number)
+        number = term.number
+        own = isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own)
+        return _plain(number if own else float(f"{term.value:.{DIGITS}g}"))
     if isinstance(term, Chosen):
         return _worked(term.operands[0])
     if is_sum(term):

@@ -38,11 +38,12 @@ class Script(Record):
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
     is_closed: bool = False  # whether the page forbids itself every request and other script
+    change: Callable[[str], str] = str  # leaves out of the code what a page does not need
 
     @property
     def code(self) -> str:
         """What the element of the scripts contains."""
-        texts = map(file_text, self.files)
+        texts = (self.change(file_text(name)) for name in self.files)
         if self.is_closed:  # without comments and indentation, as it has many lines
             texts = (re.sub(r"^\s*(//.*)?\n?", "", text, flags=re.M) for text in texts)
         return f"\n//<![CDATA[\n{''.join(texts)}//]]>\n"

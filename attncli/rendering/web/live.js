@@ -4,7 +4,7 @@ window.attnLive = (function () {
   "use strict";
   const made = JSON.parse(document.getElementById("made").textContent);
   const homes = {}; // by the number of a cell in the page: its problem, and its id on the tape
-  const PLAIN = '<p><span class="name s"></span> <math><mo>=</mo><mn class="s"></mn></math></p>';
+  const PLAIN = '{p}{span class="name s"}{/span} {math}{mo}={/mo}{mn class="s"}{/mn}{/math}{/p}';
   const make = (tag, about, ...parts) => {
     const made = Object.assign(document.createElement(tag), about);
     made.append(...parts);
@@ -193,12 +193,13 @@ window.attnLive = (function () {
     }
 
     // The page.
+    calculate({});
     const cells = Array.from(article.querySelectorAll("td[data-c]"), (td) => {
       const id = homes[td.dataset.c].id, at = stepOf(id), step = steps[at];
       const input = step.input && step.input.key ? step : null;
       if (/^(layers\.\d+\.)?weights/.test(step.name)) td.classList.add("w");
       if (input) td.classList.add("given");
-      return { td, id, at, input, first: td.textContent };
+      return { td, id, at, input, first: numbers[id], text: td.textContent };
     });
     const sums = Array.from(article.querySelectorAll("[data-z]"), (span) => ({ span, id: Number(span.dataset.z) }));
     const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
@@ -209,12 +210,12 @@ window.attnLive = (function () {
       const styles = {}, style = (at) => styles[at] || (styles[at] = styleOf(Array.from(arrays[at].data), tape.decimals));
       cells.forEach(({ td, id, at, input, first }) => {
         const text = write(numbers[id], style(at));
-        if (td.textContent !== text && !td.querySelector("input")) td.textContent = text;
+        if (td.firstChild.data !== text) td.firstChild.data = text;
         td.classList.toggle("off", !isFinite(numbers[id]));
         if (td.classList.contains("w")) td.style.setProperty("--w", Math.min(1, Math.abs(numbers[id])).toFixed(2));
         const isChanged = Boolean(input) && state[`${input.name}.${id - starts[at]}`] !== undefined;
         td.classList.toggle("changed", isChanged);
-        td.classList.toggle("moved", !isChanged && text !== first);
+        td.classList.toggle("moved", !isChanged && Math.abs(numbers[id] - first) > 1e-12 * Math.abs(first));
       });
       let last = null;
       sums.forEach(({ span, id }) => {
@@ -275,11 +276,14 @@ window.attnLive = (function () {
       ownOf: (key) => own[key],
       arrays: (i) => arrays[i],
       arrayOf: (name) => arrays[steps.findIndex((step) => step.name === name && !step.input)],
+      inputOf: (id) => steps[stepOf(id)].input,
+      placeOf: (id) => id - starts[stepOf(id)],
+      // The cell by its name, such as X[am, 2].
+      labelOf: (td) => (made.cells[td.dataset.c] ? made.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name),
       nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
       // The names of the steps that follow from changed numbers, and of the inputs that do not change.
       following: (names) => steps.filter((step, i) => !step.input && names.some((name) => uses[i].has(name))).map((step) => step.name),
     });
-    calculate({});
     return self;
   }
 
@@ -291,7 +295,7 @@ window.attnLive = (function () {
   });
   return {
     all, homes, make, plainText, shown: () => {},
-    data: { cells: explanations, shapes: made.shapes.map((shape) => shape[0]) },
+    data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup.replace(/\{/g, "<").replace(/\}/g, ">")) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {
       const home = homes[number];
