@@ -25,6 +25,10 @@ PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 var found = [];
 function look(frame) {{
   var w = frame.contentWindow, d = w.document;
+  if (d.querySelector("meta[http-equiv]") && !d.querySelector(".controls")) {{
+    setTimeout(look, 20, frame);  // a live page unpacks itself first
+    return;
+  }}
   function key(name) {{
     d.activeElement.dispatchEvent(new w.KeyboardEvent("keydown", {{key: name, bubbles: true}}));
   }}

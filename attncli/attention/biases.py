@@ -117,11 +117,14 @@ class AddedByPlace(Operation):
 
     def apply(self, scores: Array) -> Array:
         """(…, heads, n, m) gives the same shape."""
-        _, heads, n, m = scores.shape
-        numbers = np.stack([self.rule.at(h, slice(0, n), slice(0, m)) for h in range(heads)])
+        numbers = self.numbers(*scores.shape[1:])
         if scores.dtype.kind == "O":
             return filled(scores.shape, lambda at: self.worked(scores[at], numbers, at[1:]))
         return scores + (numbers.astype(scores.dtype) if scores.dtype.kind == "f" else numbers)
+
+    def numbers(self, heads: int, n: int, m: int) -> Array:
+        """Return what is added, (heads, n, m)."""
+        return np.stack([self.rule.at(h, slice(0, n), slice(0, m)) for h in range(heads)])
 
     def worked(self, score: Any, numbers: Array, at: tuple[int, ...]) -> Any:
         """Return the sum, or the difference, of a score and a number that knows its formula."""

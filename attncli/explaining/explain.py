@@ -283,7 +283,8 @@ class Explainer:
             "unfolded": self._numbers(unfolded, unrounded or result, worked, "unfolded")
             if unfolded is not None and is_unfolded
             else None,
-            "unrounded": tree.Number(unrounded) if unrounded else None,
+            # One that is filled in later is no repetition of the result.
+            "unrounded": tree.Number("…" if self.unrounded else unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         reasons = tuple(self._reasons(told, worked))

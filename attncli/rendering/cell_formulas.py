@@ -26,6 +26,11 @@ CellPlace = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
 
+def key_of(step: Step) -> object:
+    """Return what is equal for a step and the input that gives it, but not for one cut into heads."""
+    return step.name, step.array.shape, step.leading
+
+
 class PageCells:
     """The cells of one trace that a page shows, numbered in the order in which they are shown.
 
@@ -37,7 +42,7 @@ class PageCells:
 
     def __init__(self, before: int = 0) -> None:
         self.before = before  # the count of cells of other traces on the page
-        self.starts: dict[tuple[str, tuple[int, ...]], int] = {}  # the id before a step's first
+        self.starts: dict[object, int] = {}  # the id before a step's first, by `key_of`
         self.steps: list[Step] = []
         self.count = 0  # of ids so far
         self.numbers: dict[int, int] = {}  # by id
@@ -67,7 +72,7 @@ class PageCells:
 
     def register(self, step: Step) -> int:
         """Return the id before the first of a step."""
-        key = step.name, step.array.shape
+        key = key_of(step)
         if key not in self.starts:
             self.starts[key] = self.count
             self.steps.append(step)
@@ -87,7 +92,7 @@ class PageCells:
 
     def place(self, step: Step, one: int) -> Index:
         """Return the index of the cell of an id in the `value` of its step."""
-        offset = one - self.starts[step.name, step.array.shape] - 1
+        offset = one - self.starts[key_of(step)] - 1
         at = np.unravel_index(offset, step.array.shape)
         return place_of(step, tuple(int(i) for i in at))
 
@@ -96,7 +101,7 @@ class PageCells:
         found = []
         for step in self.steps:
             if step.array.size <= most:
-                first = self.starts[step.name, step.array.shape] + 1
+                first = self.starts[key_of(step)] + 1
                 some = [self.numbers.get(one, 0) for one in range(first, first + step.array.size)]
                 numbers = step.on_paper(np.reshape(some, step.array.shape))
                 for place in map(tuple, np.argwhere(numbers).tolist()):

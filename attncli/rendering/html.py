@@ -13,7 +13,7 @@ from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
 from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells
-from attncli.rendering.markup import Script, matrix_table, page_parts, text
+from attncli.rendering.markup import Script, as_json, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
@@ -67,7 +67,7 @@ def traces(
     formulas = CellFormulas() if live is None else live.LiveFormulas()
     numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
-    def body() -> Iterator[str]:
+    def body(shown: Sequence[Trace], formulas: CellFormulas) -> Iterator[str]:
         if not any(titles):  # a page has a heading for those who cannot see it, too
             yield '<h1 class="unseen">Attention</h1>\n'
         yield between[0] if between else ""
@@ -93,10 +93,16 @@ def traces(
         return practice.page_data(numbered, formulas)
 
     script = fields.SCRIPT if selection.is_worksheet else Script()
-    parts: Iterable[str] = body()
+    parts: Iterable[str] = body(shown, formulas)
     if live is not None:
-        parts = list(parts)  # the script follows from it
-        script = live.script_for(formulas.tapes)
+        script = live.SCRIPT
+        other = live.with_other_heads(shown[0].problem) if len(shown) == 1 else None
+        if other is not None:
+            of_other = live.LiveFormulas()
+            markup = "".join(body([live.live_trace(other)], of_other))
+            about = {"tapes": of_other.tapes, "heads": other.heads, "is_other": True}
+            both = f"{markup}\0{as_json(of_other.explanations | about)}"
+            formulas.about = {"heads": shown[0].problem.heads, "other": live.packed(both)}
     title = next(filter(None, titles), "")
     yield from in_parts([page_parts(title, parts, script, data)], "")
 
@@ -185,8 +191,13 @@ class _Writer:
             yield f'<p class="reasons">{text(" ".join(entry.reasons))}</p>\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
+        several = len(entry.figures) > 1  # heads, which are side by side where there is room
+        yield '<div class="heads">\n' if several else ""
         for figure in entry.figures:
+            yield "<div>\n" if several else ""
             yield from self.figure(figure)
+            yield "</div>\n" if several else ""
+        yield "</div>\n" if several else ""
         for name in names:
             if self.answers:
                 yield self.answers.remarks.get(name, "")

@@ -6,8 +6,10 @@ operation, and puts the numbers where they belong.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -20,7 +22,7 @@ from attncli.attention.biases import AddedByPlace, AtDistances, SumOfDistances
 from attncli.attention.softmax import SinkPower
 from attncli.attention.waves import Rotated
 from attncli.attention.weights import Factor, Rules
-from attncli.errors import fail
+from attncli.errors import InputError, fail
 from attncli.explaining.explain import Explainer, Explanation
 from attncli.explaining.terms import (
     Chosen,
@@ -42,21 +44,19 @@ from attncli.problem.key_forms import is_transposed
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
 from attncli.records import replace
-from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, lines, runs
-from attncli.rendering.markup import Script, file_text
+from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, key_of, lines, runs
+from attncli.rendering.markup import Script, as_json, file_text
 from attncli.tape.cells import Index
 from attncli.tape.operations import constant
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import array_of, sources, transform, walk
 
 SCRIPT = Script(
-    ("numbers.js", "shapes.js", "tables.js", "operations.js", "live.js", "controls.js", "script.js"),
+    ("boot.js", "numbers.js", "shapes.js", "tables.js", "operations.js", "live.js", "controls.js")
+    + ("script.js",),
     ("style.css", "live.css"),
     is_closed=True,
 )
-
-ONE_FUNCTION = r"    ([A-Z]\w*): \(o(?:.*\n)(?:      .*\n|    \}.*\n)*"
-"""A function of `operations.js`, with the lines that belong to it."""
 
 WITHOUT_FUNCTION = {
     "Angles": "follows from the places of tokens; its numbers are on the tape",
@@ -68,10 +68,10 @@ WITHOUT_FUNCTION = {
 """The operations for which `operations.js` has no function, with the reason of each."""
 
 OWN_FIELDS: Mapping[type[Operation], Callable[[Any], Mapping[str, Any]]] = {
-    AddedByPlace: lambda op: {"numbers": array_of(op) - array_of(op.operand)},
-    AtDistances: lambda op: {"which": op.which},
+    AddedByPlace: lambda op: {"numbers": op.numbers(*array_of(op.operand).shape[1:]).ravel()},
+    AtDistances: lambda op: {"which": op.which.ravel()},
     SumOfDistances: lambda op: {
-        "which": op.added.which, "count": array_of(op.added.table).shape[-1]
+        "which": op.added.which.ravel(), "count": array_of(op.added.table).shape[-1]
     },
     Rotated: lambda op: {"pairs": _pairs(op)},
     SinkPower: lambda op: {} if op.power is None else _fields(op.power),
@@ -85,13 +85,17 @@ WITH_A_MASK = ("self", "cross", "transformer")
 def live_trace(problem: Problem) -> Trace:
     """Return the trace of a problem as a live page shows it.
 
+    A scale that layers share and that is another number in each, √d_k, stays what it is.
+
     Its operations know which of their numbers the problem gives, such as a soft cap. It has the
     step `masked` even if nothing is blocked, so that cells can be.
     """
-    own = problem.with_rules(_with_own_numbers)
+    scales = {one.rules.scale and float(one.rules.scale.over) for one in problem.layers}
+    own = problem.with_rules(partial(_with_own_numbers, is_one_scale=len(scales) < 2))
     trace = compute(own)
     m, is_softmax = problem.keys, problem.rules.normalize.name == "softmax"
-    if "mask" in trace.inputs or problem.round or problem.gradient or not is_softmax:
+    is_masked = any(step.plain == "mask" for step in trace.inputs.values())
+    if is_masked or problem.round or problem.gradient or not is_softmax:
         return trace
     if problem.kind not in WITH_A_MASK or m == 1:
         return trace
@@ -101,14 +105,29 @@ def live_trace(problem: Problem) -> Trace:
     return replace(_unblocked(compute(blocked)), problem=own, warnings=trace.warnings)
 
 
-def _with_own_numbers(rules: Rules, named: Callable[[str], str]) -> Rules:
+def with_other_heads(problem: Problem) -> Problem | None:
+    """Return a problem with two heads in place of one, or one in place of two, if its shapes allow."""
+    if problem.kind not in ("self", "cross") or problem.heads > 2:
+        return None
+    left_out = ("heads", "kv_heads", "answers", "marking")
+    kept = (key for key in problem.given if key not in left_out)
+    given = {key: problem.written.get(key, getattr(problem, key)) for key in kept}
+    try:
+        other = Problem(**given, heads=3 - problem.heads)
+        compute(other)
+    except InputError:
+        return None
+    return other
+
+
+def _with_own_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:
     """Return rules whose numbers know which key of the problem gives them."""
 
     def own(key: str, number: Any) -> NumberAsWritten:
         return NumberAsWritten(float(number), tree.Own(named(key), constant(number)))
 
     scale, softcap, normalize = rules.scale, rules.softcap, rules.normalize
-    if scale is not None:
+    if scale is not None and (is_one_scale or named("scale") != "scale"):
         number = scale.over if scale.times == 1 else scale.times / scale.over
         tagged = own("scale", NumberAsWritten(number, getattr(number, "formula", scale.symbol)))
         factors = (1.0, tagged) if scale.times == 1 else (tagged, 1.0)
@@ -173,21 +192,21 @@ def _entry(step: Step, problem: Problem, known: Mapping[Any, int]) -> list[Any]:
     if step.operation is not None and not step.is_given:
         return [*entry, _expression(step.operation, known), step.backward]
     source = step if step.operation is None else step.operation
-    key = "mask.keep" if source.key == "mask" else source.key
+    key = f"{source.key}.keep" if source.key.endswith("mask") else source.key
     own = problem.matrices().get(key)
     shape = step.array.shape[0 if step.leading else 2 :] if own is None else own.shape
     flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
-    about = [source.key, list(shape), flips, source.key in ("bias", "scores")]
-    return [*entry, about, _plain(step.array)]
+    about = [source.key, list(shape), flips, source.plain in ("bias", "scores")]
+    return [*entry, about, _plain(step.array.ravel())]
 
 
 def _expression(part: Expression, known: Mapping[Any, int]) -> Any:
     """Return an operation as [name, fields, operands…]; a step as its place on the tape."""
     if isinstance(part, Step):
-        return known[part.name, part.array.shape]
+        return known[key_of(part)]
     name = next(c.__name__ for c in type(part).__mro__ if "apply" in c.__dict__)
     if name in WITHOUT_FUNCTION and name != "Tiled":
-        return ["", {"shape": array_of(part).shape, "data": _plain(array_of(part))}]
+        return ["", {"shape": array_of(part).shape, "data": _plain(array_of(part).ravel())}]
     if name not in functions():
         message = f"a live page cannot calculate {name}"
         raise fail(message, hint="leave out --live, or take a problem with fewer tokens")
@@ -209,17 +228,7 @@ def _is_plain(value: object) -> bool:
 
 def functions() -> list[str]:
     """Return the names of the operations that have a function in the script, in its order."""
-    return re.findall(f"^{ONE_FUNCTION}", file_text("operations.js"), re.M)
-
-
-def script_for(tapes: Sequence[Mapping[str, Any]]) -> Script:
-    """Return the script of a page, with the functions that its tapes need."""
-    used = set(re.findall(r'\["(\w+)", \{', json.dumps(tapes)))
-
-    def needed(match: re.Match[str]) -> str:
-        return match[0] if match[1] in used else ""
-
-    return replace(SCRIPT, change=lambda code: re.sub(f"(?m)^{ONE_FUNCTION}", needed, code))
+    return re.findall(r"^    ([A-Z]\w*): \(o", file_text("operations.js"), re.M)
 
 
 def _pairs(part: Rotated) -> list[tuple[int, int]]:
@@ -228,9 +237,9 @@ def _pairs(part: Rotated) -> list[tuple[int, int]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as flat lists, −∞ as null, a number by its key."""
+    """Return a value as JSON has it: arrays as lists, −∞ as null, a number by its key."""
     if isinstance(value, np.ndarray):
-        return [_plain(x) for x in value.ravel().tolist()]
+        return _plain(value.tolist())
     if isinstance(value, NumberAsWritten) and isinstance(value.formula, tree.Own):
         return {"own": value.formula.key}
     if isinstance(value, Mapping):
@@ -273,16 +282,26 @@ WORLDS = (0.0, 1.0, -np.inf)
 
 
 class LiveFormulas(CellFormulas):
-    """The explanations of cells, to be filled in from the tape, as each choice would have them."""
+    """The explanations of cells, to be filled in from the tape, as each choice would have them.
+
+    Attributes:
+        tapes: of each problem of the page.
+        about: what the script needs beside them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.tapes: list[Mapping[str, Any]] = []
+        self.about: dict[str, Any] = {}
 
     @property
     def data(self) -> Mapping[str, object]:
-        shapes = map(json.loads, self.shapes)
-        return {"shapes": [*shapes], "cells": self.cells, "tapes": self.tapes}
+        """What stands on the page: the tapes as they are, and the explanations packed."""
+        return {"tapes": self.tapes, "packed": packed(as_json(self.explanations)), **self.about}
+
+    @property
+    def explanations(self) -> Mapping[str, object]:
+        return {"shapes": [*map(json.loads, self.shapes)], "cells": self.cells}
 
     def add_all(
         self, number: int, every: Sequence[Explanation], cells: LiveCells, shown: Mapping[CellPlace, int]
@@ -291,14 +310,18 @@ class LiveFormulas(CellFormulas):
         variants: dict[int, list[Any]] = {}
         for found in every:
             printer = LiveShape(found, cells)
-            # JSON that is in HTML has six characters for one of < and >.
-            markup = "".join(lines(printer, found)).replace("<", "{").replace(">", "}")
-            shape = json.dumps([markup, printer.slots, printer.worked, printer.whole])
+            markup = "".join(lines(printer, found))
+            shape = json.dumps([markup, printer.slots, printer.worked, printer.whole, printer.letter])
             which = self.shapes.setdefault(shape, len(self.shapes))
             lit = sorted({shown[c] for s in found.sources if (c := (s.step, s.index)) in shown})
             about = [printer.conditions, which, runs(lit), found.name, printer.texts]
             variants.setdefault(which, [*about, *printer.leaves])
         self.cells[number] = list(variants.values())
+
+
+def packed(text: str) -> str:
+    """Return a text compressed, in the letters of base64."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 class LiveShape(Shape):
@@ -334,6 +357,7 @@ class LiveShape(Shape):
         self.is_number = "numbers" in self.places and not self.leaves[self.places["numbers"]]
         own = [name for name in self.places if name not in self.letters]
         self.whole = [self.places[name] for name in own if not self.is_number]
+        self.letter = self.places[self.letters[0]] if self.letters else None
         if self.is_number:
             self.worked[self.places["numbers"]] = None
         self.slots: list[Any] = []

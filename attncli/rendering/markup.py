@@ -38,14 +38,14 @@ class Script(Record):
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
     is_closed: bool = False  # whether the page forbids itself every request and other script
-    change: Callable[[str], str] = str  # leaves out of the code what a page does not need
 
     @property
     def code(self) -> str:
         """What the element of the scripts contains."""
-        texts = (self.change(file_text(name)) for name in self.files)
+        texts: Iterable[str] = map(file_text, self.files)
         if self.is_closed:  # without comments and indentation, as it has many lines
-            texts = (re.sub(r"^\s*(//.*)?\n?", "", text, flags=re.M) for text in texts)
+            boot, *rest = (re.sub(r"^\s*(//.*)?\n?", "", text, flags=re.M) for text in texts)
+            texts = (boot, "attnBoot().then(function (attnMade) {\n", *rest, "});\n")
         return f"\n//<![CDATA[\n{''.join(texts)}//]]>\n"
 
     @property
@@ -81,12 +81,16 @@ def page_parts(
     yield from body
     yield "</main>\n"
     if values := read_by_script():
-        data = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+        data = as_json(values)
         for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
             data = data.replace(sign, f"\\u{ord(sign):04x}")
         yield f'{script.box}<script id="made" type="application/json">{data}</script>\n'
         yield f"<script>{script.code}</script>\n"
     yield "</body>\n</html>\n"
+
+
+def as_json(values: object) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def file_text(name: str) -> str:

@@ -2,7 +2,7 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText } = window.attnLive;
+  const { all, homes, make, plainText, heads, isOther } = window.attnLive;
   const NAMES = { scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width" };
   const past = []; // states of all problems before each change
   let gesture = null; // what the last change belongs to: one undo takes a whole gesture back
@@ -11,7 +11,7 @@
   const cellOf = (event) => (event.target.closest ? event.target.closest("td.given") : null);
   const homeOf = (td) => homes[td.dataset.c];
   const nameOf = (td) => homeOf(td).calculation.nameOf(homeOf(td).id);
-  const isMask = (td) => /^mask\./.test(nameOf(td));
+  const isMask = (td) => /(^|\.)mask\.\d+$/.test(nameOf(td));
   const textOf = (td) => homeOf(td).calculation.state()[nameOf(td)] ?? plainText(homeOf(td).calculation.valueOf(homeOf(td).id));
 
   // Changes a problem to a state; returns whether its numbers could be calculated.
@@ -62,11 +62,15 @@
     const { calculation } = homeOf(td), before = calculation.state(), by = {};
     const field = make("input", { value: typed || textOf(td), autocomplete: "off", spellcheck: false });
     field.setAttribute("aria-label", calculation.labelOf(td));
+    const box = td.closest(".scroll");
+    let isOpen = true;
     const accept = () => field.setAttribute("aria-invalid", !set(td, field.value, by));
     function end(isKept) {
-      if (!field.isConnected) return;
+      if (!isOpen) return; // it is left again when it is removed
+      isOpen = false;
       if (!isKept && calculation.state() !== before) change(calculation, before, by);
       field.remove();
+      box.classList.remove("editing");
     }
     field.addEventListener("input", accept);
     field.addEventListener("blur", () => { end(true); });
@@ -83,6 +87,7 @@
         td.focus();
       }
     });
+    box.classList.toggle("editing", box.scrollWidth <= box.clientWidth);
     td.append(field);
     field.focus();
     if (typed) accept();
@@ -135,6 +140,7 @@
   function save() {
     const parts = all.flatMap((one) => Object.entries(one.state()).map(([name, text]) => `${one.prefix}${encodeURIComponent(name)}=${encodeURIComponent(text)}`));
     const place = location.hash.split("~")[0];
+    if (isOther) parts.unshift("heads");
     history.replaceState(null, "", [place || "#", ...parts].join("~"));
   }
   function load() {
@@ -164,7 +170,7 @@
     const told = one.told = make("p", { className: "follows" });
     told.setAttribute("role", "status");
     const tools = make("div", { className: "controls" });
-    tools.setAttribute("role", "group");
+    tools.setAttribute("role", "region");
     tools.setAttribute("aria-label", "Change the problem");
     const updates = [];
     function withOwn(key, text) {
@@ -217,6 +223,14 @@
         return next;
       };
       toggleOf("causal mask", () => wanted.every((text, i) => text === own(i)), (isOn) => all(isOn ? wanted : wanted.map(() => "1")));
+    }
+    if (heads) {
+      toggleOf("two heads", () => heads === 2, () => {
+        save();
+        location.hash = isOther ? location.hash.replace("~heads", "") : location.hash.replace(/~|$/, "~heads$&");
+        location.reload();
+        return one.state();
+      });
     }
     const buttons = [
       button("Undo", undo),

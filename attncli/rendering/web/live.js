@@ -2,9 +2,9 @@
 // cell, formula, weighted sum and open explanation gets its numbers again.
 window.attnLive = (function () {
   "use strict";
-  const made = JSON.parse(document.getElementById("made").textContent);
+  const made = attnMade;
   const homes = {}; // by the number of a cell in the page: its problem, and its id on the tape
-  const PLAIN = '{p}{span class="name s"}{/span} {math}{mo}={/mo}{mn class="s"}{/mn}{/math}{/p}';
+  const PLAIN = '<p><span class="name s"></span> <math><mo>=</mo><mn class="s"></mn></math></p>';
   const make = (tag, about, ...parts) => {
     const made = Object.assign(document.createElement(tag), about);
     made.append(...parts);
@@ -146,10 +146,24 @@ window.attnLive = (function () {
       return variant[5 + place].map((leaf) => leafValue(leaf, variant, (x) => x));
     }
     function isNear(a, b) { return a === b || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)); }
-    function fits(variant, result) {
+    // The threshold of the line of a cell that sparsemax made, which its formulas call τ.
+    function threshold(id) {
+      const at = stepOf(id), [, { along, temperature }, operand] = steps[at].expression;
+      const scores = evaluate(operand).data, weights = evaluate(steps[at].expression).data, by = along === -1 ? 1 : steps[at].shape[3];
+      const size = steps[at].shape[4 + along], place = id - starts[at], start = place - (Math.floor(place / by) % size) * by;
+      for (let i = 0; i < size; i += 1) {
+        const weight = weights[start + i * by];
+        if (weight > 0) return scores[start + i * by] / (temperature.own ? own[temperature.own] : temperature) - weight;
+      }
+      return NaN;
+    }
+    function fits(variant, result, id) {
       const all = made.shapes[variant[1]][3];
       if (!variant[0].every(([place, most]) => Math.max(...seen(variant, place)) === (most ?? -Infinity))) return false;
-      return tape.round || all.every((place) => isNear(value(variant, place), result));
+      const letter = made.shapes[variant[1]][4];
+      if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
+      const exact = tape.round && all.length ? value(variant, all[0]) : result;
+      return isNear(tape.round ? rounded(exact) : exact, result) && all.every((place) => isNear(value(variant, place), exact));
     }
     function digitsOf(variant, place, wanted) {
       const unit = 10 ** (valueOf(wanted.split("e")[1] || "0") - tape.decimals), goal = valueOf(wanted);
@@ -164,7 +178,7 @@ window.attnLive = (function () {
       if (!variants) return undefined;
       const checks = (one) => one[0].length * 10 + made.shapes[one[1]][3].length;
       const several = variants.slice().sort((a, b) => checks(b) - checks(a));
-      const variant = several.find((one) => fits(one, result)) || (variants.length === 1 && fits([[], ...variants[0].slice(1)], result) ? variants[0] : null);
+      const variant = several.find((one) => fits(one, result, id)) || (variants.length === 1 && fits([[], ...variants[0].slice(1)], result, id) ? variants[0] : null);
       if (!variant) return [variants[0][2], made.shapes.length - 1, variants[0][3], text];
       const [, shape, lit, name, texts] = variant, digits = {}, about = made.shapes[shape];
       const fills = [name];
@@ -208,14 +222,18 @@ window.attnLive = (function () {
 
     function refresh() {
       const styles = {}, style = (at) => styles[at] || (styles[at] = styleOf(Array.from(arrays[at].data), tape.decimals));
-      cells.forEach(({ td, id, at, input, first }) => {
-        const text = write(numbers[id], style(at));
-        if (td.firstChild.data !== text) td.firstChild.data = text;
-        td.classList.toggle("off", !isFinite(numbers[id]));
-        if (td.classList.contains("w")) td.style.setProperty("--w", Math.min(1, Math.abs(numbers[id])).toFixed(2));
+      cells.forEach((cell) => {
+        const { td, id, at, input, first } = cell, x = numbers[id], look = style(at);
         const isChanged = Boolean(input) && state[`${input.name}.${id - starts[at]}`] !== undefined;
+        const isMoved = !isChanged && Math.abs(x - first) > 1e-12 * Math.abs(first);
+        const shown = `${x} ${look.decimals} ${look.exponent} ${isChanged} ${isMoved}`;
+        if (shown === cell.shown) return;
+        cell.shown = shown;
+        td.firstChild.data = write(x, look);
+        td.classList.toggle("off", !isFinite(x));
         td.classList.toggle("changed", isChanged);
-        td.classList.toggle("moved", !isChanged && Math.abs(numbers[id] - first) > 1e-12 * Math.abs(first));
+        td.classList.toggle("moved", isMoved);
+        if (td.classList.contains("w")) td.style.setProperty("--w", Math.min(1, Math.abs(x)).toFixed(2));
       });
       let last = null;
       sums.forEach(({ span, id }) => {
@@ -287,15 +305,15 @@ window.attnLive = (function () {
     return self;
   }
 
-  made.shapes.push([PLAIN, [1], [], []]);
+  made.shapes.push([PLAIN, [1], [], [], null]);
   const articles = document.querySelectorAll("article");
   const all = made.tapes.map((tape, i) => Calculation(tape, articles[i], i ? `${i + 1}:` : ""));
   const explanations = new Proxy({}, {
     get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
   });
   return {
-    all, homes, make, plainText, shown: () => {},
-    data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup.replace(/\{/g, "<").replace(/\}/g, ">")) },
+    all, homes, make, fill: attnFill, plainText, heads: made.heads, isOther: made.is_other, shown: () => {},
+    data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {
       const home = homes[number];
