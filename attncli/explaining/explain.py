@@ -269,7 +269,7 @@ class Explainer:
         ends = {"name": cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
-        is_other = self.unrounded or term.value != value
+        is_other = term.value != value or (self.unrounded and any(terms.found(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         worked: dict[str, Worked] = {}

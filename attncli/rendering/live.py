@@ -174,7 +174,8 @@ class LiveCells(PageCells):
         """Return the inputs and steps with their operations, and where the page shows them."""
         problem, known = trace.problem, {key: i for i, key in enumerate(self.starts)}
         written = {k: x for k, x in problem.written.items() if k not in ("answers", "marking")}
-        entries = [_entry(step, problem, known) for step in self.steps]
+        given = {step.name for step in trace if step.is_given}
+        entries = [_entry(step, problem, known, step.name in given) for step in self.steps]
         ids = sorted((number, one) for one, number in self.numbers.items())
         found = {"steps": entries, "cells": list(_in_runs(ids)), "decimals": decimals}
         found |= {"own": _own_numbers(trace), "round": problem.round, "problem": _plain(written)}
@@ -182,11 +183,13 @@ class LiveCells(PageCells):
         return found | {"offset": problem.sizes.size("p") or 0 if by_position else None}
 
 
-def _entry(step: Step, problem: Problem, known: Mapping[Any, int]) -> list[Any]:
+def _entry(
+    step: Step, problem: Problem, known: Mapping[Any, int], is_given: bool
+) -> list[Any]:
     """Return the name and shape of a step with its operation, or of an input with its numbers.
 
-    An input has its key, its shape in the file, whether it is transposed there, and whether −∞ may
-    be in it.
+    An input has its key, its shape in the file, whether it is transposed there, whether −∞ may be
+    in it, and whether it is also a step.
     """
     entry = [step.name, list(step.array.shape)]
     if step.operation is not None and not step.is_given:
@@ -196,7 +199,7 @@ def _entry(step: Step, problem: Problem, known: Mapping[Any, int]) -> list[Any]:
     own = problem.matrices().get(key)
     shape = step.array.shape[0 if step.leading else 2 :] if own is None else own.shape
     flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
-    about = [source.key, list(shape), flips, source.plain in ("bias", "scores")]
+    about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_given]
     return [*entry, about, _plain(step.array.ravel())]
 
 
@@ -354,7 +357,8 @@ class LiveShape(Shape):
             for choice in found.chosen
         ]
         # A formula that is only a number is the result itself.
-        self.is_number = "numbers" in self.places and not self.leaves[self.places["numbers"]]
+        is_constant = "numbers" in self.places and not self.leaves[self.places["numbers"]]
+        self.is_number = is_constant and isinstance(found.nodes["numbers"], tree.Number)
         own = [name for name in self.places if name not in self.letters]
         self.whole = [self.places[name] for name in own if not self.is_number]
         self.letter = self.places[self.letters[0]] if self.letters else None
@@ -492,7 +496,10 @@ class Explainers:
         if step not in self.choosing:
             keys = [_key(one.explain(step, place)) for one in self.others]
             self.choosing[step] = self.others if any(key != _key(found) for key in keys) else []
-        others = (one.explain(step, place) for one in self.choosing[step])
+        others = [one.explain(step, place) for one in self.choosing[step]]
+        if self.real.unrounded and "unfolded" in found.nodes:  # rounded steps may not follow from it
+            kept = ({k: x for k, x in p.items() if k != "unfolded"} for p in (found.nodes, found.worked))
+            others.append(replace(found, **dict(zip(("nodes", "worked"), kept, strict=True))))
         return [found, *(other for other in others if not _has_nan(other))]
 
 

@@ -99,7 +99,9 @@ def random_problem(seed: int) -> attncli.Problem:
     return attncli.Problem(**blocks.problem_of(seed))
 
 
-def tried(name: str, problem: attncli.Problem, rng: random.Random) -> Tried | None:
+def tried(
+    name: str, problem: attncli.Problem, rng: random.Random, changes: int = CHANGES
+) -> Tried | None:
     """Return the page of a problem, and the changes to try; None if there is no such problem."""
     try:
         page = b"".join(traces([attncli.compute(problem)], Selection(live=True))).decode()
@@ -114,7 +116,7 @@ def tried(name: str, problem: attncli.Problem, rng: random.Random) -> Tried | No
         if isinstance(numbers, list) and about[0] and numbers
     ]
     states: list[dict[str, str]] = [{}]
-    for _ in range(CHANGES):
+    for _ in range(changes):
         state = dict(states[-1])
         if tape["own"] and rng.random() < 0.2:
             state[rng.choice(list(tape["own"]))] = rng.choice(OWN_TEXTS)
@@ -235,20 +237,20 @@ def survey(cases: Sequence[Tried], folder: Path, at_once: int = 20) -> list[str]
     return found
 
 
-def sample_cases(names: Sequence[str] = ()) -> Iterator[Tried]:
+def sample_cases(names: Sequence[str] = (), changes: int = CHANGES) -> Iterator[Tried]:
     for path in sorted(SAMPLES.glob("*.yaml")):
         if not names or path.stem in names:
-            case = tried(path.stem, attncli.load(path), random.Random(path.stem))
+            case = tried(path.stem, attncli.load(path), random.Random(path.stem), changes)
             assert case is not None
             yield case
 
 
-def random_cases(count: int, start: int = 0) -> Iterator[Tried]:
+def random_cases(count: int, start: int = 0, changes: int = CHANGES) -> Iterator[Tried]:
     """Yield so many problems that can be calculated, from a seed on."""
     seed = start
     while count:
         try:
-            case = tried(f"random {seed}", random_problem(seed), random.Random(seed))
+            case = tried(f"random {seed}", random_problem(seed), random.Random(seed), changes)
         except InputError as error:
             if "a live page cannot" in str(error):
                 raise

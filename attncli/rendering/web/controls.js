@@ -68,7 +68,11 @@
     function end(isKept) {
       if (!isOpen) return; // it is left again when it is removed
       isOpen = false;
-      if (!isKept && calculation.state() !== before) change(calculation, before, by);
+      if (!isKept && calculation.state() !== before) {
+        change(calculation, before, by);
+        past.pop();
+        calculation.tell();
+      }
       field.remove();
       box.classList.remove("editing");
     }

@@ -42,7 +42,7 @@ window.attnLive = (function () {
   function Calculation(tape, article, prefix) {
     const steps = tape.steps.map(([name, shape, made, numbers]) => ({
       name, shape, expression: Array.isArray(numbers) ? null : made, backward: numbers === true,
-      input: Array.isArray(numbers) && { key: made[0], shape: made[1], flips: made[2], infinite: made[3], numbers: numbers.map((x) => x ?? -Infinity) },
+      input: Array.isArray(numbers) && { key: made[0], shape: made[1], flips: made[2], infinite: made[3], isStep: made[4], numbers: numbers.map((x) => x ?? -Infinity) },
     }));
     const self = {}, starts = [], numberOf = {}, uses = [];
     let ids = 1, numbers = [], own = {}, state = {}, arrays = [];
@@ -105,7 +105,7 @@ window.attnLive = (function () {
         steps.forEach((step, i) => {
           if (step.input) {
             const data = step.input.numbers.map((x, j) => (next[`${step.name}.${j}`] === undefined ? x : attnNumbers.read(next[`${step.name}.${j}`], []).value));
-            arrays[i] = { shape: step.shape, data };
+            arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
             return;
           }
           attnOperations.noise.level = step.backward ? 2 ** -46 : 0;
@@ -145,7 +145,8 @@ window.attnLive = (function () {
     function seen(variant, place) {
       return variant[5 + place].map((leaf) => leafValue(leaf, variant, (x) => x));
     }
-    function isNear(a, b) { return a === b || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)); }
+    // Steps that are rounded follow from those that short ones stand for as far as it is printed.
+    function isNear(a, b) { return a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b))); }
     // The threshold of the line of a cell that sparsemax made, which its formulas call τ.
     function threshold(id) {
       const at = stepOf(id), [, { along, temperature }, operand] = steps[at].expression;
@@ -162,8 +163,10 @@ window.attnLive = (function () {
       if (!variant[0].every(([place, most]) => Math.max(...seen(variant, place)) === (most ?? -Infinity))) return false;
       const letter = made.shapes[variant[1]][4];
       if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
-      const exact = tape.round && all.length ? value(variant, all[0]) : result;
-      return isNear(tape.round ? rounded(exact) : exact, result) && all.every((place) => isNear(value(variant, place), exact));
+      if (!all.length) return true;
+      const exact = tape.round ? value(variant, all[0]) : result;
+      const shown = tape.round ? valueOf(numberText(exact, tape.decimals)) : exact;
+      return isNear(tape.round ? rounded(exact) : exact, result) && all.every((place, i) => !i || isNear(value(variant, place), shown));
     }
     function digitsOf(variant, place, wanted) {
       const unit = 10 ** (valueOf(wanted.split("e")[1] || "0") - tape.decimals), goal = valueOf(wanted);

@@ -1,0 +1,302 @@
+"""Pages that recalculate: in a browser all numbers are the program's, by whatever way they change."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attncli
+from attncli.rendering import live
+from attncli.tape.step import Operation
+from docs.pictures import BROWSER
+from tests.conftest import SAMPLES, Attn
+from tests.surveys import live as survey
+from tests.test_page_in_browser import seen, seen_in_frames
+
+MOST_GROWTH = 40_000  # bytes
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+
+def page_of(attn: Attn, sample: str, *flags: str) -> str:
+    return attn("compute", SAMPLES / f"{sample}.yaml", "-f", "html", "--live", *flags).out
+
+
+def operations() -> Iterator[type[Operation]]:
+    """Yield the operations of calculations that define how they are applied."""
+    for module in pkgutil.walk_packages(attncli.__path__, "attncli."):
+        if "__main__" not in module.name:
+            import_module(module.name)
+    rest: list[type[Operation]] = Operation.__subclasses__()
+    while rest:
+        kind = rest.pop()
+        rest += kind.__subclasses__()
+        is_of_mistake = kind.__module__.startswith("attncli.checking")
+        if "apply" in kind.__dict__ and not is_of_mistake and "attncli." in kind.__module__:
+            yield kind
+
+
+def test_every_operation_has_its_function_or_a_reason() -> None:
+    known = {kind.__name__ for kind in operations()}
+    with_function = set(live.functions())
+    assert len(with_function) == len(live.functions())
+    assert with_function | live.WITHOUT_FUNCTION.keys() == known
+    assert not with_function & live.WITHOUT_FUNCTION.keys()
+    assert all(live.WITHOUT_FUNCTION.values())
+
+
+def test_functions_stand_in_the_order_of_the_program() -> None:
+    places = {kind.__name__: inspect.getsourcelines(kind)[1] for kind in operations()}
+    modules = {kind.__name__: kind.__module__ for kind in operations()}
+    order = [name for name in live.functions() if modules[name] == "attncli.tape.operations"]
+    assert order == sorted(order, key=places.__getitem__)
+    assert order == live.functions()[: len(order)]
+
+
+def test_an_operation_without_a_function_is_refused_by_name(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "functions", lambda: ["MatMul", "Transposed"])
+    out = tmp_path / "page.html"
+    result = attn("compute", SAMPLES / "i_am_good.yaml", "-o", out, "--live")
+    assert result.status == 2
+    assert result.err.startswith("a live page cannot calculate Masked\n")
+    assert not out.exists()
+
+
+def test_live_is_for_html_alone(attn: Attn) -> None:
+    result = attn("compute", SAMPLES / "i_am_good.yaml", "--live")
+    assert result.status == 2
+    assert result.err.splitlines()[0] == "--live is for the format html, not table"
+
+
+def test_the_page_forbids_itself_every_request_and_other_script(attn: Attn) -> None:
+    page = page_of(attn, "mask_causal")
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)"/>', page)
+    (code,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(sha256(code.encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'; ")
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert not re.search(r"(src|href)=\"(?!#)", page)
+    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|import\(|\.src\b", code)
+
+
+def test_labels_and_titles_are_escaped(attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("title: </script><b>\ntokens: ['<i>', '&', \"{x}\"]\nX: [[1, 0], [0, 1], [1, 1]]\n")
+    page = attn("compute", file, "-f", "html", "--live").out
+    assert "<b>" not in page
+    assert "<i>&lt;" not in page.replace("<th", "")
+    assert page.count("</script>") == 2
+
+
+@pytest.mark.parametrize("sample", ["mask_causal", "heads_cut", "positions_rope", "gradient_heads"])
+def test_the_page_grows_by_little(sample: str, attn: Attn) -> None:
+    plain = attn("compute", SAMPLES / f"{sample}.yaml", "-f", "html").out
+    assert len(page_of(attn, sample).encode()) - len(plain.encode()) <= MOST_GROWTH
+
+
+def test_demo_writes_the_page_of_a_sample(attn: Attn) -> None:
+    result = attn("demo", "mask_window", "--no-open")
+    path = Path(result.out.strip())
+    page = path.read_text(encoding="utf-8")
+    path.unlink()
+    path.parent.rmdir()
+    assert "<h1 dir=\"auto\">Sliding window</h1>" in page
+    assert "Content-Security-Policy" in page
+
+
+def test_demo_knows_the_samples(attn: Attn) -> None:
+    result = attn("demo", "mask_windw", "--no-open")
+    assert result.status == 2
+    assert result.err == "there is no sample mask_windw\n  did you mean mask_window?\n"
+
+
+SOME_SAMPLES = (
+    "co_attention", "gradient_heads", "integers_columns", "mask_padding", "normalize_sparsemax",
+    "positions_rope", "recurrent", "score_additive", "softcap_bias", "transformer_training",
+)  # fmt: skip
+"""Samples that have most operations; `python -m tests.surveys.live` tries all, and 300 more."""
+
+
+@in_browser
+def test_changed_pages_show_what_the_program_does(tmp_path: Path) -> None:
+    cases = [*survey.sample_cases(SOME_SAMPLES, 2), *survey.random_cases(4, changes=2)]
+    assert survey.survey(cases, tmp_path) == []
+
+
+HELPERS = """
+  var all = w.attnLive.all, one = all[0];
+  function cell(name) { return one.cells.find(function (c) { return one.nameOf(c.id) === name; }).td; }
+  function type(td, text) {
+    td.click();
+    var field = td.querySelector("input");
+    field.value = text;
+    field.dispatchEvent(new w.Event("input"));
+    return field;
+  }
+  function press(on, name, about) {
+    on.dispatchEvent(new w.KeyboardEvent("keydown", Object.assign({key: name, bubbles: true, cancelable: true}, about)));
+  }
+  function button(name) { return Array.from(d.querySelectorAll(".controls button")).find(function (b) { return b.textContent === name; }); }
+  function box(name) { return Array.from(d.querySelectorAll(".switch")).find(function (l) { return l.textContent === name; }).firstChild; }
+  function follows() { return d.querySelector(".follows").textContent; }
+"""
+
+
+def found_on(page: str, script: str, folder: Path) -> Any:
+    return seen(page, HELPERS + script, folder)
+
+
+@in_browser
+def test_typing_arrows_undo_and_reset(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      var x = cell("X.1"), score = cell("scores.0");
+      var before = [x.textContent, score.textContent, button("Undo").disabled];
+      var field = type(x, "1/2");
+      var typed = [score.firstChild.data, one.state()["X.1"], field.getAttribute("aria-label")];
+      field.value = "1.5"; press(field, "ArrowUp"); press(field, "ArrowDown", {shiftKey: true});
+      var stepped = [field.value, score.firstChild.data];
+      field.value = "abc"; field.dispatchEvent(new w.Event("input"));
+      var wrong = [field.getAttribute("aria-invalid"), follows(), score.firstChild.data];
+      field.value = "2"; field.dispatchEvent(new w.Event("input"));
+      press(field, "Enter");
+      var kept = [x.textContent, x.className.indexOf("changed") > 0, follows()];
+      press(type(x, "7"), "Escape");
+      var escaped = x.textContent;
+      button("Undo").click();
+      var undone = [x.textContent, button("Undo").disabled];
+      type(x, "9"); press(x.querySelector("input"), "Enter"); button("Put all back").click();
+      return {before, typed, stepped, wrong, kept, escaped, undone, reset: [x.textContent, score.textContent]};
+    """
+    found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
+    assert found["before"] == ["3", "14", True]
+    assert found["typed"] == ["5.25", "1/2", "X[I, 2]"]
+    assert found["stepped"] == ["0.6", "5.3600"]
+    assert found["wrong"] == ["true", "abc is not a number.", "5.3600"]
+    assert found["kept"][:2] == ["2", True]
+    assert found["kept"][2].startswith(
+        "Changed: X[I, 2] is 2, was 3. What follows: Q, K, V, scores, masked, …, output."
+    )
+    assert found["escaped"] == "2"
+    assert found["undone"][0] == "3"
+    assert found["reset"] == ["3", "14"]
+
+
+@in_browser
+def test_keys_alone_change_a_number(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      var x = cell("X.0"), mask = cell("mask.1");
+      x.focus(); press(x, "5");
+      var field = x.querySelector("input"), begun = [field.value, cell("Q.0").textContent];
+      press(field, "Enter");
+      var back = d.activeElement === x;
+      mask.focus(); press(mask, "Enter");
+      return {begun, back, mask: mask.textContent, weight: cell("weights.1").textContent,
+              told: (w.attnLive.data.cells[cell("masked.1").dataset.c] || []).join(" ")};
+    """
+    found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
+    assert found["begun"][0] == "5"
+    assert found["back"] is True
+    assert found["mask"] == "0"
+    assert found["weight"] == "0"
+    assert "masked[I, am]" in found["told"]
+
+
+@in_browser
+def test_dragging_changes_by_units_of_the_last_place(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      var x = cell("X.1");
+      function point(kind, at) { x.dispatchEvent(new w.PointerEvent(kind, {clientX: at, bubbles: true, button: 0})); }
+      point("pointerdown", 100); point("pointermove", 103);
+      var still = x.textContent;
+      point("pointermove", 124);
+      var moved = x.textContent;
+      point("pointerup", 124); x.click();
+      var isOpen = x.querySelector("input") !== null;
+      button("Undo").click();
+      return {still, moved, isOpen, undone: x.textContent};
+    """
+    found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
+    assert found == {"still": "3", "moved": "7", "isOpen": False, "undone": "3"}
+
+
+@in_browser
+def test_switches_and_sliders(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      var s = cell("scaled.0"), first = s.textContent;
+      function heading() { return d.querySelector("#scaled .formula").textContent; }
+      var written = heading();
+      box("divide by √d_k").click();
+      var unscaled = [s.textContent, heading()];
+      button("Undo").click();
+      var slider = d.querySelector("input[type=range]");
+      slider.value = 10; slider.dispatchEvent(new w.Event("input"));
+      var slid = [Number(s.textContent).toFixed(3), heading()];
+      box("causal mask").click();
+      var all = one.cells.filter(function (c) { return one.nameOf(c.id).indexOf("mask.") === 0; });
+      var causal = all.map(function (c) { return c.td.textContent; }).join("");
+      box("causal mask").click();
+      var open = all.map(function (c) { return c.td.textContent; }).join("");
+      return {first, written, unscaled, slid, causal, open};
+    """
+    found = found_on(page_of(attn, "integers_scaled"), script, tmp_path)
+    assert found["first"] == "1.1547"  # 2 / √3
+    assert found["unscaled"][0] == "2"
+    assert found["written"] != found["unscaled"][1]
+    assert found["unscaled"][1].startswith("scaled=scores1")
+    assert found["slid"][0] == "0.578"  # 2 / 3.46, twice the root of 3 in three digits
+    assert found["causal"] == "100110111"
+    assert found["open"] == "111111111"
+
+
+@in_browser
+def test_a_state_stands_in_the_address_and_in_a_file(attn: Attn, tmp_path: Path) -> None:
+    page = page_of(attn, "mask_causal")
+    changed = found_on(
+        page,
+        """
+        type(cell("X.2"), "-1/3"); type(cell("mask.1"), ""); cell("mask.1").click();
+        return {yaml: one.yaml(), output: one.cells.filter(function (c) {
+          return one.nameOf(c.id).indexOf("output.") === 0; }).map(function (c) { return c.td.textContent; })};
+        """.replace('type(cell("mask.1"), ""); ', ""),
+        tmp_path,
+    )
+    file = tmp_path / "changed.yaml"
+    file.write_text(changed["yaml"], encoding="utf-8")
+    again = attn("compute", file, "-f", "csv", "--only", "output", "-d", "4").out
+    assert "-1/3" in changed["yaml"]
+    assert [f"{float(x):.4f}" for x in re.split("[,\n]", again.strip())] == [
+        f"{float(x.replace('−', '-')):.4f}" for x in changed["output"]
+    ]
+    (tmp_path / "address.html").write_text(page)
+    shown = seen_in_frames(
+        [(page, 1000)],
+        HELPERS + """
+        w.history.replaceState(null, "", "#weights~X.2=-1%2F3~mask.1=1");
+        w.dispatchEvent(new w.Event("hashchange"));
+        return {state: one.state(), x: cell("X.2").textContent};
+        """,
+        tmp_path,
+    )
+    assert shown == [{"state": {"X.2": "-1/3", "mask.1": "1"}, "x": "−0.3333"}]
+
+
+@in_browser
+def test_numbers_beyond_floats_are_put_back(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      type(cell("X.0"), "1e200");
+      return {says: follows(), x: cell("X.0").firstChild.data, state: one.state()};
+    """
+    found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
+    assert found["says"] == "With this, scores would hold a number beyond what a float can hold."
+    assert found["state"] == {}
