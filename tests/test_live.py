@@ -1,4 +1,4 @@
-"""Pages that recalculate: in a browser all numbers are the program's, by whatever way they change."""
+"""Pages that recalculate: all numbers are the program's, by whatever way they are changed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.rendering import live
+from attncli.rendering import live_tape
 from attncli.tape.step import Operation
 from docs.pictures import BROWSER
 from tests.conftest import SAMPLES, Attn
 from tests.surveys import live as survey
-from tests.test_page_in_browser import seen, seen_in_frames
+from tests.test_page_in_browser import seen
 
 MOST_GROWTH = 40_000  # bytes
 
@@ -47,25 +47,25 @@ def operations() -> Iterator[type[Operation]]:
 
 def test_every_operation_has_its_function_or_a_reason() -> None:
     known = {kind.__name__ for kind in operations()}
-    with_function = set(live.functions())
-    assert len(with_function) == len(live.functions())
-    assert with_function | live.WITHOUT_FUNCTION.keys() == known
-    assert not with_function & live.WITHOUT_FUNCTION.keys()
-    assert all(live.WITHOUT_FUNCTION.values())
+    with_function = set(live_tape.functions())
+    assert len(with_function) == len(live_tape.functions())
+    assert with_function | live_tape.WITHOUT_FUNCTION.keys() == known
+    assert not with_function & live_tape.WITHOUT_FUNCTION.keys()
+    assert all(live_tape.WITHOUT_FUNCTION.values())
 
 
 def test_functions_stand_in_the_order_of_the_program() -> None:
     places = {kind.__name__: inspect.getsourcelines(kind)[1] for kind in operations()}
     modules = {kind.__name__: kind.__module__ for kind in operations()}
-    order = [name for name in live.functions() if modules[name] == "attncli.tape.operations"]
+    order = [name for name in live_tape.functions() if modules[name] == "attncli.tape.operations"]
     assert order == sorted(order, key=places.__getitem__)
-    assert order == live.functions()[: len(order)]
+    assert order == live_tape.functions()[: len(order)]
 
 
 def test_an_operation_without_a_function_is_refused_by_name(
     attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "functions", lambda: ["MatMul", "Transposed"])
+    monkeypatch.setattr(live_tape, "functions", lambda: ["MatMul", "Transposed"])
     out = tmp_path / "page.html"
     result = attn("compute", SAMPLES / "i_am_good.yaml", "-o", out, "--live")
     assert result.status == 2
@@ -92,7 +92,9 @@ def test_the_page_forbids_itself_every_request_and_other_script(attn: Attn) -> N
 
 def test_labels_and_titles_are_escaped(attn: Attn, tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
-    file.write_text("title: </script><b>\ntokens: ['<i>', '&', \"{x}\"]\nX: [[1, 0], [0, 1], [1, 1]]\n")
+    file.write_text(
+        "title: </script><b>\ntokens: ['<i>', '&', \"{x}\"]\nX: [[1, 0], [0, 1], [1, 1]]\n"
+    )
     page = attn("compute", file, "-f", "html", "--live").out
     assert "<b>" not in page
     assert "<i>&lt;" not in page.replace("<th", "")
@@ -111,7 +113,7 @@ def test_demo_writes_the_page_of_a_sample(attn: Attn) -> None:
     page = path.read_text(encoding="utf-8")
     path.unlink()
     path.parent.rmdir()
-    assert "<h1 dir=\"auto\">Sliding window</h1>" in page
+    assert '<h1 dir="auto">Sliding window</h1>' in page
     assert "Content-Security-Policy" in page
 
 
@@ -135,8 +137,10 @@ def test_changed_pages_show_what_the_program_does(tmp_path: Path) -> None:
 
 
 HELPERS = """
-  var all = w.attnLive.all, one = all[0];
-  function cell(name) { return one.cells.find(function (c) { return one.nameOf(c.id) === name; }).td; }
+  var one = w.attnLive.all[0];
+  var named = (start) => one.cells.filter((c) => one.nameOf(c.id).startsWith(start));
+  var cell = (name) => named(name).find((c) => one.nameOf(c.id) === name).td;
+  var texts = (start) => named(start).map((c) => c.td.textContent);
   function type(td, text) {
     td.click();
     var field = td.querySelector("input");
@@ -145,11 +149,14 @@ HELPERS = """
     return field;
   }
   function press(on, name, about) {
-    on.dispatchEvent(new w.KeyboardEvent("keydown", Object.assign({key: name, bubbles: true, cancelable: true}, about)));
+    var all = Object.assign({key: name, bubbles: true, cancelable: true}, about);
+    on.dispatchEvent(new w.KeyboardEvent("keydown", all));
   }
-  function button(name) { return Array.from(d.querySelectorAll(".controls button")).find(function (b) { return b.textContent === name; }); }
-  function box(name) { return Array.from(d.querySelectorAll(".switch")).find(function (l) { return l.textContent === name; }).firstChild; }
-  function follows() { return d.querySelector(".follows").textContent; }
+  var every = (kind) => Array.from(d.querySelectorAll(kind));
+  var said = (kind, name) => every(kind).find((e) => e.textContent === name);
+  var button = (name) => said(".controls button", name);
+  var box = (name) => said(".switch", name).firstChild;
+  var follows = () => d.querySelector(".follows").textContent;
 """
 
 
@@ -176,7 +183,8 @@ def test_typing_arrows_undo_and_reset(attn: Attn, tmp_path: Path) -> None:
       button("Undo").click();
       var undone = [x.textContent, button("Undo").disabled];
       type(x, "9"); press(x.querySelector("input"), "Enter"); button("Put all back").click();
-      return {before, typed, stepped, wrong, kept, escaped, undone, reset: [x.textContent, score.textContent]};
+      var reset = [x.textContent, score.textContent];
+      return {before, typed, stepped, wrong, kept, escaped, undone, reset};
     """
     found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
     assert found["before"] == ["3", "14", True]
@@ -216,7 +224,9 @@ def test_keys_alone_change_a_number(attn: Attn, tmp_path: Path) -> None:
 def test_dragging_changes_by_units_of_the_last_place(attn: Attn, tmp_path: Path) -> None:
     script = """
       var x = cell("X.1");
-      function point(kind, at) { x.dispatchEvent(new w.PointerEvent(kind, {clientX: at, bubbles: true, button: 0})); }
+      function point(kind, at) {
+        x.dispatchEvent(new w.PointerEvent(kind, {clientX: at, bubbles: true, button: 0}));
+      }
       point("pointerdown", 100); point("pointermove", 103);
       var still = x.textContent;
       point("pointermove", 124);
@@ -243,10 +253,9 @@ def test_switches_and_sliders(attn: Attn, tmp_path: Path) -> None:
       slider.value = 10; slider.dispatchEvent(new w.Event("input"));
       var slid = [Number(s.textContent).toFixed(3), heading()];
       box("causal mask").click();
-      var all = one.cells.filter(function (c) { return one.nameOf(c.id).indexOf("mask.") === 0; });
-      var causal = all.map(function (c) { return c.td.textContent; }).join("");
+      var causal = texts("mask.").join("");
       box("causal mask").click();
-      var open = all.map(function (c) { return c.td.textContent; }).join("");
+      var open = texts("mask.").join("");
       return {first, written, unscaled, slid, causal, open};
     """
     found = found_on(page_of(attn, "integers_scaled"), script, tmp_path)
@@ -262,15 +271,11 @@ def test_switches_and_sliders(attn: Attn, tmp_path: Path) -> None:
 @in_browser
 def test_a_state_stands_in_the_address_and_in_a_file(attn: Attn, tmp_path: Path) -> None:
     page = page_of(attn, "mask_causal")
-    changed = found_on(
-        page,
-        """
-        type(cell("X.2"), "-1/3"); type(cell("mask.1"), ""); cell("mask.1").click();
-        return {yaml: one.yaml(), output: one.cells.filter(function (c) {
-          return one.nameOf(c.id).indexOf("output.") === 0; }).map(function (c) { return c.td.textContent; })};
-        """.replace('type(cell("mask.1"), ""); ', ""),
-        tmp_path,
-    )
+    script = """
+      type(cell("X.2"), "-1/3"); cell("mask.1").click();
+      return {yaml: one.yaml(), output: texts("output.")};
+    """
+    changed = found_on(page, script, tmp_path)
     file = tmp_path / "changed.yaml"
     file.write_text(changed["yaml"], encoding="utf-8")
     again = attn("compute", file, "-f", "csv", "--only", "output", "-d", "4").out
@@ -278,17 +283,13 @@ def test_a_state_stands_in_the_address_and_in_a_file(attn: Attn, tmp_path: Path)
     assert [f"{float(x):.4f}" for x in re.split("[,\n]", again.strip())] == [
         f"{float(x.replace('−', '-')):.4f}" for x in changed["output"]
     ]
-    (tmp_path / "address.html").write_text(page)
-    shown = seen_in_frames(
-        [(page, 1000)],
-        HELPERS + """
-        w.history.replaceState(null, "", "#weights~X.2=-1%2F3~mask.1=1");
-        w.dispatchEvent(new w.Event("hashchange"));
-        return {state: one.state(), x: cell("X.2").textContent};
-        """,
-        tmp_path,
-    )
-    assert shown == [{"state": {"X.2": "-1/3", "mask.1": "1"}, "x": "−0.3333"}]
+    script = """
+      w.history.replaceState(null, "", "#weights~X.2=-1%2F3~mask.1=1");
+      w.dispatchEvent(new w.Event("hashchange"));
+      return {state: one.state(), x: cell("X.2").textContent};
+    """
+    shown = found_on(page, script, tmp_path)
+    assert shown == {"state": {"X.2": "-1/3", "mask.1": "1"}, "x": "−0.3333"}
 
 
 @in_browser

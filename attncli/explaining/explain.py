@@ -289,8 +289,7 @@ class Explainer:
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         reasons = tuple(self._reasons(told, worked))
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
-        about = {"value": value, "worked": worked, "chosen": chosen}
-        return Explanation(nodes, sources, reasons, **about)
+        return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
     def _names(self, term: Term) -> tree.Formula | None:
         if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
@@ -358,9 +357,7 @@ class Explainer:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(
-        self, told: Sequence[Term], worked: dict[str, Worked]
-    ) -> Iterator[tree.Formula]:
+    def _reasons(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
         """Yield what decided choices, and the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)

@@ -6,12 +6,14 @@ elements of the class `s`; for each cell only the texts that fill these elements
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.explaining.explain import Explanation
+from attncli.explaining.explain import Explainer, Explanation
+from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.mathml import MathML
 from attncli.notation.text import binds_enough
@@ -22,12 +24,15 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 from attncli.text.escapes import label_text
 
+WriteBody: TypeAlias = "Callable[[Sequence[Trace], CellFormulas], Iterator[str]]"
+"""Returns the markup of a page of problems, and adds its explanations to what it is given."""
+
 CellPlace = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
 
 def key_of(step: Step) -> object:
-    """Return what is equal for a step and the input that gives it, but not for one cut into heads."""
+    """Return what is equal for a step and the input that gives it, but not if heads are cut."""
     return step.name, step.array.shape, step.leading
 
 
@@ -66,6 +71,10 @@ class PageCells:
         except TypeError:  # NumPy knows no sum or product of bytes
             return self.of_calculated(part)
         return np.ascontiguousarray(moved).view(np.int64)
+
+    def of_weights(self, part: Expression) -> Array | None:
+        """Return the ids of the weights of a sum; None on a page that stands still."""
+        return None
 
     def of_calculated(self, part: Expression) -> Array:
         return np.zeros(array_of(part).shape, np.int64)
@@ -123,8 +132,20 @@ class CellFormulas:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
 
-    def add(self, number: int, found: Explanation, shown: Mapping[CellPlace, int]) -> None:
+    def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
+        """Begin a problem, and return its cells; `before` is the count of others on the page."""
+        self.explainer = Explainer(trace, decimals, full)
+        return PageCells(before)
+
+    def end(self) -> None:
+        """End a problem."""
+
+    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
+        """Add the same problem with another number of heads, where the page can change."""
+
+    def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
+        found = self.explainer.explain(step, place)
         printer = Shape(shown)
         shape = "".join(lines(printer, found))
         which = self.shapes.setdefault(shape, len(self.shapes))

@@ -6,21 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attncli.arithmetic.elements import Array
-from attncli.explaining.explain import Explainer
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
-from attncli.rendering.cell_formulas import CellFormulas, CellPlace, PageCells
-from attncli.rendering.markup import Script, as_json, matrix_table, page_parts, text
+from attncli.rendering.cell_formulas import CellFormulas, CellPlace
+from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum
 from attncli.tape.cells import cell_name
 from attncli.tape.operations import MatMul
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
 LARGEST_EXPLAINED = 1500
@@ -59,12 +58,12 @@ def traces(
     titles = [title_of(trace, selection) for trace in shown]
     names = [one.name for one in answers] or titles
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
-    live = None
+    formulas, script = CellFormulas(), Script()
     if selection.live:
         from attncli.rendering import live  # most pages stand still
 
         shown = [live.live_trace(trace.problem) for trace in shown]
-    formulas = CellFormulas() if live is None else live.LiveFormulas()
+        formulas, script = live.LiveFormulas(), live.SCRIPT
     numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body(shown: Sequence[Trace], formulas: CellFormulas) -> Iterator[str]:
@@ -76,11 +75,12 @@ def traces(
         yield _jump(links, "Answers" if answers else "Problems")
         count = 0
         for index, trace in enumerate(shown):
-            writer = _Writer(trace, selection, index, count, answers[index] if answers else None)
+            own = answers[index] if answers else None
+            writer = _Writer(trace, selection, index, count, own, formulas)
             yield f'<article id="problem-{index + 1}">\n'
             yield from writer.parts()
             yield f"</article>\n{between[index + 1] if between else ''}"
-            writer.explain(formulas)
+            writer.explain()
             count += len(writer.shown.numbers)
             if selection.is_worksheet:
                 numbered.append((trace, writer.shown.by_source()))
@@ -92,39 +92,30 @@ def traces(
 
         return practice.page_data(numbered, formulas)
 
-    script = fields.SCRIPT if selection.is_worksheet else Script()
-    parts: Iterable[str] = body(shown, formulas)
-    if live is not None:
-        script = live.SCRIPT
-        other = live.with_other_heads(shown[0].problem) if len(shown) == 1 else None
-        if other is not None:
-            of_other = live.LiveFormulas()
-            markup = "".join(body([live.live_trace(other)], of_other))
-            about = {"tapes": of_other.tapes, "heads": other.heads, "is_other": True}
-            both = f"{markup}\0{as_json(of_other.explanations | about)}"
-            formulas.about = {"heads": shown[0].problem.heads, "other": live.packed(both)}
+    script = fields.SCRIPT if selection.is_worksheet else script
+    formulas.add_other_heads(shown, body)
     title = next(filter(None, titles), "")
-    yield from in_parts([page_parts(title, parts, script, data)], "")
+    yield from in_parts([page_parts(title, body(shown, formulas), script, data)], "")
 
 
 class _Writer:
     """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
-        self, trace: Trace, selection: Selection, index: int, count: int, answers: Answers | None
+        self,
+        trace: Trace,
+        selection: Selection,
+        index: int,
+        count: int,
+        answers: Answers | None,
+        formulas: CellFormulas,
     ) -> None:
         self.trace = trace
         self.page = page_of(trace, replace(selection, why=True))
         self.index = index
         self.answers = answers
-        self.shown = PageCells(count)
-        self.explainer = Explainer(trace, self.page.decimals, selection.full)
-        self.live = selection.live
-        if self.live:
-            from attncli.rendering.live import Explainers, LiveCells
-
-            self.shown = LiveCells(trace, count)
-            self.explainers = Explainers(trace, self.page.decimals, selection.full)
+        self.formulas = formulas
+        self.shown = formulas.begin(trace, count, self.page.decimals, selection.full)
         self.reveal = selection.reveal
         self.level = 2
 
@@ -195,7 +186,7 @@ class _Writer:
         yield '<div class="heads">\n' if several else ""
         for figure in entry.figures:
             yield "<div>\n" if several else ""
-            yield from self.figure(figure)
+            yield from self.figure(figure, entry)
             yield "</div>\n" if several else ""
         yield "</div>\n" if several else ""
         for name in names:
@@ -203,7 +194,7 @@ class _Writer:
                 yield self.answers.remarks.get(name, "")
         yield "</details>\n</section>\n" if self.reveal else "</section>\n"
 
-    def figure(self, figure: Figure) -> Iterator[str]:
+    def figure(self, figure: Figure, entry: Entry) -> Iterator[str]:
         pieces: list[str] = []
         sign = ""
         is_alone = len(figure.results) == 1 and not figure.operands
@@ -218,15 +209,11 @@ class _Writer:
         panels = (*figure.panels, *figure.results)
         yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
-            ids = self.ids_of_weights(figure.results[0].part)
+            made = entry.steps[0].operation
+            ids = self.shown.of_weights(made.left) if isinstance(made, MatMul) else None
             texts = (" ".join(_texts(weighted, ids)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
-
-    def ids_of_weights(self, part: Expression) -> Array | None:
-        """Return the ids of the weights of a weighted sum; None on a page that stands still."""
-        made = part.operation if isinstance(part, Step) else part
-        return self.shown.whole(made.left) if self.live and isinstance(made, MatMul) else None
 
     def panel(self, panel: Panel, caption: bool) -> str:
         matrix, part = panel.matrix, panel.part
@@ -245,7 +232,7 @@ class _Writer:
             names = {n: cell_name(part, self.shown.place(part, one)) for n, one in pairs if n}
         return matrix_table(matrix, title, name, numbers, lambda n: fields.field(n, names[n]))
 
-    def explain(self, formulas: CellFormulas) -> None:
+    def explain(self) -> None:
         """Add to each number on the page how it was calculated, or that it is an input."""
         known = {**self.trace.inputs, **self.trace.steps}
         shown = self.shown.by_source(LARGEST_EXPLAINED)
@@ -254,13 +241,9 @@ class _Writer:
         small = {step.name: step for step in few if _is_small(step)}
         links = {} if self.page.asked else shown  # a field says nothing of a number
         for (name, place), number in shown.items():
-            if name in small and self.live:
-                every = self.explainers.explain(small[name], place)
-                formulas.add_all(number, every, self.shown, shown)
-            elif name in small:
-                formulas.add(number, self.explainer.explain(small[name], place), links)
-        if self.live:
-            formulas.tapes.append(self.shown.tape(self.trace, self.page.decimals))
+            if name in small:
+                self.formulas.add(number, small[name], place, links)
+        self.formulas.end()
 
 
 def _heading(step: Step) -> str:

@@ -1,7 +1,7 @@
 """Pages that recalculate, in a browser: what they show after changes, and what the program does.
 
-`python -m tests.surveys.live 300` tries so many random problems of all kinds with five changes each,
-after all samples. The page gives the changed problem as a file; the program calculates that.
+`python -m tests.surveys.live 300` tries so many random problems of all kinds with five changes
+each, after all samples. The page gives the changed problem as a file; the program calculates that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ return states[frames.indexOf(frame)].map(function (state) {
   var steps = {}, told = {};
   one.steps.forEach(function (step, i) {
     if (step.expression || !(step.name in steps)) {
-      steps[step.name] = Array.from(one.arrays(i).data, function (x) { return isFinite(x) ? x : null; });
+      steps[step.name] = Array.from(one.arrays(i).data, (x) => (isFinite(x) ? x : null));
     }
   });
   one.cells.forEach(function (cell) {
@@ -58,8 +58,8 @@ return states[frames.indexOf(frame)].map(function (state) {
     told[about[2]] = texts.join(" ").replace(/\\s+/g, " ");
   });
   var sums = Array.from(d.querySelectorAll(".mixture li"), function (line) {
-    var shown = Array.from(line.childNodes).filter(function (node) { return !node.hidden; });
-    return shown.map(function (node) { return node.textContent; }).join("").trim().replace(/\\s+/g, " ");
+    var shown = Array.from(line.childNodes).filter((node) => !node.hidden);
+    return shown.map((node) => node.textContent).join("").trim().replace(/\\s+/g, " ");
   });
   return {steps: steps, told: told, sums: sums, yaml: one.yaml()};
 });
@@ -125,7 +125,11 @@ def tried(
             place = rng.randrange(len(numbers))
             cell = f"{step}.{place}"
             is_mask = key.endswith("mask")
-            state[cell] = str(1 - int(state.get(cell, numbers[place]))) if is_mask else rng.choice(TEXTS)
+            state[cell] = (
+                str(1 - int(state.get(cell) or numbers[place] or 0))
+                if is_mask
+                else rng.choice(TEXTS)
+            )
         states.append(state)
     return Tried(name, states, page)
 
@@ -174,9 +178,15 @@ def differences(case: Tried, found: Sequence[Mapping[str, Any]], folder: Path) -
         told, sums = shown_by_program(trace)
         for name, text in told.items():
             own = shown["told"].get(name, text)
-            if "masked" in own and "masked" not in text and not any("masked" in s for s in trace.steps):
+            if (
+                "masked" in own
+                and "masked" not in text
+                and not any("masked" in s for s in trace.steps)
+            ):
                 continue  # the program leaves the step out when nothing is blocked any more
-            is_short = "τ" in text and own == f"{name} = {text.rpartition(' as ')[0].rpartition(' ')[2]}"
+            is_short = (
+                "τ" in text and own == f"{name} = {text.rpartition(' as ')[0].rpartition(' ')[2]}"
+            )
             if not (is_short or is_same_text(text, own)):
                 yield f"{where}: {text} is shown as {own}"
         if not all(map(is_same_text, sums, shown["sums"])):

@@ -7,7 +7,8 @@ async function attnBoot() {
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
   }
   const made = JSON.parse(document.getElementById("made").textContent);
-  if (!made.other || !/~heads(~|$)/.test(location.hash)) return Object.assign(made, JSON.parse(await unpacked(made.packed)));
+  if (!made.other || !/~heads(~|$)/.test(location.hash))
+    return Object.assign(made, JSON.parse(await unpacked(made.packed)));
   const [body, other] = (await unpacked(made.other)).split("\0");
   document.querySelector("main").innerHTML = body;
   return JSON.parse(other);

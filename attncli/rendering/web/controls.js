@@ -3,7 +3,12 @@
 (function () {
   "use strict";
   const { all, homes, make, plainText, heads, isOther } = window.attnLive;
-  const NAMES = { scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width" };
+  const NAMES = {
+    scale: "scores",
+    softcap: "soft cap",
+    "normalize.temperature": "temperature",
+    "score.width": "width",
+  };
   const past = []; // states of all problems before each change
   let gesture = null; // what the last change belongs to: one undo takes a whole gesture back
   let saving = 0;
@@ -12,14 +17,17 @@
   const homeOf = (td) => homes[td.dataset.c];
   const nameOf = (td) => homeOf(td).calculation.nameOf(homeOf(td).id);
   const isMask = (td) => /(^|\.)mask\.\d+$/.test(nameOf(td));
-  const textOf = (td) => homeOf(td).calculation.state()[nameOf(td)] ?? plainText(homeOf(td).calculation.valueOf(homeOf(td).id));
+  const textOf = (td) =>
+    homeOf(td).calculation.state()[nameOf(td)] ?? plainText(homeOf(td).calculation.valueOf(homeOf(td).id));
 
   // Changes a problem to a state; returns whether its numbers could be calculated.
   function change(one, next, by) {
     const before = all.map((problem) => problem.state());
     const beyond = one.calculate(next);
     if (beyond) {
-      one.told.textContent = /\s/.test(beyond) ? `${beyond}.` : `With this, ${beyond} would hold a number beyond what a float can hold.`;
+      one.told.textContent = /\s/.test(beyond)
+        ? `${beyond}.`
+        : `With this, ${beyond} would hold a number beyond what a float can hold.`;
       return false;
     }
     if (by === null || by !== gesture) past.push(before);
@@ -35,7 +43,9 @@
     saving = setTimeout(save, 250);
   }
   function set(td, text, by) {
-    const { calculation, id } = homeOf(td), next = { ...calculation.state() }, name = nameOf(td);
+    const { calculation, id } = homeOf(td),
+      next = { ...calculation.state() },
+      name = nameOf(td);
     let read;
     try {
       read = attnNumbers.read(text, []).value;
@@ -56,10 +66,14 @@
     const count = digits ? digits[1].length : 4;
     return (attnNumbers.read(text, []).value + by / 10 ** count).toFixed(count).replace(/^-(?=[0.]*$)/, "");
   }
-  function toggle(td) { set(td, textOf(td) === "0" ? "1" : "0", null); }
+  function toggle(td) {
+    set(td, textOf(td) === "0" ? "1" : "0", null);
+  }
 
   function edit(td, typed) {
-    const { calculation } = homeOf(td), before = calculation.state(), by = {};
+    const { calculation } = homeOf(td),
+      before = calculation.state(),
+      by = {};
     const field = make("input", { value: typed || textOf(td), autocomplete: "off", spellcheck: false });
     field.setAttribute("aria-label", calculation.labelOf(td));
     const box = td.closest(".scroll");
@@ -77,13 +91,19 @@
       box.classList.remove("editing");
     }
     field.addEventListener("input", accept);
-    field.addEventListener("blur", () => { end(true); });
+    field.addEventListener("blur", () => {
+      end(true);
+    });
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
       const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
       if (way) {
         event.preventDefault();
-        try { field.value = stepped(field.value, way * (event.shiftKey ? 10 : 1)); } catch (wrong) { return; }
+        try {
+          field.value = stepped(field.value, way * (event.shiftKey ? 10 : 1));
+        } catch (wrong) {
+          return;
+        }
         accept();
       }
       if (event.key === "Enter" || event.key === "Escape") {
@@ -98,35 +118,50 @@
     else field.select();
   }
 
-  document.addEventListener("keydown", (event) => {
-    const td = cellOf(event), isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
-    if ((event.ctrlKey || event.metaKey) && event.key === "z" && event.target.localName !== "input") {
-      event.preventDefault();
-      undo();
-    }
-    if (!td || !isPlain || event.target !== td) return;
-    const begins = /^[-−+.\d(√=]$/.test(event.key);
-    if (isMask(td) ? event.key === " " || event.key === "Enter" : begins || event.key === "Enter" || event.key === "F2") {
-      event.preventDefault();
-      event.stopPropagation();
-      if (isMask(td)) toggle(td);
-      else edit(td, begins ? event.key : "");
-    }
-  }, true);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const td = cellOf(event),
+        isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
+      if ((event.ctrlKey || event.metaKey) && event.key === "z" && event.target.localName !== "input") {
+        event.preventDefault();
+        undo();
+      }
+      if (!td || !isPlain || event.target !== td) return;
+      const begins = /^[-−+.\d(√=]$/.test(event.key);
+      if (
+        isMask(td)
+          ? event.key === " " || event.key === "Enter"
+          : begins || event.key === "Enter" || event.key === "F2"
+      ) {
+        event.preventDefault();
+        event.stopPropagation();
+        if (isMask(td)) toggle(td);
+        else edit(td, begins ? event.key : "");
+      }
+    },
+    true,
+  );
 
   let drag = null;
   document.addEventListener("pointerdown", (event) => {
     const td = cellOf(event);
-    drag = td && event.target === td && event.button === 0 && !isMask(td) ? { td, x: event.clientX, text: textOf(td), moved: false } : null;
+    drag =
+      td && event.target === td && event.button === 0 && !isMask(td)
+        ? { td, x: event.clientX, text: textOf(td), moved: false }
+        : null;
   });
   document.addEventListener("pointermove", (event) => {
     if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 5)) return;
     drag.moved = true;
     set(drag.td, stepped(drag.text, Math.round((event.clientX - drag.x) / 6) * (event.shiftKey ? 10 : 1)), drag);
   });
-  document.addEventListener("pointercancel", () => { drag = null; });
+  document.addEventListener("pointercancel", () => {
+    drag = null;
+  });
   document.addEventListener("click", (event) => {
-    const td = cellOf(event), isDragged = drag && drag.moved;
+    const td = cellOf(event),
+      isDragged = drag && drag.moved;
     drag = null;
     if (!td || event.target !== td || isDragged) return;
     if (isMask(td)) toggle(td);
@@ -137,33 +172,52 @@
     if (!past.length) return;
     const before = past.pop();
     gesture = null;
-    all.forEach((one, i) => { one.calculate(before[i]); show(one); });
+    all.forEach((one, i) => {
+      one.calculate(before[i]);
+      show(one);
+    });
   }
 
   // The address: what stands before ~ is a place of the page, what follows are the changes.
   function save() {
-    const parts = all.flatMap((one) => Object.entries(one.state()).map(([name, text]) => `${one.prefix}${encodeURIComponent(name)}=${encodeURIComponent(text)}`));
+    const parts = all.flatMap((one) =>
+      Object.entries(one.state()).map(
+        ([name, text]) => `${one.prefix}${encodeURIComponent(name)}=${encodeURIComponent(text)}`,
+      ),
+    );
     const place = location.hash.split("~")[0];
     if (isOther) parts.unshift("heads");
     history.replaceState(null, "", [place || "#", ...parts].join("~"));
   }
   function load() {
-    const [place, ...parts] = location.hash.split("~"), states = all.map(() => ({}));
+    const [place, ...parts] = location.hash.split("~"),
+      states = all.map(() => ({}));
     parts.forEach((part) => {
       const [, problem, name, text] = /^(?:(\d+):)?([^=]*)=(.*)$/.exec(part) || [];
       try {
-        const to = states[(problem || 1) - 1], whole = decodeURIComponent(name), typed = decodeURIComponent(text);
+        const to = states[(problem || 1) - 1],
+          whole = decodeURIComponent(name),
+          typed = decodeURIComponent(text);
         attnNumbers.read(typed, []);
         to[whole] = typed;
-      } catch (wrong) { /* a link that was cut off in the middle */ }
+      } catch (wrong) {
+        /* a link that was cut off in the middle */
+      }
     });
-    all.forEach((one, i) => { one.calculate(states[i]); show(one); });
+    all.forEach((one, i) => {
+      one.calculate(states[i]);
+      show(one);
+    });
     const target = parts.length && document.getElementById(decodeURIComponent(place.slice(1)));
     if (target) target.scrollIntoView();
   }
-  window.addEventListener("hashchange", () => { if (location.hash.includes("~")) load(); else save(); });
+  window.addEventListener("hashchange", () => {
+    if (location.hash.includes("~")) load();
+    else save();
+  });
 
-  const some = (names) => (names.length > 7 ? [...names.slice(0, 5), "…", names[names.length - 1]] : names).join(", ");
+  const some = (names) =>
+    (names.length > 7 ? [...names.slice(0, 5), "…", names[names.length - 1]] : names).join(", ");
   const button = (text, action) => {
     const found = make("button", { type: "button", textContent: text });
     found.addEventListener("click", action);
@@ -171,7 +225,7 @@
   };
 
   all.forEach((one) => {
-    const told = one.told = make("p", { className: "follows" });
+    const told = (one.told = make("p", { className: "follows" }));
     told.setAttribute("role", "status");
     const tools = make("div", { className: "controls" });
     tools.setAttribute("role", "region");
@@ -186,17 +240,35 @@
 
     // A slider and a field for each number that belongs to no matrix.
     Object.entries(one.tape.own).forEach(([key, [first, divides, symbol]]) => {
-      const short = key.replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `).replace(/[\w.]+$/, (name) => NAMES[name] || name);
+      const short = key
+        .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
+        .replace(/[\w.]+$/, (name) => NAMES[name] || name);
       const name = key.endsWith("scale") ? `${short} ${divides ? "÷" : "×"}` : short;
-      const slider = make("input", { type: "range", min: -40, max: 40, step: 1 }), field = make("input", { className: "own" });
+      const slider = make("input", { type: "range", min: -40, max: 40, step: 1 }),
+        field = make("input", { className: "own" });
       slider.setAttribute("aria-label", name);
       field.setAttribute("aria-label", `${name}, as a number`);
       const by = {};
-      slider.addEventListener("input", () => { change(one, withOwn(key, slider.value === "0" ? null : Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString()), by); });
+      slider.addEventListener("input", () => {
+        change(
+          one,
+          withOwn(
+            key,
+            slider.value === "0" ? null : Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString(),
+          ),
+          by,
+        );
+      });
       field.addEventListener("change", () => {
         let x = NaN;
-        try { x = attnNumbers.read(field.value, []).value; } catch (wrong) { told.textContent = `${wrong.message}.`; return; }
-        if (!isFinite(x) || (key.endsWith("scale") ? divides && x === 0 : x <= 0)) told.textContent = `${name} must be ${key.endsWith("scale") ? "a number that is not 0" : "more than 0"}.`;
+        try {
+          x = attnNumbers.read(field.value, []).value;
+        } catch (wrong) {
+          told.textContent = `${wrong.message}.`;
+          return;
+        }
+        if (!isFinite(x) || (key.endsWith("scale") ? divides && x === 0 : x <= 0))
+          told.textContent = `${name} must be ${key.endsWith("scale") ? "a number that is not 0" : "more than 0"}.`;
         else change(one, withOwn(key, x === first ? null : field.value.trim()), null);
       });
       updates.push(() => {
@@ -206,71 +278,110 @@
       });
       tools.append(make("div", { className: "slider" }, make("span", { textContent: name }), slider, field));
       if (key.endsWith("scale") && divides) {
-        toggleOf(`divide by ${symbol}`, () => one.ownOf(key) === first, (isOn) => withOwn(key, isOn ? null : "1"));
+        toggleOf(
+          `divide by ${symbol}`,
+          () => one.ownOf(key) === first,
+          (isOn) => withOwn(key, isOn ? null : "1"),
+        );
       }
     });
 
     function toggleOf(name, isOn, next) {
       const box = make("input", { type: "checkbox" });
-      box.addEventListener("change", () => { change(one, next(box.checked), null); });
-      updates.push(() => { box.checked = isOn(); });
+      box.addEventListener("change", () => {
+        change(one, next(box.checked), null);
+      });
+      updates.push(() => {
+        box.checked = isOn();
+      });
       tools.append(make("label", { className: "switch" }, box, name));
     }
     const mask = one.steps.find((step) => step.name === "mask" && step.input && one.tape.offset !== null);
     if (mask) {
-      const m = mask.shape[mask.shape.length - 1], n = mask.shape[mask.shape.length - 2];
-      const wanted = mask.input.numbers.map((_, i) => ((i % m) <= (Math.floor(i / m) % n) + one.tape.offset ? "1" : "0"));
+      const m = mask.shape[mask.shape.length - 1],
+        n = mask.shape[mask.shape.length - 2];
+      const wanted = mask.input.numbers.map((_, i) =>
+        i % m <= (Math.floor(i / m) % n) + one.tape.offset ? "1" : "0",
+      );
       const own = (i) => one.state()[`mask.${i}`] ?? plainText(mask.input.numbers[i]);
       const all = (texts) => {
         const next = { ...one.state() };
-        texts.forEach((text, i) => { if (text === plainText(mask.input.numbers[i])) delete next[`mask.${i}`]; else next[`mask.${i}`] = text; });
+        texts.forEach((text, i) => {
+          if (text === plainText(mask.input.numbers[i])) delete next[`mask.${i}`];
+          else next[`mask.${i}`] = text;
+        });
         return next;
       };
-      toggleOf("causal mask", () => wanted.every((text, i) => text === own(i)), (isOn) => all(isOn ? wanted : wanted.map(() => "1")));
+      toggleOf(
+        "causal mask",
+        () => wanted.every((text, i) => text === own(i)),
+        (isOn) => all(isOn ? wanted : wanted.map(() => "1")),
+      );
     }
     if (heads) {
-      toggleOf("two heads", () => heads === 2, () => {
-        save();
-        location.hash = isOther ? location.hash.replace("~heads", "") : location.hash.replace(/~|$/, "~heads$&");
-        location.reload();
-        return one.state();
-      });
+      toggleOf(
+        "two heads",
+        () => heads === 2,
+        () => {
+          save();
+          location.hash = isOther ? location.hash.replace("~heads", "") : location.hash.replace(/~|$/, "~heads$&");
+          location.reload();
+          return one.state();
+        },
+      );
     }
     const buttons = [
       button("Undo", undo),
-      button("Put all back", () => { change(one, {}, null); }),
+      button("Put all back", () => {
+        change(one, {}, null);
+      }),
       button("Save as YAML", () => {
         const link = make("a", { href: URL.createObjectURL(new Blob([one.yaml()], { type: "text/yaml" })) });
         link.download = `${(one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.yaml`;
         link.click();
-        setTimeout(() => { URL.revokeObjectURL(link.href); }, 1000);
+        setTimeout(() => {
+          URL.revokeObjectURL(link.href);
+        }, 1000);
       }),
     ];
     tools.append(make("div", { className: "buttons" }, ...buttons), told);
     one.tell = () => {
       updates.forEach((update) => update());
-      const names = Object.keys(one.state()), inputs = new Set(names.map((name) => (one.tape.own[name] ? name : name.slice(0, name.lastIndexOf(".")))));
+      const names = Object.keys(one.state()),
+        inputs = new Set(names.map((name) => (one.tape.own[name] ? name : name.slice(0, name.lastIndexOf(".")))));
       buttons[0].disabled = !past.length;
       buttons[1].disabled = !names.length;
       told.textContent = "";
       if (!names.length) {
-        told.textContent = "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes.";
+        told.textContent =
+          "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes.";
         return;
       }
       const follows = one.following([...inputs]);
       const changed = one.cells.filter(({ td }) => td.classList.contains("changed"));
-      const cells = [...new Map(changed.map(({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`])).values()];
-      const others = names.filter((name) => one.tape.own[name]).map((name) => `${(NAMES[name] || name)} is changed`);
-      const stays = one.steps.filter((step) => step.input && step.input.key && !inputs.has(step.name)).map((step) => step.name);
-      const stand = one.steps.filter((step) => !step.input && step.expression && !/ \d+$/.test(step.name) && !follows.includes(step.name)).map((step) => step.name);
+      const cells = [
+        ...new Map(
+          changed.map(({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`]),
+        ).values(),
+      ];
+      const others = names.filter((name) => one.tape.own[name]).map((name) => `${NAMES[name] || name} is changed`);
+      const stays = one.steps
+        .filter((step) => step.input && step.input.key && !inputs.has(step.name))
+        .map((step) => step.name);
+      const stand = one.steps
+        .filter((step) => !step.input && step.expression && !/ \d+$/.test(step.name) && !follows.includes(step.name))
+        .map((step) => step.name);
       told.append(
-        make("b", { textContent: "Changed: " }), `${some([...cells, ...others])}. `,
-        make("b", { textContent: "What follows: " }), `${some(follows.filter((name) => !/ \d+$/.test(name)))}. `,
+        make("b", { textContent: "Changed: " }),
+        `${some([...cells, ...others])}. `,
+        make("b", { textContent: "What follows: " }),
+        `${some(follows.filter((name) => !/ \d+$/.test(name)))}. `,
       );
       const fixed = [...new Set([...stays, ...stand])];
       if (fixed.length) told.append(make("b", { textContent: "What stays: " }), `${some(fixed)}.`);
     };
-    const why = document.getElementById("why"), main = document.querySelector("main");
+    const why = document.getElementById("why"),
+      main = document.querySelector("main");
     if (all.length === 1) main.before(make("div", { id: "side" }, tools, why));
     else one.article.prepend(tools);
   });

@@ -98,8 +98,8 @@ const attnOperations = (function () {
 
   function joined(arrays, along) {
     const lead = widest(arrays.map((a) => a.shape.map((n, i) => (i === a.shape.length + along ? 1 : n))));
-    const wide = arrays.map((a) => moved(a, lead.map((n, i) => (i === lead.length + along ? a.shape[i] : n)), (i) => i));
-    const axis = lead.length + along, shape = wide[0].shape.slice(), from = [];
+    const axis = lead.length + along, own = (a) => lead.map((n, i) => (i === axis ? a.shape[i] : n));
+    const wide = arrays.map((a) => moved(a, own(a), (i) => i)), shape = wide[0].shape.slice(), from = [];
     wide.forEach((array, which) => { for (let i = 0; i < array.shape[axis]; i += 1) from.push([array, i, which]); });
     shape[axis] = from.length;
     const found = filled(shape), by = wide.map((a) => strides(a.shape, a.shape));
@@ -223,7 +223,8 @@ const attnOperations = (function () {
     },
     Exp: (o, scores, sink) => {
       const from = o.shift_along === null ? filled([1]) : shift(o, scores, sink);
-      return each((s, m) => (o.base === Math.E ? Math.exp((s - m) / o.temperature) : o.base ** ((s - m) / o.temperature)), scores, from);
+      const power = (x) => (o.base === Math.E ? Math.exp(x) : o.base ** x);
+      return each((s, m) => power((s - m) / o.temperature), scores, from);
     },
     Sum: (o, a) => lines((line) => [exactly(line)], a, o.along),
     SinkPower: (o, sink, scores) => {
@@ -244,7 +245,10 @@ const attnOperations = (function () {
     TanhGate: (o, a) => each((x) => (1 + gate(o, x)) / 2, a),
     TanhGateSlope: (o, a) => each((x) => ((1 - gate(o, x) ** 2) / 2) * o.factor * (1 + 3 * o.cubic * x * x), a),
     AddedByPlace: (o, a) => each((s, x) => s + x, a, filled([1, ...a.shape.slice(1)], o.numbers)),
-    AtDistances: (o, a) => moved(a, [1, a.shape[1], ...o.size], ([, h, i, j]) => [0, h, 0, o.which[i * o.size[1] + j]]),
+    AtDistances: (o, a) => {
+      const [n, m] = o.size;
+      return moved(a, [1, a.shape[1], n, m], ([, h, i, j]) => [0, h, 0, o.which[i * m + j]]);
+    },
     SumOfDistances: (o, a) => {
       const found = filled([a.shape[0], a.shape[1], 1, o.count]), m = a.shape[3];
       walk(a.shape, ([b, h, i, j], place) => {
@@ -280,10 +284,13 @@ const attnOperations = (function () {
       const apart = pairs((a, b) => each((x, y) => y - x, a, b), own, other);
       return each((x) => x / o.width ** 2, summedPairs(times(shaped(up, [...up.shape, 1]), apart), -2));
     },
-    Length: (o, a) => (o.eps === null ? lengths(a) : lines((line) => [Math.sqrt(mean(line.map((x) => x * x))[0] + o.eps)], a, -1)),
+    Length: (o, a) => {
+      if (o.eps === null) return lengths(a);
+      return lines((line) => [Math.sqrt(total(line.map((x) => x * x)) / line.length + o.eps)], a, -1);
+    },
     OfAngles: (o, a) => each(Math[o.function], a),
     Rotated: (o, a, cos, sin) => {
-      const found = filled(a.shape, a.data.slice()), size = a.shape[a.shape.length - 1], n = a.shape[a.shape.length - 2];
+      const found = filled(a.shape, a.data.slice()), [n, size] = a.shape.slice(-2);
       o.pairs.forEach(([x, y], pair) => {
         for (let row = 0; row < a.data.length / size; row += 1) {
           const at = (row % n) * o.pairs.length + pair, c = cos.data[at], s = o.back ? -sin.data[at] : sin.data[at];
@@ -296,7 +303,10 @@ const attnOperations = (function () {
     },
     // mechanisms
     Total: (o, a) => filled([1, 1, 1, 1], [total(Array.from(a.data))]),
-    SquaredError: (o, a, b) => filled([1, 1, 1, 1], [total(Array.from(each((x, y) => (x - y) ** 2, a, b).data)) / o.over]),
+    SquaredError: (o, a, b) => {
+      const squares = each((x, y) => (x - y) ** 2, a, b);
+      return filled([1, 1, 1, 1], [total(Array.from(squares.data)) / o.over]);
+    },
     Descent: (o, a, slope) => each((x, d) => x - d * o.rate, a, slope),
     Row: (o, a) => rows(a, o.place, o.place + (o.count || 1)),
     InRow: (o, a) => lines(([x]) => Array.from({ length: o.count }, (_, i) => (i === o.place ? x : 0)), a, -2),
@@ -308,7 +318,8 @@ const attnOperations = (function () {
     Below: (o, ...parts) => joined(parts, -2),
     Triangle: (o, ...parts) => {
       const width = Math.max(...parts.map((part) => part.shape[part.shape.length - 1]));
-      return joined(parts.map((part) => lines((line) => Array.from({ length: width }, (_, i) => line[i] || 0), part, -1)), -2);
+      const padded = (line) => Array.from({ length: width }, (_, i) => line[i] || 0);
+      return joined(parts.map((part) => lines(padded, part, -1)), -2);
     },
     Enhanced: (o, a, b) => joined([a, b, each((x, y) => x - y, a, b), times(a, b)], -1),
     Rows: (o, a) => lines((line) => o.places.map((place) => line[place]), a, -2),
