@@ -247,12 +247,12 @@ class Explainer:
         decimals: int = DEFAULT_DECIMALS,
         full: bool = False,
         numbers: Callable[[Step], Array] | None = None,
-        unrounded: bool = False,  # whether the unrounded number is always told, if steps round
+        to_refill: bool = False,  # whether other numbers are filled in: all parts are told
     ) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
-        self.unrounded = unrounded
+        self.to_refill = to_refill
         self.columns = trace.problem.columns
         self.own = numbers is None
         self.worked = terms.Worked(numbers)
@@ -269,13 +269,13 @@ class Explainer:
         ends = {"name": cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
-        is_other = term.value != value or (self.unrounded and any(terms.found(term, terms.Made)))
+        is_other = term.value != value or (self.to_refill and any(terms.found(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         worked: dict[str, Worked] = {}
         unfolded = self._unfold(term) if any(map(_unfolds, told)) else None
         is_unfolded = unfolded is not None and (
-            not self.own or self._prints(unfolded.value, unrounded or result)
+            self.to_refill or self._prints(unfolded.value, unrounded or result)
         )
         parts = {
             "formula": self._names(term),
@@ -284,7 +284,7 @@ class Explainer:
             if unfolded is not None and is_unfolded
             else None,
             # One that is filled in later is no repetition of the result.
-            "unrounded": tree.Number("…" if self.unrounded else unrounded) if unrounded else None,
+            "unrounded": tree.Number("…" if self.to_refill else unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         reasons = tuple(self._reasons(told, worked))

@@ -194,11 +194,10 @@ class Worlds:
     """Explains cells in the real world, and in others in which choices fall otherwise."""
 
     def __init__(self, trace: Trace, decimals: int, full: bool) -> None:
-        rounds = trace.problem.round is not None
-        self.real = Explainer(trace, decimals, full, unrounded=rounds)
-        self.others = [
-            Explainer(trace, decimals, full, partial(self._numbers, x), rounds) for x in WORLDS
-        ]
+        self.rounds = trace.problem.round is not None
+        self.real = Explainer(trace, decimals, full, to_refill=True)
+        worlds = (partial(self._numbers, number) for number in WORLDS)
+        self.others = [Explainer(trace, decimals, full, numbers, True) for numbers in worlds]
         self.fixed: set[Step] = set()  # no number of the problem changes them
         for step in trace:
             made = walk(step.operation) if step.operation is not None else ()
@@ -212,18 +211,18 @@ class Worlds:
         return step.array if step in self.fixed else np.full(step.array.shape, number)
 
     def explain(self, step: Step, place: Index) -> list[Explanation]:
+        """Return the explanation of a cell, then how it would be if choices fell otherwise."""
         found = self.real.explain(step, place)
         if step not in self.choosing:
             keys = [_key(one.explain(step, place)) for one in self.others]
             self.choosing[step] = self.others if any(key != _key(found) for key in keys) else []
         others = [one.explain(step, place) for one in self.choosing[step]]
-        if (
-            self.real.unrounded and "unfolded" in found.nodes
-        ):  # rounded steps may not follow from it
-            kept = (
-                {k: x for k, x in p.items() if k != "unfolded"} for p in (found.nodes, found.worked)
+        if self.rounds and "unfolded" in found.nodes:  # which rounded steps may not follow from
+            nodes, worked = (
+                {name: part for name, part in parts.items() if name != "unfolded"}
+                for parts in (found.nodes, found.worked)
             )
-            others.append(replace(found, **dict(zip(("nodes", "worked"), kept, strict=True))))
+            others.append(replace(found, nodes=nodes, worked=worked))
         return [found, *(other for other in others if not _has_nan(other))]
 
 
