@@ -146,6 +146,7 @@ def render(
     why: bool = False,
     reveal: bool = False,
     solution: bool = False,
+    live: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -160,6 +161,7 @@ def render(
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
         reveal: whether the steps of an HTML page of traces are folded until they are opened.
+        live: whether the numbers of an HTML page of traces can be changed.
         solution: whether results for Gradescope tell the right numbers.
 
     Raises:
@@ -191,5 +193,6 @@ def render(
         )
     else:
         names = keys_of(only)
-        selection = Selection(decimals, full, names, quiet, why, False, standalone, reveal)
+        about = (decimals, full, names, quiet, why, False, standalone, reveal)
+        selection = Selection(*about, live=live)
     return b"".join(getattr(row, kind)(several, selection)).decode()
