@@ -226,12 +226,10 @@ window.attnLive = (function () {
       const letter = made.shapes[variant[1]][4];
       if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
       if (!all.length) return true;
-      const exact = tape.round ? value(variant, all[0]) : result;
+      const exact = value(variant, all[0]);
       const shown = tape.round ? valueOf(numberText(exact, tape.decimals)) : exact;
-      return (
-        isNear(tape.round ? rounded(exact) : exact, result) &&
-        all.every((place, i) => !i || isNear(value(variant, place), shown))
-      );
+      const isResult = isNear(tape.round ? rounded(exact) : exact, result);
+      return isResult && all.every((place) => isNear(value(variant, place), shown));
     }
     function digitsOf(variant, place, wanted) {
       const unit = 10 ** (valueOf(wanted.split("e")[1] || "0") - tape.decimals),
@@ -355,9 +353,11 @@ window.attnLive = (function () {
           last = keys.pop();
         const holder = keys.reduce((one, key) => {
           const at = /^\d+$/.test(key) && Array.isArray(one) ? key - 1 : key;
+          if (key === "layers") return one[at];
+          const listed = Array.isArray(one[at]) && one[at].find((part) => part && part[last] !== undefined);
           if (typeof one[at] === "string") one[at] = { name: one[at] };
-          if (!one[at] || (Array.isArray(one[at]) && key !== "layers")) one[at] = {};
-          return one[at];
+          if (!one[at] || (Array.isArray(one[at]) && !listed)) one[at] = {};
+          return listed || one[at];
         }, problem);
         holder[last] = x;
       };
