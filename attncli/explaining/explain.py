@@ -128,11 +128,9 @@ class Explanation(Record):
     def kept(self) -> dict[str, tree.Formula]:
         """The parts of the chain by their names, without repeated ones."""
         kept: dict[str, tree.Formula] = {}
-        last: tree.Formula | None = None
-        for name in CHAIN_PARTS:
-            node = self.nodes.get(name)
-            if node is not None and not (last is not None and self._is_same(last, node)):
-                kept[name] = last = node
+        for name in (part for part in CHAIN_PARTS if part in self.nodes):
+            if not kept or not self._is_same([*kept.values()][-1], self.nodes[name]):
+                kept[name] = self.nodes[name]
         return kept
 
     def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
@@ -273,22 +271,20 @@ class Explainer:
         rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         worked: dict[str, Worked] = {}
-        unfolded = self._unfold(term) if any(map(_unfolds, told)) else None
-        is_unfolded = unfolded is not None and (
-            self.to_refill or self._prints(unfolded.value, unrounded or result)
-        )
+        wanted = unrounded or result
         parts = {
             "formula": self._names(term),
-            "numbers": self._numbers(term, unrounded or result, worked, "numbers"),
-            "unfolded": self._numbers(unfolded, unrounded or result, worked, "unfolded")
-            if unfolded is not None and is_unfolded
-            else None,
+            "numbers": self._numbers(term, wanted, worked, "numbers"),
             # One that is filled in later is no repetition of the result.
             "unrounded": tree.Number("…" if self.to_refill else unrounded) if unrounded else None,
         }
+        if any(map(_unfolds, told)):
+            unfolded = self._unfold(term)
+            if self.to_refill or self._prints(unfolded.value, wanted):
+                parts["unfolded"] = self._numbers(unfolded, wanted, worked, "unfolded")
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
-        reasons = tuple(self._reasons(told, worked))
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
+        reasons = (*self._letters(told, worked), *map(self._reason, chosen))
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
     def _names(self, term: Term) -> tree.Formula | None:
@@ -357,15 +353,12 @@ class Explainer:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
-        """Yield what decided choices, and the meanings of letters."""
+    def _letters(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
+        """Yield the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
             numbers = self._numbers(letter.operands[0], result, worked, letter.symbol)
             yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
-        for chosen in told:
-            if isinstance(chosen, Chosen) and chosen.words:
-                yield self._reason(chosen)
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
         """Return the words of a choice with numbers in their places."""

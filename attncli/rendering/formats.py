@@ -161,7 +161,7 @@ def render(
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
         reveal: whether the steps of an HTML page of traces are folded until they are opened.
-        live: whether the numbers of an HTML page of traces can be changed.
+        live: whether the numbers of such a page can be changed.
         solution: whether results for Gradescope tell the right numbers.
 
     Raises:
@@ -192,7 +192,6 @@ def render(
             decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
         )
     else:
-        names = keys_of(only)
-        about = (decimals, full, names, quiet, why, False, standalone, reveal)
+        about = (decimals, full, keys_of(only), quiet, why, False, standalone, reveal)
         selection = Selection(*about, live=live)
     return b"".join(getattr(row, kind)(several, selection)).decode()

@@ -42,10 +42,13 @@ from attncli.tape.operations import constant
 from attncli.tape.step import Operation, Step
 from attncli.tape.walk import array_of, sources, transform, walk
 
-FILES = "boot numbers shapes tables operations live controls script"
-
 SCRIPT = Script(
-    tuple(f"{name}.js" for name in FILES.split()), ("style.css", "live.css"), is_closed=True
+    (
+        *("boot.js", "numbers.js", "shapes.js", "tables.js", "operations.js"),
+        *("live.js", "controls.js", "script.js"),
+    ),
+    ("style.css", "live.css"),
+    is_closed=True,
 )
 
 WITH_A_MASK = ("self", "cross", "transformer")
@@ -170,7 +173,7 @@ class LiveFormulas(CellFormulas):
 
     @property
     def data(self) -> Mapping[str, object]:
-        """What stands on the page: the tapes as they are, and the explanations packed."""
+        """The tapes as they are, and the explanations compressed."""
         return {"tapes": self.tapes, "packed": _packed(as_json(self.explanations)), **self.about}
 
     def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:

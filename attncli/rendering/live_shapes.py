@@ -154,7 +154,7 @@ class LiveShape(Shape):
         return super().place(word)
 
 
-DIGITS = 12
+CHECKED_DIGITS = 12
 """Significant digits of numbers in formulas; those that check a result need 9."""
 
 
@@ -165,7 +165,7 @@ def _worked(term: Term) -> Any:
     if isinstance(term, Constant):
         number = term.number
         own = isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own)
-        return plain(number if own else float(f"{term.value:.{DIGITS}g}"))
+        return plain(number if own else float(f"{term.value:.{CHECKED_DIGITS}g}"))
     if isinstance(term, Chosen):
         return _worked(term.operands[0])
     if is_sum(term):
