@@ -20,7 +20,7 @@ BLOCKS = blocks(TEXT)
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("students", "teachers", "scripts")),
-    *(f"docs/{name}.md" for name in ("gradients", "positions", "transformer")),
+    *(f"docs/{name}.md" for name in ("gradients", "live", "positions", "transformer")),
 )
 """The pages whose blocks are run in a folder with the samples; others have a test of their own."""
 
