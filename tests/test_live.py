@@ -190,7 +190,7 @@ def test_typing_arrows_undo_and_reset(attn: Attn, tmp_path: Path) -> None:
     assert found["before"] == ["3", "14", True]
     assert found["typed"] == ["5.25", "1/2", "X[I, 2]"]
     assert found["stepped"] == ["0.6", "5.3600"]
-    assert found["wrong"] == ["true", "abc is not a number.", "5.3600"]
+    assert found["wrong"] == ["true", "abc is not a number.", "14"]  # as before
     assert found["kept"][:2] == ["2", True]
     assert found["kept"][2].startswith(
         "Changed: X[I, 2] is 2, was 3. What follows: Q, K, V, scores, masked, …, output."
@@ -301,3 +301,57 @@ def test_numbers_beyond_floats_are_put_back(attn: Attn, tmp_path: Path) -> None:
     found = found_on(page_of(attn, "i_am_good"), script, tmp_path)
     assert found["says"] == "With this, scores would hold a number beyond what a float can hold."
     assert found["state"] == {}
+
+
+@in_browser
+def test_what_is_typed_is_taken_whole_or_not_at_all(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      var x = cell("X.0");
+      function typed(text) {
+        var field = type(x, text.slice(0, 1));
+        for (var i = 2; i <= text.length; i += 1) {
+          field.value = text.slice(0, i);
+          field.dispatchEvent(new w.Event("input"));
+        }
+        press(field, "Enter");
+        var found = [x.firstChild.data, one.state()["X.0"] || "", follows().slice(0, 40)];
+        press(field, "Escape");
+        return found;
+      }
+      var all = ["12abc", "1e100", "0,5", "14%"].map(typed);
+      x.focus(); press(x, "s");
+      return {all, opened: x.querySelector("input").value};
+    """
+    found = found_on(page_of(attn, "mask_causal"), script, tmp_path)
+    assert found["all"][0] == ["1", "", "12abc is not a number."]
+    assert found["all"][1][:2] == ["1", ""]
+    assert found["all"][2][:2] == ["0.5", "0.5"]
+    assert found["all"][3][1] == "0.14"
+    assert found["opened"] == "s"
+
+
+@in_browser
+def test_an_address_is_held_to_what_may_be_typed(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      w.history.replaceState(null, "", "#%~X.0=%~mask.0=7~X.99=5~foo=1~scale=0~X.1=1%2F2");
+      w.dispatchEvent(new w.Event("hashchange"));
+      return {state: one.state(), says: follows()};
+    """
+    found = found_on(page_of(attn, "mask_causal"), script, tmp_path)
+    assert found["state"] == {"X.1": "1/2"}
+    assert "not taken: X.0, mask.0, X.99, foo, scale." in found["says"]
+
+
+@in_browser
+def test_scores_that_would_need_a_shift_are_not_taken(attn: Attn, tmp_path: Path) -> None:
+    script = """
+      type(cell("scores.0"), "-3000");
+      return {says: follows(), state: one.state()};
+    """
+    found = found_on(page_of(attn, "normalize_temperature"), script, tmp_path)
+    assert found["says"].startswith("With this, the largest score would have to be subtracted")
+    assert found["state"] == {}
+
+
+def test_heads_that_the_other_page_does_not_have(attn: Attn) -> None:
+    assert "Content-Security-Policy" in page_of(attn, "heads_cut", "--head", "2")

@@ -182,7 +182,10 @@ class LiveFormulas(CellFormulas):
         if other is None:
             return
         formulas = LiveFormulas()
-        markup = "".join(body([live_trace(other)], formulas))
+        try:
+            markup = "".join(body([live_trace(other)], formulas))
+        except InputError:  # it has no head 2 to show
+            return
         about = {"tapes": formulas.tapes, "heads": other.heads, "is_other": True}
         both = f"{markup}\0{as_json({**formulas.explanations, **about})}"
         self.about = {"heads": shown[0].problem.heads, "other": _packed(both)}

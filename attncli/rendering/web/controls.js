@@ -9,6 +9,7 @@
     "normalize.temperature": "temperature",
     "score.width": "width",
   };
+  const TEXT_FIELD = "input:not([type=checkbox], [type=range])";
   const past = []; // states of all problems before each change
   let gesture = null; // what the last change belongs to: one undo takes a whole gesture back
   let saving = 0;
@@ -46,25 +47,48 @@
     const { calculation, id } = homeOf(td),
       next = { ...calculation.state() },
       name = nameOf(td);
-    let read;
-    try {
-      read = attnNumbers.read(text, []).value;
-    } catch (wrong) {
-      calculation.told.textContent = `${wrong.message}.`;
+    const [read, wrong] = number(text, calculation.inputOf(id).infinite);
+    if (wrong) {
+      calculation.told.textContent = wrong;
       return false;
     }
-    const input = calculation.inputOf(id);
-    if (!isFinite(read) && !input.infinite) return false;
-    if (read === input.numbers[calculation.placeOf(id)]) delete next[name];
-    else next[name] = text.trim();
+    if (read.value === calculation.inputOf(id).numbers[calculation.placeOf(id)]) delete next[name];
+    else next[name] = read.text;
     return change(calculation, next, by);
+  }
+
+  // Returns a number that was typed, or what is wrong with it.
+  function number(text, isInfinite) {
+    if (!text.trim()) return [null, "Type a number."];
+    try {
+      const read = attnNumbers.read(text, []);
+      return isFinite(read.value) || isInfinite ? [read, ""] : [null, "Only a finite number can stand here."];
+    } catch (wrong) {
+      return [null, `${wrong.message}.`];
+    }
+  }
+
+  // The same for a number of an operation, and for a cell by its name in the address.
+  function ownNumber(one, key, text) {
+    const [read, wrong] = number(text, false),
+      isScale = key.endsWith("scale");
+    if (wrong || (isScale ? read.value !== 0 || !one.tape.own[key][1] : read.value > 0)) return [read, wrong];
+    return [null, isScale ? "The divisor must not be 0." : "This number must be more than 0."];
+  }
+  function inputNumber(one, name, text) {
+    const input = one.inputAt(name),
+      found = input ? number(text, input.infinite) : [null, "There is no such cell."];
+    const isMaskCell = /(^|\.)mask\.\d+$/.test(name);
+    if (found[1] || !isMaskCell || found[0].value === 0 || found[0].value === 1) return found;
+    return [null, "A mask is made of 0 and 1."];
   }
 
   // A text with its last digit changed by some units.
   function stepped(text, by) {
-    const digits = /^[-−+]?\d*\.?(\d*)$/.exec(text.trim());
-    const count = digits ? digits[1].length : 4;
-    return (attnNumbers.read(text, []).value + by / 10 ** count).toFixed(count).replace(/^-(?=[0.]*$)/, "");
+    const read = attnNumbers.read(text, []),
+      digits = /^-?\d*\.?(\d*)$/.exec(read.text);
+    const count = digits ? digits[1].length : Number.isInteger(read.value) ? 0 : 4;
+    return (read.value + by / 10 ** count).toFixed(count).replace(/^-(?=[0.]*$)/, "");
   }
   function toggle(td) {
     set(td, textOf(td) === "0" ? "1" : "0", null);
@@ -77,16 +101,27 @@
     const field = make("input", { value: typed || textOf(td), autocomplete: "off", spellcheck: false });
     field.setAttribute("aria-label", calculation.labelOf(td));
     const box = td.closest(".scroll");
+    const count = past.length;
     let isOpen = true;
-    const accept = () => field.setAttribute("aria-invalid", !set(td, field.value, by));
+    function putBack() {
+      if (calculation.state() !== before) change(calculation, before, by);
+      past.length = count;
+      gesture = null;
+      calculation.tell();
+    }
+    // What cannot be read leaves the number as it was, not what its beginning means.
+    function accept() {
+      const isRight = set(td, field.value, by),
+        message = calculation.told.textContent;
+      field.setAttribute("aria-invalid", !isRight);
+      if (isRight) return;
+      putBack();
+      calculation.told.textContent = message;
+    }
     function end(isKept) {
       if (!isOpen) return; // it is left again when it is removed
       isOpen = false;
-      if (!isKept && calculation.state() !== before) {
-        change(calculation, before, by);
-        past.pop();
-        calculation.tell();
-      }
+      if (!isKept) putBack();
       field.remove();
       box.classList.remove("editing");
     }
@@ -106,7 +141,8 @@
         }
         accept();
       }
-      if (event.key === "Enter" || event.key === "Escape") {
+      const isWrong = field.getAttribute("aria-invalid") === "true";
+      if ((event.key === "Enter" && !isWrong) || event.key === "Escape") {
         end(event.key === "Enter");
         td.focus();
       }
@@ -123,12 +159,12 @@
     (event) => {
       const td = cellOf(event),
         isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
-      if ((event.ctrlKey || event.metaKey) && event.key === "z" && event.target.localName !== "input") {
+      if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches(TEXT_FIELD)) {
         event.preventDefault();
         undo();
       }
       if (!td || !isPlain || event.target !== td) return;
-      const begins = /^[-−+.\d(√=]$/.test(event.key);
+      const begins = event.key.length === 1 && event.key !== " ";
       if (
         isMask(td)
           ? event.key === " " || event.key === "Enter"
@@ -178,6 +214,14 @@
     });
   }
 
+  const shortest = (x) => String(Number(x.toFixed(4)));
+  function ownName(one, key) {
+    const short = key
+      .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
+      .replace(/[\w.]+$/, (name) => NAMES[name] || name);
+    return key.endsWith("scale") ? `${short} ${one.tape.own[key][1] ? "÷" : "×"}` : short;
+  }
+
   // The address: what stands before ~ is a place of the page, what follows are the changes.
   function save() {
     const parts = all.flatMap((one) =>
@@ -192,21 +236,25 @@
   function load() {
     const [place, ...parts] = location.hash.split("~"),
       states = all.map(() => ({}));
+    const missed = [];
     parts.forEach((part) => {
       const [, problem, name, text] = /^(?:(\d+):)?([^=]*)=(.*)$/.exec(part) || [];
+      const one = all[(problem || 1) - 1];
+      if (!one || !name) return;
       try {
-        const to = states[(problem || 1) - 1],
-          whole = decodeURIComponent(name),
+        const key = decodeURIComponent(name),
           typed = decodeURIComponent(text);
-        attnNumbers.read(typed, []);
-        to[whole] = typed;
-      } catch (wrong) {
-        /* a link that was cut off in the middle */
+        const [read, wrong] = one.tape.own[key] ? ownNumber(one, key, typed) : inputNumber(one, key, typed);
+        if (wrong) missed.push(key);
+        else states[all.indexOf(one)][key] = read.text;
+      } catch (cutOff) {
+        missed.push(name);
       }
     });
     all.forEach((one, i) => {
-      one.calculate(states[i]);
+      if (one.calculate(states[i])) missed.push(...Object.keys(states[i]));
       show(one);
+      if (missed.length) one.told.append(` This part of the address is not taken: ${some(missed)}.`);
     });
     const target = parts.length && document.getElementById(decodeURIComponent(place.slice(1)));
     if (target) target.scrollIntoView();
@@ -240,10 +288,7 @@
 
     // A slider and a field for each number that belongs to no matrix.
     Object.entries(one.tape.own).forEach(([key, [first, divides, symbol]]) => {
-      const short = key
-        .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
-        .replace(/[\w.]+$/, (name) => NAMES[name] || name);
-      const name = key.endsWith("scale") ? `${short} ${divides ? "÷" : "×"}` : short;
+      const name = ownName(one, key);
       const slider = make("input", { type: "range", min: -40, max: 40, step: 1 }),
         field = make("input", { className: "own" });
       slider.setAttribute("aria-label", name);
@@ -260,21 +305,17 @@
         );
       });
       field.addEventListener("change", () => {
-        let x = NaN;
-        try {
-          x = attnNumbers.read(field.value, []).value;
-        } catch (wrong) {
-          told.textContent = `${wrong.message}.`;
-          return;
-        }
-        if (!isFinite(x) || (key.endsWith("scale") ? divides && x === 0 : x <= 0))
-          told.textContent = `${name} must be ${key.endsWith("scale") ? "a number that is not 0" : "more than 0"}.`;
-        else change(one, withOwn(key, x === first ? null : field.value.trim()), null);
+        const [read, wrong] = ownNumber(one, key, field.value);
+        const isTaken = !wrong && change(one, withOwn(key, read.value === first ? null : read.text), null);
+        const message = wrong || told.textContent;
+        if (isTaken) return;
+        updates.forEach((update) => update(true));
+        told.textContent = message;
       });
-      updates.push(() => {
+      updates.push((isPutBack) => {
         const x = one.ownOf(key);
         slider.value = Math.round(10 * Math.log2(Math.abs(x / first)));
-        if (document.activeElement !== field) field.value = one.state()[key] ?? Number(x.toFixed(4));
+        if (isPutBack || document.activeElement !== field) field.value = one.state()[key] ?? Number(x.toFixed(4));
       });
       tools.append(make("div", { className: "slider" }, make("span", { textContent: name }), slider, field));
       if (key.endsWith("scale") && divides) {
@@ -353,8 +394,9 @@
       buttons[1].disabled = !names.length;
       told.textContent = "";
       if (!names.length) {
-        told.textContent =
-          "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes.";
+        told.textContent = one.cells.some(({ input }) => input)
+          ? "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes."
+          : "No number of the problem is on this page; what is above can be changed.";
         return;
       }
       const follows = one.following([...inputs]);
@@ -364,7 +406,12 @@
           changed.map(({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`]),
         ).values(),
       ];
-      const others = names.filter((name) => one.tape.own[name]).map((name) => `${NAMES[name] || name} is changed`);
+      const others = names
+        .filter((name) => one.tape.own[name])
+        .map((name) => `${ownName(one, name)} ${shortest(one.ownOf(name))}, was ${shortest(one.tape.own[name][0])}`);
+      const unseen = [...inputs].filter(
+        (input) => !one.tape.own[input] && !changed.some(({ input: own }) => own.name === input),
+      );
       const stays = one.steps
         .filter((step) => step.input && step.input.key && !inputs.has(step.name))
         .map((step) => step.name);
@@ -373,7 +420,7 @@
         .map((step) => step.name);
       told.append(
         make("b", { textContent: "Changed: " }),
-        `${some([...cells, ...others])}. `,
+        `${some([...cells, ...others, ...unseen])}. `,
         make("b", { textContent: "What follows: " }),
         `${some(follows.filter((name) => !/ \d+$/.test(name)))}. `,
       );

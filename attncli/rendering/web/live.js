@@ -417,6 +417,11 @@ window.attnLive = (function () {
       arrays: (i) => arrays[i],
       arrayOf: (name) => arrays[steps.findIndex((step) => step.name === name && !step.input)],
       inputOf: (id) => steps[stepOf(id)].input,
+      inputAt: (name) => {
+        const at = name.lastIndexOf("."),
+          step = steps.find(({ name: own, input }) => input && own === name.slice(0, at));
+        return step && step.input.numbers[name.slice(at + 1)] !== undefined ? step.input : null;
+      },
       placeOf: (id) => id - starts[stepOf(id)],
       // The cell by its name, such as X[am, 2].
       labelOf: (td) =>

@@ -178,6 +178,8 @@ const attnOperations = (function () {
     return moved.map((x) => Math.max(x - threshold, 0));
   }
 
+  // From here on the program subtracts the largest score, as arithmetic/floats has it.
+  const LARGEST_EXPONENT = Math.log(Number.MAX_VALUE) - 20;
   const gate = (o, x) => Math.tanh(o.factor * (x + o.cubic * x * x * x));
   const mean = (line) => [total(line) / line.length];
 
@@ -223,6 +225,10 @@ const attnOperations = (function () {
     },
     Exp: (o, scores, sink) => {
       const from = o.shift_along === null ? filled([1]) : shift(o, scores, sink);
+      const size = Math.max(...Array.from(scores.data, Math.abs).filter(isFinite), 0);
+      if (o.shift_along === null && (size / o.temperature) * Math.log(o.base) > LARGEST_EXPONENT) {
+        throw "With this, the largest score would have to be subtracted first: save the problem, and make a page of that";
+      }
       const power = (x) => (o.base === Math.E ? Math.exp(x) : o.base ** x);
       return each((s, m) => power((s - m) / o.temperature), scores, from);
     },

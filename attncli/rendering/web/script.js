@@ -166,7 +166,11 @@
   var folds = Array.from(document.querySelectorAll("details"));
   var folded = [];
   function target(address) {
-    return document.getElementById(decodeURIComponent(address.slice(1)));
+    try {
+      return document.getElementById(decodeURIComponent(address.slice(1).split("~")[0]));
+    } catch (cutOff) {
+      return null;
+    }
   }
   document.querySelectorAll("a[href^='#']").forEach(function (jump) {
     jump.addEventListener("click", function () { unfold(target(jump.getAttribute("href"))); });
