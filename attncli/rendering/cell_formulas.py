@@ -162,8 +162,9 @@ def lines(printer: Shape, found: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
     name = '<span class="name s"></span> '
     parts = [(part, node) for part, node in found.kept.items() if part != "name"]
+    last = "≈" if "unrounded" in found.nodes else "="
     for place, (part, node) in enumerate(parts):
-        sign = found.chain.last if place == len(parts) - 1 else "="
+        sign = last if place == len(parts) - 1 else "="
         printer.begin(part)
         formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
         given = " (given)" if found.given and not found.reasons else ""
