@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.arithmetic.intervals import Interval, interval
 from attncli.notation.last_place import significant
 from attncli.records import Record, replace
 from attncli.tape.replay import Values
@@ -52,6 +52,9 @@ and beside e^60, other numbers are tolerated no larger an error. Chosen."""
 FINE_UNIT = 0.01
 """Maximum unit in the last place of a number whose zeros at the end always count. Chosen."""
 
+LARGE = 100
+"""Minimum size of a whole number that may have been rounded. Chosen."""
+
 MAX_TOLERATED_UNIT = 1 / 8
 """Maximum unit in the last place, relative to the largest number of a step, for which an error of
 one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
@@ -83,10 +86,6 @@ by benchmarks/roundings.py: at 5, honest numbers of the submission's own digits 
 MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
 by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
-
-MAX_HALVES = 0.1
-"""Maximum width of the interval that halves rounded up or down give, relative to the step's largest
-number. Chosen: where they decide a choice, as of hardmax, it is as wide as the step."""
 
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
 """Minimum count, and share, of the wrong numbers that a schedule must give; the others are taken as
@@ -255,16 +254,6 @@ class RoundingRule(Record):
             cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + TIE_ERROR)
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
-    def either(self, found: Values) -> Interval:
-        """Return intervals that contain rounded numbers, with halves rounded up and down."""
-        ends = interval(found)
-        made = []
-        for end in (ends.low, ends.high):
-            units, power = self._units(end)
-            up, down = self(end), np.copysign(np.floor(units) / power, end)
-            made += [up, np.where(self.ties(end), down, up)]
-        return hull(*made)
-
     def any_finer(self, found: Values) -> Interval:
         """Return intervals that contain numbers rounded or cut off to these digits, or to more."""
         ends = interval(found)
@@ -318,7 +307,7 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
     largest number; so is a 0 beside decimals.
     """
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)
+        whole = (np.abs(values) >= LARGE) & (values % 1 == 0) & (unit > FINE_UNIT)
     if whole.any():
         digits = max(3, significant(texts[~np.isnan(values)].tolist()))
         size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
@@ -326,6 +315,45 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
     finer = unit[(unit > 0) & (unit < 1) & ~np.isnan(values)]
     blank = (unit >= 1) & (2 * unit > most) | (values == 0) & (unit == 1) & bool(finer.size)
     return np.where(blank, finer.max() if finer.size else most / 10, unit)
+
+
+def are_whole(values: Array, unit: Array) -> Array:
+    """Return which numbers were written without a point, and are below 100."""
+    with np.errstate(invalid="ignore"):
+        found: Array = (unit == 1) & (np.abs(values) < LARGE)
+    return found
+
+
+def units_beside_decimals(
+    values: Array, unit: Array, texts: Array, submission: Sequence[str]
+) -> Array:
+    """Return the units of numbers that were calculated from others, or that others come from.
+
+    A whole number below 100 has as many decimals as most other numbers of its step, or of the
+    submission if it is the only one: 11 beside 3.12 is 11.00. It is left as it is if all may have
+    as many significant digits, as 16, 3.2 and 0.45 have.
+    """
+    whole = are_whole(values, unit)
+    if not whole.any():
+        return unit
+    near = texts[unit > 0].tolist()
+    near = near if len(near) > 1 else submission
+    decimals = Counter(_digits_of(text)[1] for text in near)
+    if len(decimals) > 1 and not _may_share_digits(near):
+        decimals[0] -= 1  # the number itself
+        most = max(decimals.values())
+        count = min(places for places, times in decimals.items() if times == most)
+        return np.where(whole, 10.0**-count, unit)
+    return unit
+
+
+def _may_share_digits(texts: Sequence[str]) -> bool:
+    """Return True if numbers may all have one number of significant digits."""
+    exact = {count for text in texts if (count := _digits_of(text)[0])}
+    whole = [text.lstrip("+-−0") for text in texts if not _digits_of(text)[0]]
+    return len(exact) == 1 and all(
+        len(digits.rstrip("0")) <= min(exact) <= len(digits) for digits in whole if digits
+    )
 
 
 def are_decimals(unit: Array) -> Array:

@@ -25,6 +25,10 @@ COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
 
 
+SAME = 1e-9
+"""Maximum difference of decimals that are the same, by the error of floats."""
+
+
 class ExplainedCells(Record, eq=False):
     """The cells that a hypothesis explains, its numbers, and its words for the report."""
 
@@ -79,20 +83,6 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
                 if trial.has_ties:
                     make = partial(Trial, operands, part.to_even, step, reading)
                     yield operands.kept(("trial", next(index)), step, make)
-
-
-def by_halves(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
-    """Yield what follows if hidden steps are rounded as the shown ones, with halves up or down."""
-    step = given.step
-    if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
-        return
-    for rounding in operands.roundings:
-        found = bounded(operands.replay(operands.written, rounding.either).result(step))
-        is_narrow = found.high - found.low <= agreement.MAX_HALVES * largest(step.array)
-        if (given.agrees(found) & is_narrow | given.written.missing).all():
-            middle = np.clip(given.written.values, found.low, found.high)
-            words = f"the steps that are not shown {rounding}"
-            yield ExplainedCells(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
 def by_finer_steps(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
@@ -282,16 +272,26 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     values, unit = given.written.values[cells], given.unit[cells]
     made, more = found[:, cells], agreement.float_error(values)
     over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
-    low = np.where(values == 0, -unit, 0.0)
-    cut = (over >= low - more) & (over < unit - more)
-    fits: Array = (np.abs(over) <= agreement.ROUNDED * unit + more) | (cuts[:, None] & cut)
+    cut = (over < unit - more) & np.where(values == 0, -over < unit - more, over >= -more)
+    cut &= cuts[:, None] & ~given.is_whole[cells]
+    fits: Array = (np.abs(over) <= agreement.ROUNDED * unit + more) | cut
     along = axis_of_shares(given.step)
     for rounding in roundings:
         if along is not None and rounding.writes(unit):
-            adjusted = agreement.with_sum(found, along, 1.0, rounding)[:, cells]
-            whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
-            fits = fits | whole
+            fits = fits | _sum_to_1(given, rounding(found), along)[:, cells]
     return fits
+
+
+def _sum_to_1(given: Given, rounded: Array, along: int) -> Array:
+    """Return the cells of lines that sum to 1 because one number at most was adjusted for it.
+
+    The roundings of a line, of half a unit at most each, add up to what is adjusted.
+    """
+    written = given.written.values
+    off, total = np.abs(written - rounded), written.sum(axis=along, keepdims=True)
+    most = agreement.ROUNDED * given.unit.sum(axis=along, keepdims=True) + SAME
+    is_one = ((off > SAME).sum(axis=along, keepdims=True) <= 1) & (np.abs(total - 1) <= SAME)
+    return np.broadcast_to(is_one & (off <= most).all(axis=along, keepdims=True), rounded.shape)
 
 
 def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:

@@ -161,11 +161,17 @@ class Difference(Judged):
 class Given(Judged):
     """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
 
-    The units are those of the last informative digits.
+    Attributes:
+        written: the numbers as they were written.
+        unit: the units of the last informative digits.
+        unit_if_correct: the same for correct numbers, among which 4 may be written for 3.88.
+        is_whole: which numbers are whole beside decimals, so that no error of a unit is tolerated.
     """
 
     written: Written
     unit: Array
+    unit_if_correct: Array
+    is_whole: Array
 
     @property
     def texts(self) -> Array:
@@ -200,8 +206,8 @@ class Given(Judged):
         is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
         return is_even and float(numbers[0]) in (0.0, 1.0)
 
-    def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
-        return agrees(self.written.values, self.unit, expected, units)
+    def agrees(self, expected: Values, units: float = ROUNDED, unit: Array | None = None) -> Array:
+        return agrees(self.written.values, self.unit if unit is None else unit, expected, units)
 
 
 class Compared(Given):

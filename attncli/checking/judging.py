@@ -43,8 +43,8 @@ class Judge:
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
         codes[written.missing] = status.MISSING
-        given = Given(step, codes, written, self._unit(step, written))
-        if not (given.agrees(step.array) | written.missing).all():
+        given = Given(step, codes, written, *self._units(step, written))
+        if not (given.agrees(step.array, unit=given.unit_if_correct) | written.missing).all():
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
@@ -74,19 +74,26 @@ class Judge:
             short = self._too_few_digits(given, yours)
         expected = np.where(wrong, yours, expected)
         about = (expected, yours, follows, words, short)
-        return Compared(given.step, codes, given.written, given.unit, *about)
+        return Compared(*(getattr(given, name) for name in Given.fields), *about)
 
-    def _unit(self, step: Step, written: Written) -> Array:
-        """Return the units of the last informative digits; at most that of the wanted decimals."""
+    def _units(self, step: Step, written: Written) -> tuple[Array, Array, Array]:
+        """Return the three arrays of `Given` about units; none exceeds that of wanted decimals."""
         unit, asked = written.unit, self.trace.problem.marking.decimals
+        whole = np.zeros(unit.shape, bool)
         if asked and not written.dtype:
             finest = 10.0**-asked
-            return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
+            unit = np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
+            return unit, unit, whole
         if unit.max(initial=0.0) <= agreement.FINE_UNIT:
-            return unit
+            return unit, unit, whole
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
-        return agreement.informative_units(written.values, unit, written.texts, most)
+        values, texts, every = written.values, written.texts, self.operands.texts
+        if self.operands.roundings:
+            whole = agreement.are_whole(values, unit)
+        correct = agreement.informative_units(values, unit, texts, most)
+        unit = agreement.units_beside_decimals(values, correct, texts, every)
+        return unit, correct, whole
 
     def _too_few_digits(self, given: Given, yours: Array) -> Array | None:
         """Return which wrong numbers would be right if fewer decimals were wanted."""
@@ -116,7 +123,8 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
 
 
 def correct(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
-    return (_near(operands, given, numbers) for numbers in _correct_numbers(operands, given))
+    for numbers in _correct_numbers(operands, given):
+        yield _near(operands, given, numbers, unit=given.unit_if_correct)
 
 
 def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
@@ -126,7 +134,7 @@ def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
 def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     """Yield the numbers that are `correct` or `follows` but for one unit in the last place."""
     unit, step = given.unit, given.step
-    tolerated = agreement.are_decimals(unit)
+    tolerated = agreement.are_decimals(unit) & ~given.is_whole
     if axis_of_shares(step) is not None:
         values = given.written.values
         is_fine = given.written.unit <= agreement.MAX_TOLERATED_UNIT
@@ -142,10 +150,14 @@ def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
 
 
 def _near(
-    operands: Operands, given: Given, numbers: Values, units: float = agreement.ROUNDED
+    operands: Operands,
+    given: Given,
+    numbers: Values,
+    units: float = agreement.ROUNDED,
+    unit: Array | None = None,
 ) -> ExplainedCells:
     """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
-    found = given.agrees(numbers, units)
+    found = given.agrees(numbers, units, unit)
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
@@ -159,7 +171,6 @@ HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells
     (status.LAST_DIGIT, last_digit),
     (status.FOLLOWS, early_rounding.by_shown_numbers),
     (status.ROUNDED_EARLY, early_rounding.by_a_schedule),
-    (status.ROUNDED_EARLY, early_rounding.by_halves),
     (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
 )
 """For each explanation of a number, its status and its search, in the order in which they run."""

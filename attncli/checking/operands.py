@@ -74,9 +74,13 @@ class Operands:
         return self.reference.kept(key, make)
 
     @cached_property
+    def texts(self) -> list[str]:
+        """Every number that was handed in, as it was written."""
+        return [text for one in self._shown.values() for text in one.texts.ravel().tolist()]
+
+    @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        shown = self._shown.values()
-        return roundings_of([text for one in shown for text in one.texts.ravel().tolist()])
+        return roundings_of(self.texts)
 
     def shown(self, step: Step) -> Given | None:
         """Return a given step with a number other than 0 and 1, on which later steps go on."""
@@ -139,14 +143,16 @@ class Operands:
         if not any(one.has(WRONG) for one in (*before, given)):
             return given.expected
         follows = bounded(self.meant.result(step))
-        half = np.where(self._is_unrounded(given), 0.0, agreement.ROUNDED * given.unit)
+        beside = wrong.any(axis=-1, keepdims=True)  # numbers of a wrong row are right by accident
+        unit = np.where(given.codes == CORRECT, given.unit_if_correct, given.unit)
+        half = np.where(self._is_unrounded(given), 0.0, agreement.ROUNDED * unit)
         around = Interval(given.values - half, given.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
         ends = interval(given.expected)
         doubtful = (follows.low < follows.high) & (both.low <= both.high)
         ends = where(doubtful & (given.codes == CORRECT), hull(ends, both), ends)
         ends = where(doubtful & (given.codes != CORRECT), both, ends)
-        return where(wrong, around, ends)
+        return where(wrong | (beside & (given.codes == CORRECT)), around, ends)
 
     def _is_unrounded(self, given: Given) -> bool:
         """Return True if no number of a step was rounded, neither a correct nor a student's one.
