@@ -56,9 +56,11 @@ class MistakeInStep(Record, eq=False):
         # What changes several steps was not done in the first of them alone.
         is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
         places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
-        what, hint = sentence.format(**words), sentence.format(**names)
+        what = sentence.format(**words)
+        hint: str | None = sentence.format(**names)
         place = f"In {places}" if places else ""
-        return Finding(self.mistake.id, what, advice, place, hint=None if hint == what else hint)
+        hint = None if hint == what else hint
+        return Finding(self.mistake.id, what, advice, place, hint=hint, change=self.change)
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:

@@ -11,9 +11,9 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
-from attncli.checking.diagnosis import diagnose
+from attncli.checking.carrying import carried_forward
 from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_arrays
-from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.judged import STATUSES, Compared, Finding, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission, own_submission, submission_of
@@ -279,10 +279,7 @@ class AnswerKey:
                 report = self._of_arrays(submission, trace, arrays, dtype)
                 return replace(report, skipped=skipped)
             way = likeliest(Way(reference, matrices, submission))
-            steps = way.judge.judged
-            readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
-            found = {name: diagnose(way.judge, one) for name, one in readable.items()}
-        findings = {name: finding for name, finding in found.items() if finding is not None}
+            steps, findings = carried_forward(way.judge)
         trace, given = way.reference.trace, way.given
         report = self._report(submission, trace, steps, findings, given, way.renamed)
         return replace(report, said=way.said, skipped=skipped)
@@ -319,12 +316,6 @@ def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]
             yield source.name
             if isinstance(judged, Misshapen) or any(map(judged.has, unsure)):
                 todo.append(judged.step)
-
-
-def _only_unreadable(judged: Judged) -> bool:
-    """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
-    no_number = judged.written.unreadable if isinstance(judged, Given) else None
-    return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
 
 
 def check(

@@ -11,8 +11,8 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import ROUNDED, agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.records import Record
-from attncli.tape.replay import Values
+from attncli.records import EMPTY, Record, replace
+from attncli.tape.replay import Change, Values
 from attncli.tape.step import Step
 from attncli.text.sentences import small
 
@@ -34,6 +34,7 @@ class Finding(Record):
         gives_all: True if it gives every number of the step, the correct ones, too.
         also: another mistake that gives the same numbers, if there is one.
         worked: lines that work wrong numbers out from the student's own earlier ones.
+        change: the operations of a mistake, by the step in which it was made.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Finding(Record):
     gives_all: bool = False
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
+    change: Change = EMPTY
 
     @property
     def message(self) -> str:
@@ -236,3 +238,16 @@ class Compared(Given):
     @property
     def expected(self) -> Array:
         return self.explained
+
+    def followed(self, other: Judged) -> Compared:
+        """Return the same step, in which wrong numbers follow that `other` says how to explain."""
+        cells = (self.codes == WRONG) & (other.codes != WRONG) & (other.codes != MISSING)
+        if not isinstance(other, Given) or not cells.any():
+            return self
+        codes = np.where(other.codes == CORRECT, FOLLOWS, other.codes)
+        return replace(
+            self,
+            codes=np.where(cells, codes, self.codes),
+            explained=np.where(cells, other.expected, self.explained),
+            rounding=getattr(other, "rounding", "") or self.rounding,
+        )

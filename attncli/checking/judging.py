@@ -24,13 +24,31 @@ from attncli.tape.step import Step
 
 
 class Judge:
-    """Judges one student's answers, step by step in the order of computation."""
+    """Judges one student's answers, step by step in the order of computation.
 
-    def __init__(self, reference: Reference, given: Matrices) -> None:
+    Another judge may have judged them before: then its wrong steps are judged again, from the named
+    one on. In later steps, a number that this judge explains follows from what was done in that
+    step.
+    """
+
+    def __init__(
+        self, reference: Reference, given: Matrices, before: Judge | None = None, since: str = ""
+    ) -> None:
         self.reference, self.trace, self.given = reference, reference.trace, given
-        self.judged: dict[str, Judged] = {}
-        for step in self.trace:
-            self.judged[step.name] = self._judge(step)
+        self.judged: dict[str, Judged] = dict(before.judged) if before else {}
+        names = list(self.trace.steps)
+        for name in names[names.index(since) if since else 0 :]:
+            first = self.judged.get(name)
+            if first is None or name == since:
+                self.judged[name] = self._judge(self.trace[name])
+            elif isinstance(first, Compared) and first.has(status.WRONG):
+                self.judged[name] = first.followed(self._judge(self.trace[name]))
+
+    def wrong_after(self, name: str) -> int:
+        """Return the number of wrong cells in the steps after a step."""
+        names = list(self.judged)
+        later = names[names.index(name) + 1 :]
+        return sum(self.judged[other].counts["wrong"] for other in later)
 
     @cached_property
     def operands(self) -> Operands:
@@ -73,8 +91,19 @@ class Judge:
             follows = Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
             short = self._too_few_digits(given, yours)
         expected = np.where(wrong, yours, expected)
-        about = (expected, yours, follows, words, short)
-        return Compared(*(getattr(given, name) for name in Given.fields), *about)
+        return Compared(
+            step=given.step,
+            codes=codes,
+            written=given.written,
+            unit=given.unit,
+            unit_if_correct=given.unit_if_correct,
+            is_whole=given.is_whole,
+            explained=expected,
+            yours=yours,
+            follows=follows,
+            rounding=words,
+            short=short,
+        )
 
     def _units(self, step: Step, written: Written) -> tuple[Array, Array, Array]:
         """Return the three arrays of `Given` about units; none exceeds that of wanted decimals."""
