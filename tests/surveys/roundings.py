@@ -18,9 +18,23 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import WRONG
 from attncli.checking.submission import submission_of
+from tests.oracles import homework
 from tests.oracles.right_work import UnworkableError
+from tests.oracles.students import ImpossibleError, Wrong
 from tests.oracles.submitted import DISHONEST, HONEST, Make, Submitted
-from tests.oracles.workings import SORTS, Random, Working, draw
+from tests.oracles.workings import (
+    OF_BLOCKS,
+    SKEWED,
+    SORTS,
+    Random,
+    Working,
+    a_block,
+    a_gradient,
+    draw,
+    of_paper,
+    one_with_a_cache,
+    one_with_positions,
+)
 
 KINDS: dict[str, Make] = HONEST | DISHONEST
 """Every kind, by its short name."""
@@ -130,9 +144,45 @@ def submissions(rng: Random, kind: str, count: int, sorts: Sequence[str] = SORTS
 
 
 def problem_of(rng: Random, kind: str, sort: str) -> Working:
-    """Draw a problem for a kind."""
-    del kind
+    """Draw a problem for a kind; for a mistake of method, with a mistake."""
+    while kind == "H5":
+        try:
+            return with_a_mistake(rng, sort)
+        except (UnworkableError, ImpossibleError):
+            continue
     return draw(rng, sort)
+
+
+def with_a_mistake(rng: Random, sort: str) -> Working:
+    """Draw a problem in which a student makes a mistake of the catalogue.
+
+    Raises:
+        UnworkableError: where no hand works it.
+        ImpossibleError: where nobody can make the mistake.
+    """
+    from tests.test_gradient_mistakes import CASES as OF_GRADIENTS
+    from tests.test_mistakes import CASES
+    from tests.test_position_mistakes import CASES as OF_POSITIONS
+
+    def one_of(cases: Mapping[str, Sequence[Any]]) -> tuple[str, Any]:
+        found = [(id_, case) for id_, several in cases.items() for case in several]
+        return found[int(rng.integers(len(found)))]
+
+    if sort == "block":
+        return a_block(rng, str(rng.choice([*OF_BLOCKS])))
+    if sort == "position":
+        id_, (positions, _, way) = one_of(OF_POSITIONS)
+        return one_with_positions(rng, id_, positions, way)
+    if sort == "cache":
+        return one_with_a_cache(rng, str(rng.choice([*SKEWED, "cache_without_new_token"])))
+    if sort == "gradient":
+        id_, (of, at, way) = one_of(OF_GRADIENTS)
+        return a_gradient(rng, of, id_, at, way)
+    while True:
+        id_, case = one_of(CASES)
+        if not case.skip:
+            paper = homework.draw(rng, str(rng.choice(case.sorts)), **case.wish)
+            return of_paper(paper, Wrong(id_, case.made or case.at, case.way))
 
 
 def attempt(rng: Random, kind: str, working: Working) -> Submitted | None:
