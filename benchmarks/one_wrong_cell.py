@@ -28,9 +28,11 @@ from benchmarks.surveys import (
     Progress,
     Random,
     Sheet,
+    add_kinds,
     draw,
     is_nothing_but_0,
     keyed,
+    of_kinds,
     output_of,
     percent,
     run,
@@ -470,7 +472,8 @@ def main() -> None:
     parser.add_argument("--decimals", default="1,2,3,4", help="such as 2,3")
     parser.add_argument("--shown", choices=[*SHOWN, "all of these"], default="all of these")
     parser.add_argument("--blocks", default=",".join(BLOCKS), help="such as output,noise")
-    run(parser, surveyed)
+    add_kinds(parser)
+    run(parser, lambda given: (of_kinds if given.kind else surveyed)(given))
 
 
 if __name__ == "__main__":

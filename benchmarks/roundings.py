@@ -4,7 +4,8 @@ Run `python benchmarks/roundings.py` in an environment where attncli is installe
 of the project. Every submission is right work by a student who shares no code with the program, and
 who rounds by one schedule: every step, one step, some steps, only constants, more coarsely or more
 finely than what the submission shows. A submission is called wrong where its verdict is not
-`correct`.
+`correct`. With `--kind H1,D3` students of `tests/oracles/submitted.py` are judged instead, on five
+sorts of problems: H1 to H6 are right, or right but for one mistake; D1 to D3 must not pass.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from benchmarks.surveys import (
     Progress,
     Random,
     Sheet,
+    add_kinds,
     draw,
     is_nothing_but_0,
     keyed,
+    of_kinds,
     percent,
     run,
     shown_steps,
@@ -556,7 +559,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=300, help="submissions of each schedule")
     parser.add_argument("--schedule", default="", help="how the names of schedules begin")
-    run(parser, surveyed)
+    add_kinds(parser)
+    run(parser, lambda given: (of_kinds if given.kind else surveyed)(given))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from attncli.checking.submission import submission_of
 from tests.oracles import honest
 from tests.oracles.handwriting import Numbers
 from tests.oracles.right_work import Task, UnworkableError
+from tests.oracles.workings import SORTS
+from tests.surveys import roundings
 
 Random: TypeAlias = np.random.Generator
 
@@ -162,6 +164,59 @@ class Progress:
         if now - self.last >= self.every:
             self.last = now
             print(f"{now - self.start:6.0f} s  {words}", file=sys.stderr, flush=True)
+
+
+# ---- kinds of students
+
+
+def add_kinds(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that ask for kinds of students."""
+    known = ",".join(roundings.KINDS)
+    parser.add_argument("--kind", default="", help=f"kinds of students instead, of {known}")
+    parser.add_argument("--sorts", default=",".join(SORTS), help="of which problems")
+    parser.add_argument("--examples", type=int, default=0, help="how many of each are printed")
+
+
+def of_kinds(given: argparse.Namespace) -> Outcome:
+    """Judge submissions of some kinds."""
+    lines: list[str] = []
+    sheets: list[Sheet] = []
+    for kind in given.kind.split(","):
+        if kind not in roundings.KINDS:
+            raise SystemExit(f"the kinds are: {', '.join(roundings.KINDS)}")
+        rng = np.random.default_rng([given.seed, *map(ord, kind)])
+        start = time.perf_counter()
+        tally = roundings.survey(rng, kind, given.count, given.sorts.split(","))
+        seconds = time.perf_counter() - start
+        said = (roundings.KINDS[kind].__doc__ or kind).partition("\n")[0]
+        lines += [f"{said} ({seconds:.0f} s)", table_of_kind(tally) + "\n"]
+        sheets += [
+            Sheet(
+                one["way"],
+                one["problem"],
+                one["sheet"],
+                {k: v for k, v in one.items() if k not in ("way", "problem", "sheet")},
+            )
+            for one in tally.amiss
+        ]
+        for one in tally.amiss[: given.examples]:
+            told = {k: v for k, v in one.items() if k not in ("problem", "sheet")}
+            for part in (told, one["problem"], one["sheet"]):
+                lines.append(json.dumps(part, ensure_ascii=False))
+            lines.append("")
+    return lines, f"{given.count} submissions of each kind", sheets
+
+
+def table_of_kind(tally: roundings.Tally) -> str:
+    """Return a row for each group of submissions: how many were judged, and what was seen."""
+    places = list(dict.fromkeys(place for place, _ in tally.counts))
+    seen = sorted({thing for _, thing in tally.counts} - {"judged"})
+    rows = []
+    for place in sorted(places, key=lambda place: (place[0] != "all", place)):
+        whole = tally.of("judged", *place)
+        found = [tally.of(thing, *place) for thing in seen]
+        rows.append([" ".join(place), whole, *(f"{n} ({percent(n, whole)} %)" for n in found)])
+    return table(["group", "judged", *seen], rows)
 
 
 # ---- from the command line

@@ -5,6 +5,7 @@ Arrays are (head, row, column); with heads, features are cut into contiguous pie
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,75 +30,84 @@ def cut(matrix: Numbers, heads: int) -> Numbers:
 
 
 class Student:
-    """Works a problem, and does one thing wrong."""
+    """Works a problem, and does one thing wrong.
 
-    def __init__(self, keys: dict[str, Any], wrong: str = "") -> None:
+    Attributes:
+        goes_on: takes a step's name and its numbers, and returns what is used in later steps.
+    """
+
+    def __init__(
+        self,
+        keys: dict[str, Any],
+        wrong: str = "",
+        goes_on: Callable[[str, Numbers], Numbers] = lambda _, numbers: numbers,
+    ) -> None:
         self.keys, self.wrong, self.heads = keys, wrong, keys.get("heads", 1)
+        self.goes_on = goes_on
+        self.steps: dict[str, Numbers] = {}
+
+    def note(self, name: str, numbers: Numbers) -> Numbers:
+        """Write a step, and return what is used of it."""
+        self.steps[name] = numbers
+        return self.goes_on(name, numbers)
 
     def work(self) -> dict[str, Numbers]:
         """Return every step in order, (head, row, column)."""
-        x, steps = np.asarray(self.keys["X"], float), {}
-        for name in "QKV":
-            steps[name] = cut(x @ self.keys[f"W_{name.lower()}"], self.heads)
+        x = np.asarray(self.keys["X"], float)
+        whole = {name: cut(x @ self.keys[f"W_{name.lower()}"], self.heads) for name in "QKV"}
         if self.keys.get("kind") == "decode":
-            return self.decode(steps)
-        q, k, v = (steps[name] for name in "QKV")
+            self.decode(whole)
+            return self.steps
+        q, k, v = (self.note(name, numbers) for name, numbers in whole.items())
         if "qk_norm" in self.keys:
-            q = steps["Q_normed"] = self.normed(q, "g_q")
-            k = steps["K_normed"] = self.normed(k, "g_k")
+            q = self.note("Q_normed", self.normed(q, "g_q"))
+            k = self.note("K_normed", self.normed(k, "g_k"))
         blocked = 0
         if "past" in self.keys:
             past = self.keys["past"]
-            k = steps["K_all"] = np.concatenate([cut(past["K"], self.heads), k], axis=1)
-            v = steps["V_all"] = np.concatenate([cut(past["V"], self.heads), v], axis=1)
+            k = self.note("K_all", np.concatenate([cut(past["K"], self.heads), k], axis=1))
+            v = self.note("V_all", np.concatenate([cut(past["V"], self.heads), v], axis=1))
             blocked = 1
-        context = self.attend(q, k, v, steps, "", blocked)
-        steps["context"] = context
-        steps["output"] = np.concatenate(list(context), axis=-1)[None]
-        if self.heads == 1:
-            del steps["context"]
-        return steps
+        self.finish(self.attend(q, k, v, "", blocked))
+        return self.steps
 
-    def decode(self, whole: dict[str, Numbers]) -> dict[str, Numbers]:
+    def finish(self, context: Numbers) -> None:
+        """Put the heads side by side."""
+        if self.heads > 1:
+            context = self.note("context", context)
+        self.note("output", np.concatenate(list(context), axis=-1)[None])
+
+    def decode(self, whole: dict[str, Numbers]) -> None:
         """Go through the tokens one by one."""
-        steps: dict[str, Numbers] = {}
         rows = []
+        all_k, all_v = (whole[name][:, :0] for name in "KV")
         for t in range(whole["Q"].shape[1]):
             suffix = f"_{t + 1}"
-            q, k, v = (whole[name][:, t : t + 1] for name in "QKV")
-            steps |= {f"q{suffix}": q, f"k{suffix}": k, f"v{suffix}": v}
-            k = steps[f"K{suffix}"] = whole["K"][:, : t + 1]
-            v = steps[f"V{suffix}"] = whole["V"][:, : t + 1]
-            found = self.attend(q, k, v, steps, suffix, 1 if t else 0)
-            steps[f"z{suffix}"] = found
-            rows.append(found)
-        steps["context"] = np.concatenate(rows, axis=1)
-        steps["output"] = np.concatenate(list(steps["context"]), axis=-1)[None]
-        if self.heads == 1:
-            del steps["context"]
-        return steps
+            q, k, v = (
+                self.note(f"{name.lower()}{suffix}", whole[name][:, t : t + 1]) for name in "QKV"
+            )
+            all_k = self.note(f"K{suffix}", np.concatenate([all_k, k], axis=1))
+            all_v = self.note(f"V{suffix}", np.concatenate([all_v, v], axis=1))
+            made = self.attend(q, all_k, all_v, suffix, 1 if t else 0)
+            rows.append(self.note(f"z{suffix}", made))
+        self.finish(np.concatenate(rows, axis=1))
 
-    def attend(
-        self, q: Numbers, k: Numbers, v: Numbers, steps: dict[str, Numbers], suffix: str, new: int
-    ) -> Numbers:
+    def attend(self, q: Numbers, k: Numbers, v: Numbers, suffix: str, new: int) -> Numbers:
         """Score, normalise and mix; `new` keys at the end are those of the new token."""
         if self.keys.get("score") == "linear":
-            q = steps[f"phi_q{suffix}"] = self.phi(q)
-            k = steps[f"phi_k{suffix}"] = self.phi(k)
-        s = steps[f"scores{suffix}"] = q @ k.transpose(0, 2, 1)
+            q = self.note(f"phi_q{suffix}", self.phi(q))
+            k = self.note(f"phi_k{suffix}", self.phi(k))
+        s = self.note(f"scores{suffix}", q @ k.transpose(0, 2, 1))
         if self.keys.get("score") == "linear":
-            total = steps[f"sum{suffix}"] = s.sum(axis=-1, keepdims=True)
-            weights = s / total
+            powers = s
         else:
-            s = steps[f"scaled{suffix}"] = s / np.sqrt(q.shape[-1])
+            s = self.note(f"scaled{suffix}", s / np.sqrt(q.shape[-1]))
             powers = np.exp(s)
             if self.wrong == "cache_without_new_token" and new:
                 powers[..., -new:] = 0
-            steps[f"exp{suffix}"] = powers
-            total = steps[f"sum{suffix}"] = powers.sum(axis=-1, keepdims=True)
-            weights = powers / total
-        steps[f"weights{suffix}"] = weights
-        return weights @ v
+            powers = self.note(f"exp{suffix}", powers)
+        total = self.note(f"sum{suffix}", powers.sum(axis=-1, keepdims=True))
+        return self.note(f"weights{suffix}", powers / total) @ v
 
     def phi(self, x: Numbers) -> Numbers:
         return np.array([a + 1 if a > 0 else np.exp(a) for a in x.ravel()]).reshape(x.shape)

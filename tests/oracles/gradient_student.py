@@ -72,6 +72,16 @@ class Student:
         self.steps[name] = self.habit.rounded(numbers) if self.habit.early else numbers
         return self.steps[name]
 
+    def aside(self, name: str, numbers: Numbers) -> Numbers:
+        """Return what is used of a step that is not written down."""
+        del name
+        return numbers
+
+    def softmax(self, scores: Numbers) -> Numbers:
+        """Return e^s over the sum of its row."""
+        powers = self.aside("exp", np.exp(scores))
+        return np.asarray(powers / self.aside("sum", powers.sum(axis=1, keepdims=True)))
+
     def product(self, name: str, left: Numbers, right: Numbers) -> Numbers:
         """Left · right, or one of them transposed that should not be."""
         if self.does("factor_not_transposed", name):
@@ -111,11 +121,11 @@ class Student:
         if is_masked := "mask" in self.problem:
             keep = np.tril(np.ones(last.shape)) > 0
             last = self.write("masked", np.where(keep, last, -np.inf))
-        weights = self.write("weights", softmax(last))
+        weights = self.write("weights", self.softmax(last))
         context = self.write("context", weights @ v)
         output = self.write("output", context @ w_o)
         d_output = self.loss(output)
-        self.product("d_W_o", context.T, d_output)
+        d_w_o = self.product("d_W_o", context.T, d_output)
         d_context = self.product("d_context", d_output, w_o.T)
         d_weights = self.product("d_weights", d_context, v.T)
         name = "d_masked" if is_masked else "d_scaled"
@@ -130,7 +140,7 @@ class Student:
             "W_v": self.product("d_W_v", x.T, d_v),
             "W_k": self.product("d_W_k", x.T, d_k),
             "W_q": self.product("d_W_q", x.T, d_q),
-            "W_o": self.steps["d_W_o"],
+            "W_o": d_w_o,
         }
         self.total("d_X", d_q @ w_q.T, d_k @ w_k.T, d_v @ w_v.T)
         self.update(found)
@@ -140,7 +150,7 @@ class Student:
         x, w, b, u = map(self.given, ("X", "W", "b", "u"))
         hidden = self.write("hidden", np.tanh(x @ w.T + b))
         scores = self.write("scores", u[None] @ hidden.T)
-        weights = self.write("weights", softmax(scores))
+        weights = self.write("weights", self.softmax(scores))
         context = self.write("context", weights @ x)
         output = self.write("output", np.tanh(context))
         d_output = self.loss(output)

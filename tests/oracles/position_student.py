@@ -6,12 +6,16 @@ heads is a list of such lists.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import cos, exp, sin, sqrt
 from typing import Any
 
 from numpy.random import Generator
 
 Rows = list[list[float]]
+
+ASIDE = ("cos", "sin", "exp", "sum", "context")
+"""Steps that only a student writes of whom it is told with which numbers she goes on."""
 
 
 def times(a: Rows, b: Rows) -> Rows:
@@ -29,10 +33,22 @@ def plus(a: Rows, b: Rows) -> Rows:
 
 
 class Student:
-    """One who makes the mistake `wrong`, in one of several ways."""
+    """One who makes the mistake `wrong`, in one of several ways.
 
-    def __init__(self, problem: dict[str, Any], wrong: str = "", way: int = 0) -> None:
-        self.problem, self.wrong, self.way = problem, wrong, way
+    Attributes:
+        goes_on: takes a step's name and its numbers, and returns what is used in later steps; by
+            default, every digit is.
+    """
+
+    def __init__(
+        self,
+        problem: dict[str, Any],
+        wrong: str = "",
+        way: int = 0,
+        goes_on: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        self.problem, self.wrong, self.way, self.goes_on = problem, wrong, way, goes_on
+        self.steps: dict[str, Any] = {}
         given = problem["positions"]
         self.p: dict[str, Any] = {"name": given} if isinstance(given, str) else dict(given)
 
@@ -65,13 +81,18 @@ class Student:
                 row[second] = functions[1](self.angle(t, pair, d))
         return [row[:d] for row in rows]
 
-    def turned(self, rows: Rows) -> Rows:
+    def note(self, name: str, numbers: Any) -> Any:
+        """Write a step, and return what is used of it."""
+        if self.goes_on is not None or name not in ASIDE:
+            self.steps[name] = numbers
+        return numbers if self.goes_on is None else self.goes_on(name, numbers)
+
+    def turned(self, rows: Rows, cosines: Rows, sines: Rows) -> Rows:
         size = int(self.p.get("features", len(rows[0])))
         found = [list(row) for row in rows]
         for t, row in enumerate(rows):
             for pair, (first, second) in enumerate(self.partners(size)):
-                angle = self.angle(t, pair, size)
-                c, s = cos(angle), sin(angle)
+                c, s = cosines[t][pair], sines[t][pair]
                 if self.does("positions_left_out"):
                     c, s = 1.0, 0.0
                 if self.does("sine_and_cosine_exchanged"):
@@ -95,48 +116,65 @@ class Student:
         """Return every step that the student writes."""
         keys = self.problem
         x, heads = keys["X"], int(keys.get("heads", 1))
-        steps: dict[str, Any] = {}
         embedded = x
         if self.p["name"] == "sinusoidal":
-            positions = steps["positions"] = self.sinusoids(len(x), len(x[0]))
-            embedded = steps["embedded"] = plus(x, positions)
-            if self.does("positions_left_out"):
-                embedded = steps["embedded"] = x
+            positions = self.note("positions", self.sinusoids(len(x), len(x[0])))
+            is_left_out = self.does("positions_left_out")
+            embedded = self.note("embedded", x if is_left_out else plus(x, positions))
         made: dict[str, list[Rows]] = {}
         for name in "QKV":
             rows = times(embedded, keys[f"W_{name.lower()}"])
             if name == "Q" and self.does("positions_after_projection"):
-                rows = plus(times(x, keys["W_q"]), steps["positions"])
+                rows = plus(times(x, keys["W_q"]), positions)
             width = len(rows[0]) // heads
-            made[name] = [[row[h * width : (h + 1) * width] for row in rows] for h in range(heads)]
-            steps[name] = made[name]
+            pieces = [[row[h * width : (h + 1) * width] for row in rows] for h in range(heads)]
+            made[name] = self.note(name, pieces)
+        q, k, v = made.values()
         if self.p["name"] == "rope":
-            size = int(self.p.get("features", len(made["Q"][0][0])))
+            size = int(self.p.get("features", len(q[0][0])))
             tokens, pairs = range(len(x)), range(size // 2)
-            steps["angles"] = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
-            for name in "QK":
-                made[name] = steps[f"{name}_rotated"] = [self.turned(rows) for rows in made[name]]
-        over = sqrt(len(made["Q"][0][0]))
-        results = []
-        for q, k, v in zip(*made.values(), strict=True):
-            scores = times(q, [list(column) for column in zip(*k, strict=True)])
-            steps.setdefault("scores", []).append(scores)
-            scaled = [[s / over for s in row] for row in scores]
-            steps.setdefault("scaled", []).append(scaled)
-            if self.p["name"] in ("alibi", "relative"):
-                head = len(steps["scaled"]) - 1
-                scaled = [
-                    [s + self.added(i, j, head, heads) for j, s in enumerate(row)]
-                    for i, row in enumerate(scaled)
-                ]
-                steps.setdefault("biased", []).append(scaled)
-            powers = [[exp(s) for s in row] for row in scaled]
-            weights = [[p / sum(row) for p in row] for row in powers]
-            steps.setdefault("weights", []).append(weights)
-            results.append(times(weights, self.turned(v) if self.does("values_rotated") else v))
-        steps["output"] = [[x for row in rows for x in row] for rows in zip(*results, strict=True)]
+            angles = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
+            angles = self.note("angles", angles)
+            waves = [
+                self.note(name, [[function(angle) for angle in row] for row in angles])
+                for name, function in (("cos", cos), ("sin", sin))
+            ]
+            q = self.note("Q_rotated", [self.turned(rows, *waves) for rows in q])
+            k = self.note("K_rotated", [self.turned(rows, *waves) for rows in k])
+            if self.does("values_rotated"):
+                v = [self.turned(rows, *waves) for rows in v]
+        results = [times(w, rows) for w, rows in zip(self.weights(q, k), v, strict=True)]
+        if heads > 1:
+            results = self.note("context", results)
+        self.note(
+            "output", [[x for row in rows for x in row] for rows in zip(*results, strict=True)]
+        )
+        steps = self.steps
         one = heads == 1
         return {k: v[0] if one and isinstance(v[0][0], list) else v for k, v in steps.items()}
+
+    def weights(self, q: list[Rows], k: list[Rows]) -> list[Rows]:
+        """Return the weights of every head."""
+        over, heads = sqrt(len(q[0][0])), range(len(q))
+        scores = [times(q[h], [list(column) for column in zip(*k[h], strict=True)]) for h in heads]
+        scores = self.note("scores", scores)
+        scaled = self.note("scaled", [[[s / over for s in row] for row in rows] for rows in scores])
+        if self.p["name"] in ("alibi", "relative"):
+            added = [
+                [
+                    [s + self.added(i, j, h, len(q)) for j, s in enumerate(row)]
+                    for i, row in enumerate(scaled[h])
+                ]
+                for h in heads
+            ]
+            scaled = self.note("biased", added)
+        powers = self.note("exp", [[[exp(s) for s in row] for row in rows] for rows in scaled])
+        sums = self.note("sum", [[[sum(row)] for row in rows] for rows in powers])
+        shares = [
+            [[p / total for p in row] for row, (total,) in zip(powers[h], sums[h], strict=True)]
+            for h in heads
+        ]
+        return list(self.note("weights", shares))
 
 
 def draw(rng: Generator, positions: Any, heads: int = 1, n: int = 3) -> dict[str, Any]:
