@@ -55,8 +55,7 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
         return
     every = (*operands.ancestors(step), step)
     constants = operands.reference.kept(("constants", step), partial(schedules.constants_of, every))
-    is_rounded = operands.hidden_before(step) or schedules.long_inputs((step,))
-    if not (is_rounded or constants or axis_of_shares(step) is not None):
+    if not (every[:-1] or schedules.long_inputs((step,)) or constants):
         return
     if not _is_within_reach(operands, given, constants):
         return

@@ -242,8 +242,9 @@ def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
         return [replace(one, adjusts=True) for one in schedules if one.names & shares]
 
-    finer = (one for rounding in own for one in (rounding.finer, rounding.finer.finer))
-    likely = [Schedule(frozenset(one.name for one in every), rounding) for rounding in finer]
+    finer = [one for rounding in own for one in (rounding.finer, rounding.finer.finer)]
+    ways = [one.of_mode(mode) for mode in (UP, CUT) for one in finer]
+    likely = [Schedule(frozenset(one.name for one in every), rounding) for rounding in ways]
     likely += [Schedule(constant=constant) for constant in constants]
     usual, common = list[Schedule](), list[Schedule]()
     if names:
