@@ -15,6 +15,7 @@ from attncli.attention.softmax import Exp
 from attncli.checking.agreement import CUT, EVEN, UP, RoundingRule
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares
+from attncli.mechanisms.transformer import Rows
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -225,7 +226,9 @@ EXACT = Schedules((Schedule(),))
 
 def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
     """Return the schedules for steps that are worked on the way to one, the likelier first."""
-    hidden = [one.name for one in worked if not operands.is_whole(one)]
+    # Rows that are looked up are copied, and not rounded.
+    made = (one for one in worked if not isinstance(one.operation, Rows))
+    hidden = [one.name for one in made if not operands.is_whole(one)]
     make = partial(_schedules, hidden, operands.roundings, (*worked, step))
     # The submissions of a class show the same steps.
     every = (*(one.name for one in worked), step.name)

@@ -90,7 +90,8 @@ class Trial:
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
         before = operands.ancestors(step)
-        adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
+        # As the gradient of a weight does; the loss adds up everything.
+        adds_batch = step.axes == ("sum",) or any(one.array.shape[0] > self._batch for one in before)
         if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
             parts = schedules.chunks(1)
