@@ -612,10 +612,13 @@ NEVER_WHOLE = (
 def whole_steps(rng: Random, working: Working) -> Submitted | None:
     """One step, or two, are written in whole numbers; the others in decimals."""
     style = rounding(rng, (2, 3, 4))
+    numbers: dict[str, list[float]] = {}
+    for name in working.names:
+        numbers.setdefault(key_of(name), []).extend(working.exact[name].ravel().tolist())
     able = [
         name
         for name in working.names
-        if base(name) not in NEVER_WHOLE and np.abs(working.exact[name]).max() >= 2
+        if base(name) not in NEVER_WHOLE and is_large(np.array(numbers[key_of(name)]))
     ]
     if not able:
         return None
@@ -636,6 +639,12 @@ def whole_steps(rng: Random, working: Working) -> Submitted | None:
         if known[name].size == 1 and apart.max() > 0:
             return None
     return has_both(handed_in("H6", working, style, steps, how))
+
+
+def is_large(numbers: Numbers) -> bool:
+    """Whether somebody may write whole numbers: some are 2 or more, and none is a fraction of 1."""
+    sizes = np.abs(numbers[np.isfinite(numbers) & (np.abs(numbers) > 1e-9)])
+    return bool(sizes.size and sizes.max() >= 2 and sizes.min() >= 1)
 
 
 def key_of(name: str) -> str:
