@@ -189,7 +189,8 @@ def of_kinds(given: argparse.Namespace) -> Outcome:
         tally = roundings.survey(rng, kind, given.count, given.sorts.split(","))
         seconds = time.perf_counter() - start
         said = (roundings.KINDS[kind].__doc__ or kind).partition("\n")[0]
-        lines += [f"{said} ({seconds:.0f} s)", table_of_kind(tally) + "\n"]
+        lines += [f"{said} ({seconds:.0f} s)", table_of_kind(tally)]
+        lines += [*(f"beyond its bound: {line}" for line in roundings.beyond(tally)), ""]
         sheets += [
             Sheet(
                 one["way"],
