@@ -211,7 +211,8 @@ def of_kinds(given: argparse.Namespace) -> Outcome:
 def table_of_kind(tally: roundings.Tally) -> str:
     """Return a row for each group of submissions: how many were judged, and what was seen."""
     places = list(dict.fromkeys(place for place, _ in tally.counts))
-    seen = sorted({thing for _, thing in tally.counts} - {"judged"})
+    bound = {thing for thing, *_ in roundings.MOST.get(tally.kind, ())}
+    seen = sorted({thing for _, thing in tally.counts} - {"judged"} | bound)
     rows = []
     for place in sorted(places, key=lambda place: (place[0] != "all", place)):
         whole = tally.of("judged", *place)
