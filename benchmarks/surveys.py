@@ -256,6 +256,11 @@ def replay(path: Path) -> None:
         found = json.loads(line)
         more = {k: v for k, v in found.items() if k not in ("way", "problem", "sheet")}
         sheet = Sheet(found["way"], found["problem"], found["sheet"], more)
+        if found["way"] in roundings.KINDS:
+            seen = [thing for thing, is_so in roundings.again(found).items() if is_so]
+            was = ", ".join(found["seen"])
+            print(f"{number}: {', '.join(seen) or 'as it should be'}; was: {was}; {found['said']}")
+            continue
         try:
             report = sheet.report()
         except Exception as error:  # a refusal is a result, too

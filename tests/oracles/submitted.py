@@ -276,7 +276,17 @@ def adjusting(rng: Random, working: Working) -> Style:
 
 def cut_everywhere(rng: Random, working: Working) -> Submitted | None:
     """H1: cut off everywhere, with 0, 1 or 2 guard digits in what is carried, or all."""
-    return handed_in("H1", working, cutting(rng), *shown(rng, working))
+    style = cutting(rng)
+    steps, how = shown(rng, working)
+    made = handed_in("H1", working, style, steps, how)
+    if made is None:
+        return None
+    known, pen = working.work(style.goes_on), style.pen("")
+    rounded = replace(pen, cut=False)
+    many = sum(
+        int((pen.rounded(known[s]) != rounded.rounded(known[s])).sum()) for s in steps
+    )  # three show that somebody cuts off
+    return replace(made, said=dict(made.said) | {"cut": "3 or more" if many >= 3 else "fewer"})
 
 
 def decimals_of_each_step(rng: Random, working: Working) -> Submitted | None:

@@ -19,13 +19,14 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import WRONG
 from attncli.checking.submission import submission_of
 from tests.oracles import homework
-from tests.oracles.right_work import UnworkableError
+from tests.oracles.right_work import GoesOn, UnworkableError
 from tests.oracles.students import ImpossibleError, Wrong
 from tests.oracles.submitted import DISHONEST, HONEST, Make, Submitted
 from tests.oracles.workings import (
     OF_BLOCKS,
     SKEWED,
     SORTS,
+    Known,
     Random,
     Working,
     a_block,
@@ -89,7 +90,7 @@ class Tally:
         return self.of(thing, group, value) / max(self.of("judged", group, value), 1)
 
 
-SAID = ("shown", "decimals", "carries", "plain", "adjusted", "how", "base", "used")
+SAID = ("shown", "decimals", "carries", "plain", "adjusted", "how", "base", "used", "cut")
 """What is said of a submission by which it is counted."""
 
 AMISS = ("called wrong", "later steps blamed", "right cells blamed", "passed")
@@ -253,3 +254,21 @@ def told(made: Submitted, seen: Mapping[str, Any]) -> dict[str, Any]:
     found = known | more | {"said": dict(made.said), "seen": things}
     plain: dict[str, Any] = json.loads(json.dumps(found, default=float))
     return plain
+
+
+def again(line: Mapping[str, Any]) -> dict[str, bool]:
+    """Judge a submission again, as it was told, and return what is seen."""
+    key = AnswerKey(attncli.Problem(**line["problem"]))
+    cells = {name: np.array(texts, object) for name, texts in line["sheet"].items()}
+    amiss = {name: np.zeros(cells[name].shape, bool) for name in line["amiss"]}
+    for name, places in line["amiss"].items():
+        for place in places:
+            amiss[name][tuple(place)] = True
+    working = Working(line["sort"], line["problem"], no_work)
+    return judged(Submitted(line["way"], working, cells, amiss, line["units"]), key)
+
+
+def no_work(goes_on: GoesOn) -> Known:
+    """Return nothing: what is judged again was worked before."""
+    del goes_on
+    return {}
