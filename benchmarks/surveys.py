@@ -189,7 +189,8 @@ def of_kinds(given: argparse.Namespace) -> Outcome:
         tally = roundings.survey(rng, kind, given.count, given.sorts.split(","))
         seconds = time.perf_counter() - start
         said = (roundings.KINDS[kind].__doc__ or kind).partition("\n")[0]
-        lines += [f"{said} ({seconds:.0f} s)", table_of_kind(tally) + "\n"]
+        lines += [f"{said} ({seconds:.0f} s)", table_of_kind(tally)]
+        lines += [*(f"beyond its bound: {line}" for line in roundings.beyond(tally)), ""]
         sheets += [
             Sheet(
                 one["way"],
@@ -210,7 +211,8 @@ def of_kinds(given: argparse.Namespace) -> Outcome:
 def table_of_kind(tally: roundings.Tally) -> str:
     """Return a row for each group of submissions: how many were judged, and what was seen."""
     places = list(dict.fromkeys(place for place, _ in tally.counts))
-    seen = sorted({thing for _, thing in tally.counts} - {"judged"})
+    bound = {thing for thing, *_ in roundings.MOST.get(tally.kind, ())}
+    seen = sorted({thing for _, thing in tally.counts} - {"judged"} | bound)
     rows = []
     for place in sorted(places, key=lambda place: (place[0] != "all", place)):
         whole = tally.of("judged", *place)
@@ -254,6 +256,11 @@ def replay(path: Path) -> None:
         found = json.loads(line)
         more = {k: v for k, v in found.items() if k not in ("way", "problem", "sheet")}
         sheet = Sheet(found["way"], found["problem"], found["sheet"], more)
+        if found["way"] in roundings.KINDS:
+            seen = [thing for thing, is_so in roundings.again(found).items() if is_so]
+            was = ", ".join(found["seen"])
+            print(f"{number}: {', '.join(seen) or 'as it should be'}; was: {was}; {found['said']}")
+            continue
         try:
             report = sheet.report()
         except Exception as error:  # a refusal is a result, too

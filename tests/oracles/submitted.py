@@ -200,7 +200,15 @@ COPIES = {
 CHAIN = ("scores", "scaled", "capped", "biased")
 
 
-def own_decimals(rng: Random, working: Working, steps: Sequence[str]) -> Style:
+ALL_ALIKE = ("written", "all", "written, hidden steps finer")
+HIDDEN_TOO = ("written, hidden steps so, too",)
+NOW_AND_THEN = ("now this, now that",)
+"""With what somebody goes on who gives each step its own decimals."""
+
+
+def own_decimals(
+    rng: Random, working: Working, steps: Sequence[str], ways: Sequence[str] = ALL_ALIKE
+) -> Style:
     """Each step has its own number of decimals."""
     counts: dict[str, int] = {}
     pens: dict[str, Pen] = {}
@@ -217,10 +225,17 @@ def own_decimals(rng: Random, working: Working, steps: Sequence[str]) -> Style:
             counts[key] = int(rng.choice(DECIMALS.get(key, (1, 2, 3, 4))))
         before = key if key in CHAIN else before
         pens[name] = Pen(counts[key], plain=plain)
-    carries = str(rng.choice(["written", "all", "now this, now that"]))
+    carries = str(rng.choice([*ways]))
+    if carries == "written, hidden steps finer":  # all alike
+        finer = Pen(max(pens[name].count for name in steps) + int(rng.integers(2)))
+        pens = {name: pen if name in steps else finer for name, pen in pens.items()}
     early = {
-        name for name in steps if carries == "written" or (carries != "all" and rng.random() < 0.5)
-    }
+        "all": set[str](),
+        "written": set(steps),
+        "written, hidden steps finer": set(pens),
+        "written, hidden steps so, too": set(pens),
+        "now this, now that": {name for name in steps if rng.random() < 0.5},
+    }[carries]
 
     def carry(name: str, numbers: Numbers) -> Numbers:
         return pens[name].rounded(numbers) if name in early else numbers
@@ -261,13 +276,39 @@ def adjusting(rng: Random, working: Working) -> Style:
 
 def cut_everywhere(rng: Random, working: Working) -> Submitted | None:
     """H1: cut off everywhere, with 0, 1 or 2 guard digits in what is carried, or all."""
-    return handed_in("H1", working, cutting(rng), *shown(rng, working))
+    style = cutting(rng)
+    steps, how = shown(rng, working)
+    made = handed_in("H1", working, style, steps, how)
+    if made is None:
+        return None
+    known, pen = working.work(style.goes_on), style.pen("")
+    rounded = replace(pen, cut=False)
+    many = sum(
+        int((pen.rounded(known[s]) != rounded.rounded(known[s])).sum()) for s in steps
+    )  # three show that somebody cuts off
+    return replace(made, said=dict(made.said) | {"cut": "3 or more" if many >= 3 else "fewer"})
 
 
 def decimals_of_each_step(rng: Random, working: Working) -> Submitted | None:
-    """H2: each step has its own number of decimals."""
+    """H2: each step has its own number of decimals; all are used as written, or with all digits."""
     steps, how = shown(rng, working)
     return handed_in("H2", working, own_decimals(rng, working, steps), steps, how)
+
+
+def now_this_now_that(rng: Random, working: Working) -> Submitted | None:
+    """H2m: each step has its own decimals; some are used as written, others with all digits."""
+    steps, how = shown(rng, working)
+    style = own_decimals(rng, working, steps, NOW_AND_THEN)
+    return handed_in("H2m", working, style, steps, how)
+
+
+def hidden_decimals_of_each_step(rng: Random, working: Working) -> Submitted | None:
+    """H2h: each step has its own decimals, also those that are not shown."""
+    steps, how = shown(rng, working)
+    if how == "all":
+        return None
+    style = own_decimals(rng, working, steps, HIDDEN_TOO)
+    return handed_in("H2h", working, style, steps, how)
 
 
 def rows_adjusted(rng: Random, working: Working) -> Submitted | None:
@@ -350,16 +391,16 @@ def one_altered(
 
 def with_one_altered(
     kind: str, rng: Random, working: Working, style: Style, steps: Sequence[str], how: str,
-    spot: Spot, value: float, text: str,
+    spot: Spot, value: float, text: str, unrounded: float | None = None,
 ) -> Submitted | None:  # fmt: skip
-    """Write a wrong number in the place of a cell."""
-    is_used = bool(rng.random() < 0.5)
+    """Write a wrong number in the place of a cell; it is used, perhaps with more digits, or not."""
+    is_used = unrounded is not None or bool(rng.random() < 0.5)
 
     def goes_on(name: str, numbers: Numbers) -> Numbers:
         carried = style.goes_on(name, numbers)
         if is_used and name == spot.step:
             carried = carried.copy()
-            carried[spot.at] = value
+            carried[spot.at] = value if unrounded is None else unrounded
         return carried
 
     known = working.work(goes_on)
@@ -499,14 +540,17 @@ def a_number_copied_wrongly(rng: Random, working: Working) -> Submitted | None:
     if rng.random() < 0.5:
         return read_wrongly(rng, working, style, known, (step, at, value))
     steps, how = shown(rng, working, [step])
-    right = (float(written[at]),)
-    made = with_one_altered(
-        "H4", rng, working, style, steps, how, Spot(step, at, right, pen), value,
-        f"{value:.{pen.count}f}",
-    )  # fmt: skip
-    if made is None:
-        return None
-    return replace(made, said=dict(made.said) | {"how": f"written wrongly, {made.said['used']}"})
+    spot = Spot(step, at, (float(written[at]),), pen)
+    text = f"{value:.{pen.count}f}"
+    unrounded = None
+    if style.said["carries"] == "all" and rng.random() < 0.5:
+        unrounded = value + float(rng.uniform(-0.45, 0.45)) * 10.0**-pen.count
+    args = ("H4", rng, working, style, steps, how, spot, value, text, unrounded)
+    made = with_one_altered(*args)
+    did = "written" if unrounded is None else "worked out"
+    return made and replace(
+        made, said=dict(made.said) | {"how": f"{did} wrongly, {made.said['used']}"}
+    )
 
 
 def read_wrongly(
@@ -612,10 +656,13 @@ NEVER_WHOLE = (
 def whole_steps(rng: Random, working: Working) -> Submitted | None:
     """One step, or two, are written in whole numbers; the others in decimals."""
     style = rounding(rng, (2, 3, 4))
+    numbers: dict[str, list[float]] = {}
+    for name in working.names:
+        numbers.setdefault(key_of(name), []).extend(working.exact[name].ravel().tolist())
     able = [
         name
         for name in working.names
-        if base(name) not in NEVER_WHOLE and np.abs(working.exact[name]).max() >= 2
+        if base(name) not in NEVER_WHOLE and is_large(np.array(numbers[key_of(name)]))
     ]
     if not able:
         return None
@@ -636,6 +683,12 @@ def whole_steps(rng: Random, working: Working) -> Submitted | None:
         if known[name].size == 1 and apart.max() > 0:
             return None
     return has_both(handed_in("H6", working, style, steps, how))
+
+
+def is_large(numbers: Numbers) -> bool:
+    """Whether somebody may write whole numbers: some are 2 or more, and none is a fraction of 1."""
+    sizes = np.abs(numbers[np.isfinite(numbers) & (np.abs(numbers) > 1e-9)])
+    return bool(sizes.size and sizes.max() >= 2 and sizes.min() >= 1)
 
 
 def key_of(name: str) -> str:
@@ -712,6 +765,8 @@ def whole_or_by_accident(rng: Random, working: Working) -> Submitted | None:
 HONEST: dict[str, Make] = {
     "H1": cut_everywhere,
     "H2": decimals_of_each_step,
+    "H2m": now_this_now_that,
+    "H2h": hidden_decimals_of_each_step,
     "H3": rows_adjusted,
     "H4": a_number_copied_wrongly,
     "H5": a_mistake_of_method,

@@ -19,13 +19,14 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import WRONG
 from attncli.checking.submission import submission_of
 from tests.oracles import homework
-from tests.oracles.right_work import UnworkableError
+from tests.oracles.right_work import GoesOn, UnworkableError
 from tests.oracles.students import ImpossibleError, Wrong
 from tests.oracles.submitted import DISHONEST, HONEST, Make, Submitted
 from tests.oracles.workings import (
     OF_BLOCKS,
     SKEWED,
     SORTS,
+    Known,
     Random,
     Working,
     a_block,
@@ -70,8 +71,12 @@ class Tally:
         """Count a submission in all its groups."""
         groups = [("all", ""), ("sort", made.working.sort)]
         groups += [(name, str(value)) for name, value in made.said.items() if name in SAID]
-        if made.units:
-            groups.append(("units", next(n for n, most in GROUPS if made.units <= most)))
+        if made.units and made.kind in DISHONEST:
+            units = next(n for n, most in GROUPS if made.units <= most)
+            groups.append(("units", units))
+            groups.append(("units and sort", f"{units}, {made.working.sort}"))
+            if "base" in made.said:
+                groups.append(("units and base", f"{units}, {made.said['base']}"))
         for place in groups:
             self.counts.update({(place, "judged"): 1})
             self.counts.update({(place, thing): 1 for thing, is_so in seen.items() if is_so})
@@ -85,11 +90,38 @@ class Tally:
         return self.of(thing, group, value) / max(self.of("judged", group, value), 1)
 
 
-SAID = ("shown", "decimals", "carries", "plain", "adjusted", "how", "base", "used")
+SAID = ("shown", "decimals", "carries", "plain", "adjusted", "how", "base", "used", "cut")
 """What is said of a submission by which it is counted."""
 
 AMISS = ("called wrong", "later steps blamed", "right cells blamed", "passed")
 """What ought not to be seen."""
+
+
+MOST: dict[str, tuple[tuple[str, str, str, float], ...]] = {
+    **dict.fromkeys(("H1", "H2", "H3"), (("called wrong", "all", "", 0.005),)),
+    **dict.fromkeys(
+        ("H4", "H5", "H6"),
+        (
+            ("called wrong", "all", "", 0.005),
+            ("later steps blamed", "all", "", 0.005),
+            ("right cells blamed", "all", "", 0.005),
+        ),
+    ),
+    **dict.fromkeys(("D1", "D2"), (("passed", "all", "", 0.01),)),
+    "D3": (("passed", "units", "over 10", 0.0), ("passed", "units", "5 to 10", 0.015)),
+}
+"""What may be seen in which share of the submissions of a kind, at most: thing, group, value."""
+
+
+def beyond(tally: Tally) -> list[str]:
+    """Return a line for each bound that a kind is beyond."""
+    lines = []
+    for thing, group, value, most in MOST.get(tally.kind, ()):
+        share = tally.share(thing, group, value)
+        if share > most:
+            of = f"{tally.of(thing, group, value)} of {tally.of('judged', group, value)}"
+            lines.append(f"{tally.kind}: {thing} {value or group}: {of}, at most {most:.1%}")
+    return lines
 
 
 def judged(made: Submitted, key: AnswerKey) -> dict[str, bool]:
@@ -97,7 +129,7 @@ def judged(made: Submitted, key: AnswerKey) -> dict[str, bool]:
     try:
         report = key.check(submission_of(made.sheet, "student"))
     except Exception as error:  # a refusal is as unfair
-        return {"called wrong": made.kind in HONEST, f"refused: {error!r}": True}
+        return {"called wrong": made.kind in HONEST, f"refused: {type(error).__name__}": True}
     if made.kind in DISHONEST:
         return {"passed": report.verdict == "correct"}
     if not made.amiss:
@@ -222,3 +254,21 @@ def told(made: Submitted, seen: Mapping[str, Any]) -> dict[str, Any]:
     found = known | more | {"said": dict(made.said), "seen": things}
     plain: dict[str, Any] = json.loads(json.dumps(found, default=float))
     return plain
+
+
+def again(line: Mapping[str, Any]) -> dict[str, bool]:
+    """Judge a submission again, as it was told, and return what is seen."""
+    key = AnswerKey(attncli.Problem(**line["problem"]))
+    cells = {name: np.array(texts, object) for name, texts in line["sheet"].items()}
+    amiss = {name: np.zeros(cells[name].shape, bool) for name in line["amiss"]}
+    for name, places in line["amiss"].items():
+        for place in places:
+            amiss[name][tuple(place)] = True
+    working = Working(line["sort"], line["problem"], no_work)
+    return judged(Submitted(line["way"], working, cells, amiss, line["units"]), key)
+
+
+def no_work(goes_on: GoesOn) -> Known:
+    """Return nothing: what is judged again was worked before."""
+    del goes_on
+    return {}
