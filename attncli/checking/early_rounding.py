@@ -137,7 +137,8 @@ def _is_within_reach(
         return hull(*numbers, numbers[0] - more, numbers[0] + more)
 
     def coarser(made: Values) -> Values:
-        return hull(made, *(one.any_finer(made) for one in roundings))
+        ends = bounded(made)
+        return hull(ends, *(one.any_finer(ends) for one in roundings))
 
     def coarsest() -> Interval:
         change = schedules.with_constants([None, *constants], operands.trace, _any_of)
