@@ -482,16 +482,34 @@ def a_wrong_whole_number(rng: Random, working: Working) -> Submitted | None:
     return has_decimals(one_altered("D1", rng, working, style, steps, wrong_whole))
 
 
+def one_to_nothing(rng: Random, spot: Spot) -> str | None:
+    """Return 0 for 1 or −1."""
+    del rng
+    return "0" if all(abs(abs(one) - 1) < 1e-9 for one in spot.right) else None
+
+
+HOLDING = ("K", "V", "K_all", "V_all", "masked", "concat", "embedded", "Q", "scores")
+"""Steps that hold whole numbers, some of which repeat a step that may not be shown."""
+
+
 def nothing_for_one(rng: Random, working: Working) -> Submitted | None:
     """D2: 0 for a number of one or more, or the sign is dropped."""
     steps, style = shown(rng, working), any_style(rng)
-    if rng.random() < 0.4:  # such as a cache alone, in which there are only whole numbers
-        count = min(len(working.names), int(rng.integers(1, 3)))
-        chosen = {str(name) for name in rng.choice(working.names, count, replace=False)}
-        steps = [name for name in working.names if name in chosen], "one or two steps"
-        pen = replace(style.pen(""), plain=True)
-        style = replace(style, pen=lambda _: pen, said=dict(style.said) | {"plain": True})
-    return one_altered("D2", rng, working, style, steps, to_nothing)
+    holding = [
+        name
+        for name in working.names
+        if base(name) in HOLDING and (np.abs(working.exact[name]) == 1).any()
+    ]
+    if not holding or rng.random() < 0.5:
+        return one_altered("D2", rng, working, style, steps, to_nothing)
+    count = min(len(holding), int(rng.integers(1, 3)))  # such as a cache alone
+    chosen = {str(name) for name in rng.choice(holding, count, replace=False)}
+    others = steps[0] if rng.random() < 0.5 else []
+    names = [name for name in working.names if name in {*chosen, *others}]
+    pen = replace(style.pen(""), plain=True)
+    style = replace(style, pen=lambda _: pen, said=dict(style.said) | {"plain": True})
+    how = ("one or two steps" if not others else steps[1]) + ", 0 for 1"
+    return one_altered("D2", rng, working, style, (names, how), one_to_nothing, sorted(chosen))
 
 
 def off_by_units(rng: Random, working: Working) -> Submitted | None:
