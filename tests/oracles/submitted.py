@@ -665,7 +665,7 @@ def has_both(made: Submitted | None) -> Submitted | None:
 
 def exact_wholes(rng: Random, working: Working) -> Submitted | None:
     """What is exactly a whole number is written so, beside decimals."""
-    style = rounding(rng, (1, 2, 3, 4))
+    style = rounding(rng)
     pen = style.pen("")
     other = WholePen(pen.count) if rng.random() < 0.5 else Pen(pen.count, plain=True)
     style = replace(style, pen=lambda _: other)
@@ -773,18 +773,19 @@ def right_by_accident(rng: Random, working: Working) -> Submitted | None:
     return made and replace(made, amiss={step: working.paper(step, amiss)})
 
 
-WHOLES: dict[str, Make] = {
-    "exact whole numbers": exact_wholes,
-    "steps in whole numbers": whole_steps,
-    "significant digits": in_significant_digits,
-    "right by accident": right_by_accident,
+WHOLES: dict[str, tuple[Make, float]] = {
+    "exact whole numbers": (exact_wholes, 0.15),
+    "steps in whole numbers": (whole_steps, 0.2),
+    "significant digits": (in_significant_digits, 0.5),
+    "right by accident": (right_by_accident, 0.15),
 }
+"""Kinds of H6, and how often each is tried: few problems can be written in significant digits."""
 
 
 def whole_or_by_accident(rng: Random, working: Working) -> Submitted | None:
     """H6: right whole numbers beside decimals; a number right by accident in a wrong row."""
-    how = str(rng.choice([*WHOLES]))
-    made = WHOLES[how](rng, working)
+    how = str(rng.choice([*WHOLES], p=[share for _, share in WHOLES.values()]))
+    made = WHOLES[how][0](rng, working)
     return made and replace(made, said=dict(made.said) | {"how": how})
 
 
