@@ -502,9 +502,12 @@ def nothing_for_one(rng: Random, working: Working) -> Submitted | None:
     ]
     if not holding or rng.random() < 0.5:
         return one_altered("D2", rng, working, style, steps, to_nothing)
+    products = [name for name in holding if base(name) in ("scores", "masked")]
+    if products and rng.random() < 0.6:
+        holding = products
     count = min(len(holding), int(rng.integers(1, 3)))  # such as a cache alone
     chosen = {str(name) for name in rng.choice(holding, count, replace=False)}
-    others = steps[0] if rng.random() < 0.5 else []
+    others = steps[0] if rng.random() < 0.3 else []
     names = [name for name in working.names if name in {*chosen, *others}]
     pen = replace(style.pen(""), plain=True)
     style = replace(style, pen=lambda _: pen, said=dict(style.said) | {"plain": True})
