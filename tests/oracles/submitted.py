@@ -362,63 +362,71 @@ class Spot:
         return min(abs(value - one) for one in self.right)
 
 
-Alter: TypeAlias = Callable[[Random, Spot], tuple[float, str] | None]
-"""Takes a cell, and returns the wrong number in its place and how it is written."""
+Alter: TypeAlias = Callable[[Random, Spot], str | None]
+"""Takes a cell, and returns how the wrong number in its place is written."""
+
+Shown: TypeAlias = tuple[list[str], str]
+"""Steps that are handed in, and what is said of that."""
 
 
 def one_altered(
-    kind: str, rng: Random, working: Working, style: Style, steps: Sequence[str], how: str,
+    kind: str,
+    rng: Random,
+    working: Working,
+    style: Style,
+    steps: Shown,
     alter: Alter,
-) -> Submitted | None:  # fmt: skip
-    """Write one number wrong, and go on from it, or from the right one."""
+    able: Sequence[str] = (),
+) -> Submitted | None:
+    """Write one number of some steps wrong, and go on from it, or from the right one."""
     known = working.work(style.goes_on)
-    if is_seen(working, style, known, steps):
+    if is_seen(working, style, known, steps[0]):
         return None
-    written = {name: style.written(name, known[name]) for name in steps}
+    written = {name: style.written(name, known[name]) for name in steps[0]}
     several = (working.exact, known, working.after(written), written)
     for _ in range(12):
-        step = str(rng.choice([*steps]))
+        step = str(rng.choice([*(able or steps[0])]))
         places = np.argwhere(np.isfinite(written[step]))
         if not len(places):
             continue
         at = tuple(int(i) for i in places[rng.integers(len(places))])
         spot = Spot(step, at, tuple(float(one[step][at]) for one in several), style.pen(step))
-        if not all(np.isfinite(spot.right)) or (found := alter(rng, spot)) is None:
+        if not all(np.isfinite(spot.right)) or (text := alter(rng, spot)) is None:
             continue
-        return with_one_altered(kind, rng, working, style, steps, how, spot, *found)
+        used = float(text) if rng.random() < 0.5 else None
+        return with_one_altered(kind, working, style, steps, spot, text, used)
     return None
 
 
 def with_one_altered(
-    kind: str, rng: Random, working: Working, style: Style, steps: Sequence[str], how: str,
-    spot: Spot, value: float, text: str, unrounded: float | None = None,
-) -> Submitted | None:  # fmt: skip
-    """Write a wrong number in the place of a cell; it is used, perhaps with more digits, or not."""
-    is_used = unrounded is not None or bool(rng.random() < 0.5)
+    kind: str,
+    working: Working,
+    style: Style,
+    steps: Shown,
+    spot: Spot,
+    text: str,
+    used: float | None,
+) -> Submitted | None:
+    """Write a wrong number in the place of a cell, and go on from a number, or the right one."""
 
     def goes_on(name: str, numbers: Numbers) -> Numbers:
         carried = style.goes_on(name, numbers)
-        if is_used and name == spot.step:
+        if used is not None and name == spot.step:
             carried = carried.copy()
-            carried[spot.at] = value if unrounded is None else unrounded
+            carried[spot.at] = used
         return carried
 
     known = working.work(goes_on)
-    said = {"shown": how, "used": "used so" if is_used else "the right one is used"}
-    made = as_written(kind, working, style, known, steps, said)
+    said = {"shown": steps[1], "used": "the right one is used" if used is None else "used so"}
+    made = as_written(kind, working, style, known, steps[0], said)
     if made is None:
         return None
     mask = np.zeros(known[spot.step].shape, bool)
     mask[spot.at] = True
     mask = working.paper(spot.step, mask)
-    cells = np.where(mask, text, made.cells[spot.step])
-    units = spot.off(value) * 10**spot.pen.count
-    return replace(
-        made,
-        cells=dict(made.cells) | {spot.step: cells},
-        amiss={spot.step: mask},
-        units=float(units),
-    )
+    cells = dict(made.cells) | {spot.step: np.where(mask, text, made.cells[spot.step])}
+    units = float(spot.off(float(text)) * 10**spot.pen.count)
+    return replace(made, cells=cells, amiss={spot.step: mask}, units=units)
 
 
 def has_decimals(made: Submitted | None) -> Submitted | None:
@@ -437,50 +445,74 @@ def any_style(rng: Random) -> Style:
     return rounding(rng, (1, 2, 3, 4)) if rng.random() < 0.6 else cutting(rng)
 
 
-def wrong_whole(rng: Random, spot: Spot) -> tuple[float, str] | None:
+def wrong_whole(rng: Random, spot: Spot) -> str | None:
     """Return a whole number near a number that is none, and not its rounding."""
     near = np.floor(spot.written) + np.arange(-1, 3)
     wrong = [n for n in near.tolist() if CLEAR <= spot.off(n) < 2 and abs(n) < 99]
     if abs(spot.written - round(spot.written)) < 10.0**-spot.pen.count / 2 or not wrong:
         return None
-    value = float(rng.choice(wrong))
-    return value, f"{value:.0f}".replace("-0", "0")
+    return str(int(rng.choice(wrong)))
 
 
-def to_nothing(rng: Random, spot: Spot) -> tuple[float, str] | None:
+def to_nothing(rng: Random, spot: Spot) -> str | None:
     """Return 0 for a number of one or more, or the number without its sign, or with one."""
     if min(map(abs, spot.right)) < 1:
         return None
     if rng.random() < 0.5:
-        return 0.0, "0" if rng.random() < 0.5 else f"{0:.{spot.pen.count}f}"
+        return "0" if rng.random() < 0.5 else f"{0:.{spot.pen.count}f}"
     (text,) = spot.pen.texts(np.array([spot.written]))
-    return -spot.written, text.removeprefix("-") if text.startswith("-") else f"-{text}"
+    return text.removeprefix("-") if text.startswith("-") else f"-{text}"
 
 
-def by_units(rng: Random, spot: Spot) -> tuple[float, str] | None:
+def by_units(rng: Random, spot: Spot) -> str | None:
     """Return a number that is some units of its last decimal off."""
     group = int(rng.integers(4))
     most = int(np.exp(rng.uniform(np.log(11), np.log(100))))
     units = (1, int(rng.integers(2, 5)), int(rng.integers(5, 11)), most)[group]
     count, sign = spot.pen.count, 1 if rng.random() < 0.5 else -1
     text = f"{spot.written + sign * units * 10.0**-count:.{count}f}"
-    value = float(text)
-    is_off = spot.off(value) > 0.6 * 10.0**-count
-    return (value, text.removeprefix("-") if value == 0 else text) if is_off else None
+    if spot.off(float(text)) <= 0.6 * 10.0**-count:
+        return None
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def a_wrong_whole_number(rng: Random, working: Working) -> Submitted | None:
     """D1: a wrong whole number stands beside decimals."""
-    steps, how = shown(rng, working)
-    style = any_style(rng)
-    return has_decimals(one_altered("D1", rng, working, style, steps, how, wrong_whole))
+    steps, style = shown(rng, working), any_style(rng)
+    return has_decimals(one_altered("D1", rng, working, style, steps, wrong_whole))
+
+
+def one_to_nothing(rng: Random, spot: Spot) -> str | None:
+    """Return 0 for 1 or −1."""
+    del rng
+    return "0" if all(abs(abs(one) - 1) < 1e-9 for one in spot.right) else None
+
+
+HOLDING = ("K", "V", "K_all", "V_all", "masked", "concat", "embedded", "Q", "scores")
+"""Steps that hold whole numbers, some of which repeat a step that may not be shown."""
 
 
 def nothing_for_one(rng: Random, working: Working) -> Submitted | None:
     """D2: 0 for a number of one or more, or the sign is dropped."""
-    steps, how = shown(rng, working)
-    style = any_style(rng)
-    return has_decimals(one_altered("D2", rng, working, style, steps, how, to_nothing))
+    steps, style = shown(rng, working), any_style(rng)
+    holding = [
+        name
+        for name in working.names
+        if base(name) in HOLDING and (np.abs(working.exact[name]) == 1).any()
+    ]
+    if not holding or rng.random() < 0.5:
+        return one_altered("D2", rng, working, style, steps, to_nothing)
+    products = [name for name in holding if base(name) in ("scores", "masked")]
+    if products and rng.random() < 0.6:
+        holding = products
+    count = min(len(holding), int(rng.integers(1, 3)))  # such as a cache alone
+    chosen = {str(name) for name in rng.choice(holding, count, replace=False)}
+    others = steps[0] if rng.random() < 0.3 else []
+    names = [name for name in working.names if name in {*chosen, *others}]
+    pen = replace(style.pen(""), plain=True)
+    style = replace(style, pen=lambda _: pen, said=dict(style.said) | {"plain": True})
+    how = ("one or two steps" if not others else steps[1]) + ", 0 for 1"
+    return one_altered("D2", rng, working, style, (names, how), one_to_nothing, sorted(chosen))
 
 
 def off_by_units(rng: Random, working: Working) -> Submitted | None:
@@ -488,16 +520,15 @@ def off_by_units(rng: Random, working: Working) -> Submitted | None:
     weights = [name for name in working.names if base(name) == "weights"]
     of = str(rng.choice(["H1", "H2", "H3"] if weights and working.along else ["H1", "H2"]))
     steps, how = shown(rng, working, weights if of == "H3" else ())
-    if working.exact[steps[-1]].size < 3 and how != "all":
-        # A lone number is what some rounding of hidden steps gives.
-        last = [name for name in working.names if working.exact[name].size >= 3][-1]
-        steps = [*dict.fromkeys([*steps[:-1], last])]
+    able = [name for name in steps if how == "all" or working.exact[name].size >= 3]
+    if not able:  # a lone number is what some rounding of hidden steps gives
+        steps = able = [[name for name in working.names if working.exact[name].size >= 3][-1]]
     if of == "H1":
         style = cutting(rng)
     else:
         style = own_decimals(rng, working, steps) if of == "H2" else adjusting(rng, working)
     style = replace(style, said=dict(style.said) | {"base": of})
-    return one_altered("D3", rng, working, style, steps, how, by_units)
+    return one_altered("D3", rng, working, style, (steps, how), by_units, able)
 
 
 # ---- one mistake, and what comes after it
@@ -539,15 +570,13 @@ def a_number_copied_wrongly(rng: Random, working: Working) -> Submitted | None:
         return None
     if rng.random() < 0.5:
         return read_wrongly(rng, working, style, known, (step, at, value))
-    steps, how = shown(rng, working, [step])
     spot = Spot(step, at, (float(written[at]),), pen)
-    text = f"{value:.{pen.count}f}"
-    unrounded = None
-    if style.said["carries"] == "all" and rng.random() < 0.5:
-        unrounded = value + float(rng.uniform(-0.45, 0.45)) * 10.0**-pen.count
-    args = ("H4", rng, working, style, steps, how, spot, value, text, unrounded)
-    made = with_one_altered(*args)
-    did = "written" if unrounded is None else "worked out"
+    steps, text = shown(rng, working, [step]), f"{value:.{pen.count}f}"
+    used, did = value if rng.random() < 0.5 else None, "written"
+    if used is not None and style.said["carries"] == "all" and rng.random() < 0.5:
+        did = "worked out"
+        used += float(rng.uniform(-0.45, 0.45)) * 10.0**-pen.count
+    made = with_one_altered("H4", working, style, steps, spot, text, used)
     return made and replace(
         made, said=dict(made.said) | {"how": f"{did} wrongly, {made.said['used']}"}
     )
@@ -639,7 +668,7 @@ def has_both(made: Submitted | None) -> Submitted | None:
 
 def exact_wholes(rng: Random, working: Working) -> Submitted | None:
     """What is exactly a whole number is written so, beside decimals."""
-    style = rounding(rng, (1, 2, 3, 4))
+    style = rounding(rng)
     pen = style.pen("")
     other = WholePen(pen.count) if rng.random() < 0.5 else Pen(pen.count, plain=True)
     style = replace(style, pen=lambda _: other)
@@ -747,18 +776,19 @@ def right_by_accident(rng: Random, working: Working) -> Submitted | None:
     return made and replace(made, amiss={step: working.paper(step, amiss)})
 
 
-WHOLES: dict[str, Make] = {
-    "exact whole numbers": exact_wholes,
-    "steps in whole numbers": whole_steps,
-    "significant digits": in_significant_digits,
-    "right by accident": right_by_accident,
+WHOLES: dict[str, tuple[Make, float]] = {
+    "exact whole numbers": (exact_wholes, 0.15),
+    "steps in whole numbers": (whole_steps, 0.2),
+    "significant digits": (in_significant_digits, 0.5),
+    "right by accident": (right_by_accident, 0.15),
 }
+"""Kinds of H6, and how often each is tried: few problems can be written in significant digits."""
 
 
 def whole_or_by_accident(rng: Random, working: Working) -> Submitted | None:
     """H6: right whole numbers beside decimals; a number right by accident in a wrong row."""
-    how = str(rng.choice([*WHOLES]))
-    made = WHOLES[how](rng, working)
+    how = str(rng.choice([*WHOLES], p=[share for _, share in WHOLES.values()]))
+    made = WHOLES[how][0](rng, working)
     return made and replace(made, said=dict(made.said) | {"how": how})
 
 
