@@ -148,8 +148,10 @@ def _is_within_reach(
     if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
-    within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
-    return bool(within.sum() >= _fewest(len(within)))
+    wrong = _unexplained(given, WRONG)
+    within = wrong & given.agrees(found, agreement.CUT_OFF)
+    count = (~given.written.blank).sum()
+    return bool((within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count))
 
 
 class AnyDigits(Operands):
@@ -251,19 +253,19 @@ def _explained_by(operands: Operands, given: Given, trial: Trial) -> ExplainedCe
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:
-    """Return the results that give every number; else those that give nearly all wrong numbers.
+    """Return the results that give every number; else those that give nearly all numbers.
 
-    The latter must also give every number that is not wrong.
+    The latter must give every number that is not wrong, and one that is.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
     wrong = given.codes[~given.written.blank] == WRONG
-    nearly = fits[:, ~wrong].all(axis=1) & (fits[:, wrong].sum(axis=1) >= _fewest(wrong.sum()))
-    return np.flatnonzero(nearly).tolist()
+    nearly = fits[:, ~wrong].all(axis=1) & fits[:, wrong].any(axis=1)
+    return np.flatnonzero(nearly & (fits.sum(axis=1) >= _fewest(len(wrong)))).tolist()
 
 
 def _fewest(count: int) -> float:
-    return min(count, max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count))
+    return max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count)
 
 
 def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:

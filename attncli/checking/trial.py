@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, product
 
 import numpy as np
@@ -17,7 +18,7 @@ from attncli.checking.schedules import Schedules, with_constants
 from attncli.records import EMPTY, Record
 from attncli.tape.replay import Replay
 from attncli.tape.step import Step
-from attncli.tape.walk import sources
+from attncli.tape.walk import evaluate, sources
 
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of the numbers of the shown steps of which a step is made."""
@@ -90,8 +91,7 @@ class Trial:
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
         before = operands.ancestors(step)
-        # As the gradient of a weight does; the loss adds up everything.
-        adds_batch = step.axes == ("sum",) or any(one.array.shape[0] > self._batch for one in before)
+        adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
         if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
             parts = schedules.chunks(1)
@@ -117,8 +117,21 @@ class Trial:
             return found
 
         replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=self._input)
-        watch(step, self._of_each(step, replay.result(step))[self.is_valid])
-        self.numbers = self._of_each(step, self._rounded(step, replay.result(step)))
+        is_loss = self._count > 1 and step.axes == ("sum",)
+        made = self._losses(step, replay) if is_loss else replay.result(step)
+        watch(step, self._of_each(step, made)[self.is_valid])
+        self.numbers = self._of_each(step, self._rounded(step, made))
+
+    def _losses(self, step: Step, replay: Replay[Array]) -> Array:
+        """Return the loss for each schedule by itself, as it adds up everything."""
+
+        def of_one(index: int, source: Step) -> Array:
+            numbers = replay(source)
+            return numbers if len(numbers) == 1 else numbers[index : index + 1]
+
+        assert step.operation is not None
+        parts = (partial(of_one, index) for index in range(self._count))
+        return np.concatenate([evaluate(step.operation, part) for part in parts])
 
     def _of_each(self, step: Step, found: Array) -> Array:
         """Return the numbers of a step for each schedule."""
