@@ -120,9 +120,9 @@ class Judge:
         values, texts, every = written.values, written.texts, self.operands.texts
         if self.operands.roundings:
             whole = agreement.are_whole(values, unit)
-        correct = agreement.informative_units(values, unit, texts, most)
-        unit = agreement.units_beside_decimals(values, correct, texts, every)
-        return unit, correct, whole
+        told = agreement.informative_units(values, unit, texts, most)
+        correct = told if is_share else np.where(whole & (values != 0), unit, told)
+        return agreement.units_beside_decimals(values, told, texts, every), correct, whole
 
     def _too_few_digits(self, given: Given, yours: Array) -> Array | None:
         """Return which wrong numbers would be right if fewer decimals were wanted."""
