@@ -291,6 +291,8 @@ def _in_form(
         if is_evident or not way.wrong.isdisjoint(change):
             remake = partial(way.reference.changed, partial(with_change, change=change))
             right = way.reference.kept((said, frozenset(change)), remake)
+            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
+                continue  # scaling K before it is normed, say, scales nothing
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
                 yield replace(way, reference=right, said=(*way.said, said))
