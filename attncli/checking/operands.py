@@ -145,7 +145,9 @@ class Operands:
         follows = bounded(self.meant.result(step))
         beside = wrong.any(axis=-1, keepdims=True)  # numbers of a wrong row are right by accident
         unit = np.where(given.codes == CORRECT, given.unit_if_correct, given.unit)
-        half = np.where(self._is_unrounded(given), 0.0, agreement.ROUNDED * unit)
+        # A wrong decimal may be the rounding of anything, even where all right numbers are exact.
+        is_exact_here = self._is_unrounded(given) & ~(wrong & (unit < 1))
+        half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
         around = Interval(given.values - half, given.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
         ends = interval(given.expected)
@@ -155,17 +157,8 @@ class Operands:
         return where(wrong | (beside & (given.codes == CORRECT)), around, ends)
 
     def _is_unrounded(self, given: Given) -> bool:
-        """Return True if no number of a step was rounded, neither a correct nor a student's one.
-
-        A wrong number with all its decimals may be the rounding of anything: 5.77 for 10.
-        """
-        unit = given.unit
-        for right in (given.step.array, self.meant.result(given.step)):
-            if not is_exact(right, unit):
-                return False
-        tens = given.values / np.where(unit, 10 * unit, 1.0)
-        uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
-        return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
+        right = given.step.array, self.meant.result(given.step)
+        return all(is_exact(numbers, given.unit) for numbers in right)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
