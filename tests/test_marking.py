@@ -288,6 +288,20 @@ def test_what_follows_or_is_nearly_right_earns_its_points() -> None:
         assert report.total == earned
 
 
+def test_a_wrong_number_among_equal_ones_is_one_wrong_number() -> None:
+    """Q is 1, 1, 4 and was written as 1, 1, 1: it was not left out, and what follows follows."""
+    one = attncli.Problem(X=[[1], [1], [4]], W_q=[[1]], W_k=[[2]], W_v=[[3]], score="dot")
+    sheet = {
+        "Q": [["1"], ["1"], ["1"]],
+        "K": [["2"], ["2"], ["8"]],
+        "scores": [["2", "2", "8"]] * 3,
+    }
+    points = {"Q": 3, "K": 1, "scores": 3}
+    report = attncli.check(one, sheet, marking={"points": points})
+    assert report.wrong_steps == ["Q"]
+    assert report.points == {"Q": 2, "K": 1, "scores": 3}
+
+
 def test_a_wrong_shape_earns_nothing() -> None:
     report = attncli.check(problem(), {"scores": [[14, 10]]}, marking={"points": {"scores": 3}})
     assert (report.verdict, report.total) == ("wrong", 0)

@@ -79,10 +79,6 @@ CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
-MIN_HOLLOW = 3
-"""Minimum count of equal numbers that are not equal by chance."""
-
-
 class Judged(Record, eq=False):
     """One step of a student's answers. Arrays have the layout of the step's array.
 
@@ -190,15 +186,6 @@ class Given(Judged):
         written, right = self.written, self.step.array
         same = is_same(written.values, right) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
-
-    @cached_property
-    def is_hollow(self) -> bool:
-        """True for a wrong step with the same number, 0 or 1, in every cell, as if left out."""
-        if not self.has(WRONG):
-            return False
-        numbers = self.written.values[~self.written.blank]
-        is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
-        return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
         return agrees(self.written.values, self.unit, expected, units)
