@@ -19,6 +19,9 @@ from attncli.text.sentences import small
 SHAPES = ("wrong_shape", "transposed")
 """Ids of findings about the shape of a matrix."""
 
+ALL_THE_SAME = "all_the_same"
+"""The id of the finding that a step holds one number everywhere, which nobody calculated."""
+
 
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
@@ -31,7 +34,8 @@ class Finding(Record):
         certain: False if the numbers may be so by chance.
         hint: the sentence in the place of `what` for readers who must not see a correct number;
             None where `what` holds none.
-        gives_all: True if it gives every number of the step, the correct ones, too.
+        gives_all: True if it gives every number of the step, the correct ones, too; of
+            `ALL_THE_SAME`, if a mistake does.
         also: another mistake that gives the same numbers, if there is one.
         worked: lines that work wrong numbers out from the student's own earlier ones.
     """
@@ -45,6 +49,11 @@ class Finding(Record):
     gives_all: bool = False
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
+
+    @property
+    def is_cause(self) -> bool:
+        """True if it says how the numbers came about, and not only where or that they are wrong."""
+        return bool(self.what) and (self.id != ALL_THE_SAME or self.gives_all)
 
     @property
     def message(self) -> str:
