@@ -281,7 +281,8 @@ def _in_form(
 ) -> Iterator[Way]:
     """Yield another form of the calculation.
 
-    If not evident, as its numbers may be mistakes, it must change every wrong step before a given.
+    It must give half of a wrong step that it changes. If not evident, as its numbers may be
+    mistakes, it must change every wrong step before a given.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
@@ -292,8 +293,9 @@ def _in_form(
             remake = partial(way.reference.changed, partial(with_change, change=change))
             right = way.reference.kept((said, frozenset(change)), remake)
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
-            if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
-                yield replace(way, reference=right, said=(*way.said, said))
+            other = replace(way, reference=right, said=(*way.said, said))
+            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+                yield other
 
 
 def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
