@@ -1,9 +1,9 @@
 """Measure how fair `attn check` is, by students who share no line of code with it.
 
-Run `python benchmarks/fairness.py right` (or honest, mistakes, hollow, one_wrong, all) in an
-environment where attncli is installed, from the folder of the project. Each survey draws
-submissions at random, lets the program judge them and counts where it is unfair. A failure is
-printed as one line of JSON, which `--replay FILE` judges again.
+Run `python benchmarks/fairness.py right` (or honest, mistakes, hollow, one_wrong, invented,
+mistaken, all) in an environment where attncli is installed, from the folder of the project. Each
+survey draws submissions at random, lets the program judge them and counts where it is unfair. A
+failure is printed as one line of JSON, which `--replay FILE` judges again.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tests.surveys.fairness import (
     shares_of,
     told,
 )
+from tests.surveys.follow_through import invented, mistaken
 
 Survey = Callable[[np.random.Generator, int], Tally]
 
@@ -43,8 +44,11 @@ SURVEYS: dict[str, tuple[Survey, int]] = {
     "mistakes": (mistakes, 14_000),
     "hollow": (hollow, 300),
     "one_wrong": (one_wrong, 2_000),
+    "invented": (invented, 300),
+    "mistaken": (mistaken, 6_000),
 }
-"""The surveys, and how many sheets each draws unless told otherwise; `hollow` counts problems."""
+"""The surveys, and how many sheets each draws unless told otherwise; `hollow`
+and `invented` count problems."""
 
 
 def table(counts: Counter[str]) -> Iterator[str]:

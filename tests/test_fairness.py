@@ -1,7 +1,8 @@
 """`attn check` is fair: samples of the surveys that `benchmarks/fairness.py` runs in full.
 
 Right sheets are never wrong, however they were worked and written; hollow ones are never right;
-one wrong number is always found, and no cause is made up for it.
+one wrong number is always found, and no cause is made up for it. What follows from invented
+numbers without work earns nothing, and no mistake of the catalogue is taken for them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 from tests.oracles.honest import WAYS
 from tests.oracles.right_work import MANNERS
 from tests.surveys.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
+from tests.surveys.follow_through import invented, mistaken
 
 SHOWN = 3
 """How many failures a message shows."""
@@ -51,3 +53,18 @@ def test_hollow_sheets_are_never_right(sort: str) -> None:
 
 def test_one_wrong_number_is_found_and_no_cause_is_made_up() -> None:
     assert_fair(one_wrong(np.random.default_rng(4), 60), *UNFAIR)
+
+
+def test_what_follows_from_invented_numbers_earns_next_to_nothing() -> None:
+    tally = invented(np.random.default_rng(5), 18)
+    assert_fair(tally)
+    sheets = sum(n for name, n in tally.counts.items() if name.startswith("sheets: "))
+    by_a_mistake = sum(n for name, n in tally.counts.items() if name.endswith("a mistake gives it"))
+    assert sheets > 50
+    assert by_a_mistake <= 0.05 * sheets
+
+
+def test_no_mistake_is_taken_for_invented_numbers() -> None:
+    tally = mistaken(np.random.default_rng(6), 120)
+    assert_fair(tally)
+    assert tally.counts["later steps that hold only 0 and 1"] > 2

@@ -288,6 +288,121 @@ def test_what_follows_or_is_nearly_right_earns_its_points() -> None:
         assert report.total == earned
 
 
+INVENTED: dict[str, Any] = {
+    "X": [[1, 3, 2], [1, 1, 3], [1, 2, 1]],
+    "W_q": [[1, 0], [0, 1], [1, 1]],
+    "W_k": [[1, 1], [0, 1], [1, 0]],
+    "W_v": [[2, 0], [1, 1], [0, 1]],
+    "scale": 0.1,
+}
+"""A problem with V = (5, 5), (3, 4), (4, 3), in which every step needs work."""
+
+FROM_SCORES = {"scores": 2, "scaled": 2, "weights": 3, "output": 3}
+FROM_THE_START = {"Q": 1, "K": 1, "V": 1, "scores": 2, "weights": 3, "output": 2}
+ONES, ZEROS = [["1"] * 2] * 3, [["0"] * 2] * 3
+THIRDS = [["0.33"] * 3] * 3
+IDENTITY = [["1.00", "0", "0"], ["0", "1.00", "0"], ["0", "0", "1.00"]]
+VALUES = [["5", "5"], ["3", "4"], ["4", "3"]]
+
+INVENTIONS: dict[str, tuple[Any, Any, list[str]]] = {
+    "a diagonal, so that the weights are the identity": (
+        {"scores": np.diag([900, 900, 900]).tolist(), "scaled": np.diag([90, 90, 90]).tolist()}
+        | {"weights": IDENTITY, "output": VALUES},
+        FROM_SCORES,
+        ["scaled", "weights", "output"],
+    ),
+    "arrays of a program": (
+        {"scores": 900 * np.eye(3), "scaled": 90 * np.eye(3)}
+        | {"weights": np.eye(3), "output": np.array(VALUES, float)},
+        FROM_SCORES,
+        ["scaled", "weights", "output"],
+    ),
+    "scores of 0": (
+        {"scores": [["0"] * 3] * 3, "scaled": [["0"] * 3] * 3}
+        | {"weights": THIRDS, "output": [["4.00", "4.00"]] * 3},
+        FROM_SCORES,
+        ["scaled", "weights", "output"],
+    ),
+    "weights of one column": (
+        {"weights": [["0", "1", "0"]] * 3, "output": [["3", "4"]] * 3},
+        {"weights": 5, "output": 5},
+        ["output"],
+    ),
+    "1 everywhere": (
+        {"Q": ONES, "K": ONES, "V": ONES, "scores": [["2"] * 3] * 3}
+        | {"weights": THIRDS, "output": [["1.00"] * 2] * 3},
+        FROM_THE_START,
+        ["scores", "weights", "output"],
+    ),
+    "0 everywhere": (
+        {"Q": ZEROS, "K": ZEROS, "V": ZEROS, "scores": [["0"] * 3] * 3}
+        | {"weights": THIRDS, "output": ZEROS},
+        FROM_THE_START,
+        ["scores", "weights", "output"],
+    ),
+}
+"""Sheets with invented numbers, their points, and the steps that follow from them without work."""
+
+
+@pytest.mark.parametrize("name", INVENTIONS)
+def test_what_follows_from_invented_numbers_without_work_earns_nothing(name: str) -> None:
+    sheet, points, trivial = INVENTIONS[name]
+    report = attncli.check(attncli.Problem(**INVENTED), sheet, marking={"points": points})
+    assert (report.verdict, report.total) == ("wrong", 0)
+    assert {step: report.steps[step].status for step in trivial} == dict.fromkeys(
+        trivial, "follows"
+    )
+    (said,) = report.said
+    assert said.startswith(f"No points for {trivial[0]}")
+
+
+def test_of_what_follows_from_invented_numbers_work_earns_its_points() -> None:
+    """Two rows of the weights are worked, and one is not; without points nothing is said of it."""
+    scores = [["900", "0", "0"], ["5", "10", "0"], ["0", "5", "10"]]
+    weights = [
+        ["1.000", "0.000", "0.000"],
+        ["0.307", "0.506", "0.186"],
+        ["0.186", "0.307", "0.506"],
+    ]
+    output = [["5.000", "5.000"], ["3.801", "4.121"], ["3.879", "3.680"]]
+    sheet = {"scores": scores, "weights": weights, "output": output}
+    points = {"scores": 1, "weights": 6, "output": 3}
+    report = attncli.check(attncli.Problem(**INVENTED), sheet, marking={"points": points})
+    assert report.points == {"scores": 0, "weights": 4, "output": 2}
+    assert report.said == (
+        "No points for weights and output where no work was left: no mistake explains the earlier "
+        "numbers.",
+    )
+    assert attncli.check(attncli.Problem(**INVENTED), sheet).said == ()
+
+
+def test_a_mistake_that_leaves_no_work_costs_nothing_more() -> None:
+    """Scores that are not scaled are so far apart that the weights are 0 and 1."""
+    large: dict[str, Any] = INVENTED | {"X": [[4, 12, 8], [4, 4, 12], [4, 8, 4]], "scale": 0.002}
+    right = attncli.compute(attncli.Problem(**large))
+    scores = right["scores"].value
+    weights = [["1.00", "0.00", "0.00"]] * 3
+    sheet = {"scores": scores.tolist(), "scaled": scores.tolist(), "weights": weights}
+    sheet["output"] = right["V"].value[[0, 0, 0]].tolist()
+    report = attncli.check(attncli.Problem(**large), sheet, marking={"points": FROM_SCORES})
+    assert report.findings["scaled"].id == "not_scaled"
+    assert (report.points["weights"], report.points["output"], report.said) == (3, 3, ())
+
+
+def test_a_wrong_number_among_equal_ones_is_one_wrong_number() -> None:
+    """Q is 1, 1, 4 and was written as 1, 1, 1: it was not left out, and what follows follows."""
+    one = attncli.Problem(X=[[1], [1], [4]], W_q=[[1]], W_k=[[2]], W_v=[[3]], score="dot")
+    sheet = {
+        "Q": [["1"], ["1"], ["1"]],
+        "K": [["2"], ["2"], ["8"]],
+        "scores": [["2", "2", "8"]] * 3,
+    }
+    points = {"Q": 3, "K": 1, "scores": 3}
+    report = attncli.check(one, sheet, marking={"points": points})
+    assert report.wrong_steps == ["Q"]
+    assert report.points == {"Q": 2, "K": 1, "scores": 3}
+
+
 def test_a_wrong_shape_earns_nothing() -> None:
     report = attncli.check(problem(), {"scores": [[14, 10]]}, marking={"points": {"scores": 3}})
     assert (report.verdict, report.total) == ("wrong", 0)

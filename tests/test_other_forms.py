@@ -103,3 +103,39 @@ def test_a_wrong_number_in_another_form_is_shown_with_its_formula() -> None:
 def test_a_logarithm_is_worked_out_number_by_number() -> None:
     terms = Log(attncli.compute(attncli.Problem(**KEYS))["sum"]).apply(np.array([Constant(2)]))
     assert text(FormulaOf(name_of)(terms[0])) == "ln(2)"
+
+
+def test_a_form_is_no_reason_where_it_gives_none_of_the_numbers_that_it_changes() -> None:
+    """Half of the weights are right, as they are nearly 0 and 1, also if scores were shifted."""
+    problem = attncli.Problem(
+        X=[[2, -4, -2, 4], [-2, -2, 0, -2], [0, 0, -4, -2]],
+        W_q=[[0, 0, -1, -1], [0, 0, 0, 0], [0, -1, -1, -1], [-1, -1, 0, 1]],
+        W_k=[
+            [-0.5, -0.5, -0.5, -0.5],
+            [0.5, 0, 0, -0.5],
+            [-0.5, 0, -0.5, -0.5],
+            [0, 0.5, -0.5, 0.5],
+        ],
+        W_v=[
+            [-1.5, -1, -1, -0.5],
+            [-1, -0.5, 1.5, 0.5],
+            [1, -1.5, -0.5, -1.5],
+            [-1, -0.5, 1.5, 0.5],
+        ],
+        heads=2,
+        mask="causal",
+    )
+    totals = ["403.43", "1.14", "8.52"], ["8886110.52", "54.62", "1224631.75"]
+    unscaled = {
+        "sum": [[[number] for number in head] for head in totals],
+        "weights": [
+            [["1.00", "0.00", "0.00"], ["0.12", "0.88", "0.00"], ["0.87", "0.12", "0.02"]],
+            [["1.00", "0.00", "0.00"], ["0.00", "1.00", "0.00"], ["0.00", "0.02", "0.98"]],
+        ],
+        "context": [
+            [["-5.00", "1.00"], ["5.57", "3.64"], ["-3.54", "1.45"]],
+            [["-1.00", "2.00"], ["-4.00", "-1.00"], ["-1.05", "4.89"]],
+        ],
+    }
+    report = attncli.check(problem, unscaled)
+    assert (report.findings["sum"].id, report.said) == ("not_scaled", ())

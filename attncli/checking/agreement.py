@@ -88,8 +88,8 @@ MAX_CHANCE = 0.05
 by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
 
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 2 / 3
-"""Minimum count, and share, of the numbers of a step that a schedule must give; the others are taken
-as slips beside it. Chosen."""
+"""Minimum count, and share, of the numbers of a step that a schedule must give; the others are
+taken as slips beside it. Chosen."""
 
 MAX_TRIED_NUMBERS = 3_000_000
 """Maximum number of cells, over all schedules, that are calculated for one step. It bounds time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
 from attncli.checking.carrying import carried_forward
 from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_arrays
+from attncli.checking.follow_through import behind, without_work
 from attncli.checking.judged import STATUSES, Compared, Finding, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
@@ -25,8 +26,8 @@ from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking, as_points
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
-from attncli.tape.walk import sources
 from attncli.text.notebook import Shown
+from attncli.text.sentences import all_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -40,7 +41,8 @@ class Report(Record, Shown, eq=False):
         trace: the right calculation.
         findings: the mistake in a wrong step, by the step's name, where one is known.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
-        said: a sentence on each correct way of working that is not the problem's.
+        said: a sentence on each correct way of working that is not the problem's, and one on steps
+            that earn nothing.
         comment: the remarks beside the matrices, of the student or of the person who typed them.
         answers: for each wanted name, the step whose numbers count: the step of that name, or one
             that equals it.
@@ -48,6 +50,7 @@ class Report(Record, Shown, eq=False):
         skipped: the keys of the answers that mean no step, each with a hint or "".
         dtype: the type of the floats of arrays from a program; "" for handwork.
         convention: what was done otherwise in the whole of such a calculation.
+        unearned: the rows that follow from invented numbers without work, and earn 0, by step.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Report(Record, Shown, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
     dtype: str = ""
     convention: Finding | None = None
+    unearned: Mapping[str, Array] = EMPTY
 
     def is_wrong(self, judged: Judged) -> bool:
         return judged.status == "wrong" or any(map(judged.has, self._bad))
@@ -166,6 +170,8 @@ class Report(Record, Shown, eq=False):
             is_right = agrees(written.values, written.unit, judged.step.array)
             few = self.marking.few_digits * np.where(is_right, 1.0, follow)
             earned = np.where(judged.short, few, earned)
+        if (trivial := self.unearned.get(judged.step.name)) is not None:
+            earned = np.where(trivial, 0.0, earned)
         earned = judged.step.on_paper(earned)[self.cells[name]]
         return float(earned.mean()) if earned.size else 0.0
 
@@ -233,9 +239,8 @@ class AnswerKey:
         finding = found.explained() if found.wrong else None
         is_convention = finding is not None and finding.id in CONVENTIONS
         findings = {found.wrong[0]: finding} if finding else {}
-        report = self._report(submission, found.trace, found.steps, findings, found.given)
-        convention = finding if is_convention else None
-        return replace(report, said=said, dtype=dtype, convention=convention)
+        report = self._report(submission, found.trace, found.steps, findings, found.given, said)
+        return replace(report, dtype=dtype, convention=finding if is_convention else None)
 
     def _report(
         self,
@@ -244,20 +249,28 @@ class AnswerKey:
         steps: Mapping[str, Judged],
         findings: Mapping[str, Finding],
         given: Container[str],
+        said: tuple[str, ...],
         renamed: Mapping[str, str] = EMPTY,
     ) -> Report:
-        meant = self._meant.items()
-        same = self._same
+        meant, same = self._meant.items(), self._same
+        answers = {n: answered_by(step.name, same, given, renamed) for n, (step, _) in meant}
+        unearned = dict(without_work(steps, findings))
+        asked = {answers[name] for name in self.marking.expected}
+        if names := [name for name in unearned if name in asked]:
+            why = "where no work was left: no mistake explains the earlier numbers."
+            said = (*said, f"No points for {all_of(names)} {why}")
         return Report(
             submission.name,
             trace,
             steps,
             findings,
+            said=said,
             comment=submission.comment,
             marking=self.marking,
-            answers={n: answered_by(step.name, same, given, renamed) for n, (step, _) in meant},
+            answers=answers,
             title=self.problem.title,
             cells={name: at for name, (_, at) in meant},
+            unearned=unearned,
         )
 
     def _judged(self, submission: Submission) -> Report:
@@ -281,8 +294,8 @@ class AnswerKey:
             way = likeliest(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
         trace, given = way.reference.trace, way.given
-        report = self._report(submission, trace, steps, findings, given, way.renamed)
-        return replace(report, said=way.said, skipped=skipped)
+        report = self._report(submission, trace, steps, findings, given, way.said, way.renamed)
+        return replace(report, skipped=skipped)
 
 
 def _in_float64(problem: Problem) -> Problem:
@@ -298,24 +311,6 @@ def answered_by(
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
     return next((one for one in (*group, renamed.get(base, base)) if one in given), base)
-
-
-def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield the steps of the submission from whose numbers the named ones follow.
-
-    They count even if the marking does not ask for them: else an error carried forward would pass.
-    """
-    seen, todo = set[str](), [steps[name].step for name in names]
-    unsure = (status.MISSING, status.FOLLOWS, status.WRONG)  # a step without them is right
-    while todo:
-        for source in sources(todo.pop()):
-            judged = steps.get(source.name)
-            if judged is None or source.name in seen:
-                continue
-            seen.add(source.name)
-            yield source.name
-            if isinstance(judged, Misshapen) or any(map(judged.has, unsure)):
-                todo.append(judged.step)
 
 
 def check(

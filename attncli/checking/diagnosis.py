@@ -114,8 +114,8 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if few and (judged.short == (judged.codes == WRONG)).all():
         return few  # else what made other numbers wrong is reported first
     wrong = WrongStep(judge, judged)
-    if hollow := line_slips.all_the_same(wrong):
-        return hollow
+    if even := line_slips.all_the_same(wrong):
+        return replace(even, gives_all=by_a_mistake(wrong, is_alone=False) is not None)
     is_one = len(wrong.cells) == 1
     is_alone = is_one and wrong.shown.sum() >= MIN_SHOWN
     found = None

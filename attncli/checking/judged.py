@@ -19,6 +19,9 @@ from attncli.text.sentences import small
 SHAPES = ("wrong_shape", "transposed")
 """Ids of findings about the shape of a matrix."""
 
+ALL_THE_SAME = "all_the_same"
+"""The id of the finding that a step holds one number everywhere, which nobody calculated."""
+
 
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
@@ -31,7 +34,8 @@ class Finding(Record):
         certain: False if the numbers may be so by chance.
         hint: the sentence in the place of `what` for readers who must not see a correct number;
             None where `what` holds none.
-        gives_all: True if it gives every number of the step, the correct ones, too.
+        gives_all: True if it gives every number of the step, the correct ones, too; of
+            `ALL_THE_SAME`, if a mistake does.
         also: another mistake that gives the same numbers, if there is one.
         worked: lines that work wrong numbers out from the student's own earlier ones.
         change: the operations of a mistake, by the step in which it was made.
@@ -47,6 +51,11 @@ class Finding(Record):
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
     change: Change = EMPTY
+
+    @property
+    def is_cause(self) -> bool:
+        """True if it says how the numbers came about, and not only where or that they are wrong."""
+        return bool(self.what) and (self.id != ALL_THE_SAME or self.gives_all)
 
     @property
     def message(self) -> str:
@@ -79,10 +88,6 @@ class Finding(Record):
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
-
-
-MIN_HOLLOW = 3
-"""Minimum count of equal numbers that are not equal by chance."""
 
 
 class Judged(Record, eq=False):
@@ -198,15 +203,6 @@ class Given(Judged):
         written, right = self.written, self.step.array
         same = is_same(written.values, right) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
-
-    @cached_property
-    def is_hollow(self) -> bool:
-        """True for a wrong step with the same number, 0 or 1, in every cell, as if left out."""
-        if not self.has(WRONG):
-            return False
-        numbers = self.written.values[~self.written.blank]
-        is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
-        return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED, unit: Array | None = None) -> Array:
         return agrees(self.written.values, self.unit if unit is None else unit, expected, units)

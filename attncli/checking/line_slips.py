@@ -13,7 +13,7 @@ from attncli.attention.masks import Masked
 from attncli.attention.softmax import Exp, Shares, Sum
 from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
-from attncli.checking.judged import Finding
+from attncli.checking.judged import ALL_THE_SAME, Finding
 from attncli.checking.mistakes.nodes import made_by
 from attncli.explaining.terms import Leaf, Term
 from attncli.tape.cells import cell_name, place_of
@@ -296,7 +296,7 @@ def all_the_same(wrong: WrongStep) -> Finding | None:
     text = texts.pop() if len(texts) == 1 else ""
     shown = text if 0 < len(text) <= MAX_TEXT else short_number(float(given[0]))
     what = f"Every number of {step.name} is {shown}."
-    return Finding("all_the_same", what, "Work each number out.")
+    return Finding(ALL_THE_SAME, what, "Work each number out.")
 
 
 def _is_even(numbers: Array) -> bool:

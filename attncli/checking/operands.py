@@ -83,9 +83,9 @@ class Operands:
         return roundings_of(self.texts)
 
     def shown(self, step: Step) -> Given | None:
-        """Return a given step with a number other than 0 and 1, on which later steps go on."""
+        """Return a step that was given in its shape, so that later steps go on from it."""
         judged = self.judged.get(step.name)
-        return judged if isinstance(judged, Given) and not judged.is_hollow else None
+        return judged if isinstance(judged, Given) else None
 
     def is_whole(self, step: Step) -> bool:
         given = self.shown(step)

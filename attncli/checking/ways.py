@@ -281,7 +281,8 @@ def _in_form(
 ) -> Iterator[Way]:
     """Yield another form of the calculation.
 
-    If not evident, as its numbers may be mistakes, it must change every wrong step before a given.
+    It must give half of a wrong step that it changes. If not evident, as its numbers may be
+    mistakes, it must change every wrong step before a given.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
@@ -294,8 +295,9 @@ def _in_form(
             if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
                 continue  # scaling K before it is normed, say, scales nothing
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
-            if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
-                yield replace(way, reference=right, said=(*way.said, said))
+            other = replace(way, reference=right, said=(*way.said, said))
+            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+                yield other
 
 
 def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
