@@ -85,8 +85,7 @@ def page_of(
             closing.append(_effect_of_rounding(trace))
     views = Views(trace, selection, limit, open_names)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
-    if views.elided:
-        closing.append("Rows and columns marked … are left out; --full shows all.")
+    closing += [f"{words} are left out; --full shows all." for words in views.left_out]
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
     title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
     student = visible(trace.problem.student)
@@ -121,9 +120,18 @@ class _Walk:
         for together in self._together(steps):
             is_known = self._is_known(together[0])
             figures = () if is_known else tuple(self._figures(*together))
+            has_operands = bool(figures) and self.suffices(figures)
             is_summed = together[1:] and not is_known
-            made_of = [] if is_summed else [n for s in together for n in self._sources(s, figures)]
-            inputs = (*self._inputs(made_of), *self._parts(together[0], figures))
+            made_of = (self._sources(step, figures, has_operands) for step in together)
+            sources = () if is_summed else [source for one in made_of for source in one]
+            parts = self._parts(together[0], has_operands or not figures)
+            inputs = (*self._inputs(sources), *parts)
+            beside = (p for f in figures for p in (*f.results, *f.panels * has_operands))
+            terms = (term for one in figures[:1] for added in one.sums() for term in added.parts)
+            if any(panel.matrix.is_cut for panel in (*inputs, *beside)):
+                self.views.left_out |= {"Rows and columns marked …": None}
+            elif not all(term.weight for term in terms):
+                self.views.left_out |= {"Terms marked …": None}
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
@@ -167,7 +175,7 @@ class _Walk:
             sums = partial(views.weighted_sums, step, place)
             yield Figure(name, tuple(operands), tuple(results), sums)
 
-    def _sources(self, step: Step, figures: Figures) -> list[Step]:
+    def _sources(self, step: Step, figures: Figures, has_operands: bool) -> list[Step]:
         """Return the inputs that a step is made of and that its figures do not show."""
         made = step.operation
         if not (figures or isinstance(made, Step)):
@@ -175,7 +183,7 @@ class _Walk:
         cut = made.operand if isinstance(made, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
-        if figures and self.suffices(figures):
+        if has_operands:
             parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
@@ -193,9 +201,8 @@ class _Walk:
                 for place, name in self.views.slices(step):
                     yield self.views.of_input(step, place, name)
 
-    def _parts(self, step: Step, figures: Figures) -> Iterator[Panel]:
+    def _parts(self, step: Step, is_shown: bool) -> Iterator[Panel]:
         """Yield what is worked out for vectors of pairs: W q, U k, and sums that figures lack."""
-        is_shown = not figures or self.suffices(figures)
         for part in self.views.layout(step) if is_deep(step) else ():
             made = part.operands if isinstance(part, Operation) else ()
             inner = [one for one in made if isinstance(one, MatMul)]
