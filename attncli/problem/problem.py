@@ -19,7 +19,7 @@ from attncli.attention.positions import by_place, checked
 from attncli.attention.weights import Rules
 from attncli.errors import KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import as_block
+from attncli.forms.matrices import SHORT_FLOATS, DType, as_block, float_type, in_float32
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused
 from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
@@ -43,6 +43,7 @@ class Problem(Values):
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
     every other key is as in a file. A key that is left out, or None, has its default, or is None.
+    Beside arrays of float32, numbers that have no type, such as those of a list, are float32, too.
     An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
@@ -88,14 +89,19 @@ class Problem(Values):
         problem.__dict__["source"] = source
         return problem
 
-    def _hold(self, named: Mapping[str, Any], copy: bool) -> None:
-        """Read every key, and check that all fit together; with `copy`, no array is shared."""
+    def _hold(self, named: Mapping[str, Any], copy: bool, floats: DType | None = None) -> None:
+        """Read every key, and check that all fit together; with `copy`, no array is shared.
+
+        `floats` is the type of the floats of the problem that has this one as a layer.
+        """
         if "layers" in named:
             from attncli.problem.layers import with_only_layer  # most problems have none
 
             named, _ = with_only_layer(named)
         held = self.__dict__
         raw, read = read_keys(named, copy)
+        if (floats := floats or float_type(raw)) in SHORT_FLOATS:
+            read = in_float32(read)
         held.update(with_defaults(read))
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if is_small(part)}
@@ -107,7 +113,7 @@ class Problem(Values):
             if self.layers:
                 from attncli.problem.layers import layers_of
 
-                held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy))
+                held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy, floats))
                 sizes.bound |= self.layers[0].sizes.bound
             held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
@@ -343,9 +349,9 @@ class Problem(Values):
         return np.swapaxes(array, -1, -2) if flips else array
 
 
-def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
+def _of_layer(named: Mapping[str, Any], copy: bool, floats: DType | None) -> Problem:
     layer = Problem.__new__(Problem)
-    layer._hold(named, copy)
+    layer._hold(named, copy, floats)
     return layer
 
 
