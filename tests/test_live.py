@@ -79,15 +79,40 @@ def test_live_is_for_html_alone(attn: Attn) -> None:
     assert result.err.splitlines()[0] == "--live is for the format html, not table"
 
 
-def test_the_page_forbids_itself_every_request_and_other_script(attn: Attn) -> None:
-    page = page_of(attn, "mask_causal")
-    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)"/>', page)
-    (code,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    digest = base64.b64encode(sha256(code.encode()).digest()).decode()
-    assert policy.startswith("default-src 'none'; ")
-    assert f"script-src 'sha256-{digest}'" in policy
-    assert not re.search(r"(src|href)=\"(?!#)", page)
-    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|import\(|\.src\b", code)
+def html_pages(attn: Attn, folder: Path) -> dict[str, str]:
+    """Return a page of every kind that is written, by its name."""
+    sample, sheets = SAMPLES / "mask_causal.yaml", folder / "sheets"
+    sheets.mkdir()
+    (sheets / "ada.yaml").write_text("weights: [[1, 0, 0]]\n")
+    (sheets / "unread.yaml").write_text("weights: [[1\n")
+    attn("check", sample, sheets, "--feedback", folder / "class")
+    pages = {path.name: path.read_text() for path in (folder / "class").iterdir()}
+    for name, command in {
+        "still": ("compute", sample, "--reveal"),
+        "live": ("compute", sample, "--live"),
+        "practice": ("worksheet", sample),
+        "report": ("check", sample, sheets / "ada.yaml"),
+        "report that shows nothing": ("check", sample, sheets / "unread.yaml"),
+    }.items():
+        pages[name] = attn(*command, "-f", "html").out
+    return pages
+
+
+def test_every_page_forbids_itself_every_request_and_other_script(
+    attn: Attn, tmp_path: Path
+) -> None:
+    pages = html_pages(attn, tmp_path)
+    assert len(pages) == 8
+    for name, page in pages.items():
+        (policy,) = re.findall(
+            r'<meta http-equiv="Content-Security-Policy" content="(.*?)"/>', page
+        )
+        code = "".join(re.findall(r"<script>(.*?)</script>", page, re.DOTALL))
+        digest = base64.b64encode(sha256(code.encode()).digest()).decode()
+        assert policy.startswith("default-src 'none'; "), name
+        assert f"script-src 'sha256-{digest}'" in policy or not code, name
+        assert not re.search(r"(src|href)=\"(?!#|\w+\.html)", page), name
+        assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|import\(|\.src\b", code), name
 
 
 def test_labels_and_titles_are_escaped(attn: Attn, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 var found = [];
 function look(frame) {{
   var w = frame.contentWindow, d = w.document;
-  if (d.querySelector("meta[http-equiv]") && !d.querySelector(".controls")) {{
+  if (/attnBoot/.test(d.body.innerHTML) && !d.querySelector(".controls")) {{
     setTimeout(look, 20, frame);  // a live page unpacks itself first
     return;
   }}

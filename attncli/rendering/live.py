@@ -48,7 +48,6 @@ SCRIPT = Script(
         *("live.js", "controls.js", "script.js"),
     ),
     ("style.css", "live.css"),
-    is_closed=True,
 )
 
 WITH_A_MASK = ("self", "cross", "transformer")
