@@ -192,6 +192,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "temperature of NumPy": {"normalize": {"name": "sparsemax", "temperature": np.float64(1.7)}},
     "soft cap": {"softcap": np.float64(5), "scale": "1/sqrt(3)"},
     "bias": {"bias": [["1/3", 0.1, 0, "-inf"]] * 4},
+    "bias of float64": {"bias": np.eye(4)},
     "bias of whole numbers": {"bias": np.eye(4, dtype=int)},
     "bias as an expression": {"bias": "-0.1*abs(i - j)"},
     "bias as a number": {"bias": 0.1},
@@ -213,7 +214,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "block": {**BLOCK, "activation": "gelu", "gain_1": [0.1, 0.2, 0.3, 1], "gradient": "sum"},
     "root mean square": {**BLOCK, "activation": "gelu_tanh", "norm": "rms", "gradient": "sum"},
     "gates": {**BLOCK, "activation": "swiglu", "W_3": ROWS, "b_1": [0.1, 0.2, 0.3, 1]},
-    "layers": {"kind": "transformer", "X": ROWS, "W_q": None, "W_v": None, "layers": [LAYER] * 2},
+    "layers": {"kind": "transformer", "W_q": None, "W_v": None, "layers": [LAYER] * 2},
+    "embedding": {
+        **{"kind": "transformer", "X": None, "W_q": ROWS, "W_v": None, "W_1": ROWS, "W_2": ROWS},
+        **{"embedding": {"vocabulary": list("abcd"), "table": OF_FLOAT32}, "tokens": ["a", "c"]},
+    },
     "float16": {"X": OF_FLOAT32.astype(np.float16), "normalize": {"sink": 0.1}},
 }  # fmt: skip
 
@@ -231,10 +236,9 @@ def test_numbers_that_have_no_type_do_not_widen_float32(name: str) -> None:
     assert wide == {}
 
 
-def test_an_array_of_float64_widens_float32() -> None:
-    trace = attncli.compute(attncli.Problem(**SELF, bias=np.ones((4, 4)), normalize={"sink": 0.1}))
-    assert trace["scores"].array.dtype == np.float32
-    assert {trace.inputs["sink"].array.dtype, trace.output.dtype} == {np.dtype(float)}
+def test_tokens_of_float64_are_not_narrowed_by_weights_of_float32() -> None:
+    trace = attncli.compute(attncli.Problem(**{**SELF, "X": ROWS}))
+    assert {step.array.dtype for step in trace} == {np.dtype(float)}
 
 
 def test_answers_keep_their_digits_beside_float32() -> None:
@@ -246,6 +250,7 @@ def test_answers_keep_their_digits_beside_float32() -> None:
 def test_a_number_beyond_float32_is_named() -> None:
     with pytest.raises(attncli.InputError, match="bias holds a number beyond float32"):
         attncli.Problem(**SELF, bias=-1e39)
+    assert attncli.Problem(**{**SELF, "X": ROWS}, bias=-1e39).rules.bias is not None
 
 
 def test_float16_is_calculated_in_float32_and_written_in_float16(tmp_path: Any) -> None:

@@ -32,8 +32,6 @@ PLAIN_DECIMALS = re.compile(r"[0-9.eE+\- ]*")
 SHORT_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 """The types of floats that a matrix keeps; all other numbers become float64."""
 
-DType: TypeAlias = "np.dtype[Any]"
-
 Cell = TypeVar("Cell")
 
 CellsReader: TypeAlias = Callable[[Sequence[Any], tuple[int, ...], KeyPath], list[Cell]]
@@ -168,36 +166,6 @@ def grid_in(text: str, path: KeyPath) -> LabelledGrid:
         return grid_of(text)
     except NumberError as error:
         raise fail(f"{name_of(path)}: {error}", *path) from None
-
-
-def float_type(raw: Any) -> DType | None:
-    """Return the widest type of the floats in arrays, also in mappings; None if there are none.
-
-    Numbers in lists and texts, and whole numbers, have no type. A mask and answers do not count.
-    """
-    if isinstance(raw, np.ndarray):
-        return raw.dtype if raw.dtype.kind == "f" else None
-    if isinstance(raw, Mapping):
-        parts = [part for key, part in raw.items() if key not in ("mask", "answers")]
-    else:
-        parts = [part for part in raw if isinstance(part, Mapping)] if _is_list(raw) else []
-    kinds = [*filter(None, map(float_type, parts))]
-    return np.result_type(*kinds) if kinds else None
-
-
-def in_float32(value: Any, *path: str) -> Any:
-    """Return a value, or all of a mapping but answers, with float32 for arrays of float64."""
-    if isinstance(value, dict) and path != ("answers",):
-        return {key: in_float32(part, *path, key) for key, part in value.items()}
-    if not isinstance(value, np.ndarray) or value.dtype != np.float64:
-        return value
-    with np.errstate(over="ignore"):
-        short = value.astype(np.float32)
-    if (np.isinf(short) & np.isfinite(value)).any():
-        message = f"{name_of(path)} holds a number beyond float32, the type of other arrays"
-        raise fail(message, *path, hint="make it smaller, or give the arrays as float64")
-    short.flags.writeable = False
-    return short
 
 
 def to_vector(raw: object, path: KeyPath, infinite: bool = False) -> Array:

@@ -17,9 +17,9 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.positions import by_place, checked
 from attncli.attention.weights import Rules
-from attncli.errors import KeyPath, Place, needing, refuse
+from attncli.errors import KeyPath, Place, fail, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import SHORT_FLOATS, DType, as_block, float_type, in_float32
+from attncli.forms.matrices import as_block
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused
 from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
@@ -43,7 +43,7 @@ class Problem(Values):
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
     every other key is as in a file. A key that is left out, or None, has its default, or is None.
-    Beside arrays of float32, numbers that have no type, such as those of a list, are float32, too.
+    It is calculated in float32 if the tokens are given as an array of short floats.
     An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
@@ -89,19 +89,14 @@ class Problem(Values):
         problem.__dict__["source"] = source
         return problem
 
-    def _hold(self, named: Mapping[str, Any], copy: bool, floats: DType | None = None) -> None:
-        """Read every key, and check that all fit together; with `copy`, no array is shared.
-
-        `floats` is the type of the floats of the problem that has this one as a layer.
-        """
+    def _hold(self, named: Mapping[str, Any], copy: bool) -> None:
+        """Read every key, and check that all fit together; with `copy`, no array is shared."""
         if "layers" in named:
             from attncli.problem.layers import with_only_layer  # most problems have none
 
             named, _ = with_only_layer(named)
         held = self.__dict__
         raw, read = read_keys(named, copy)
-        if (floats := floats or float_type(raw)) in SHORT_FLOATS:
-            read = in_float32(read)
         held.update(with_defaults(read))
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if is_small(part)}
@@ -113,7 +108,7 @@ class Problem(Values):
             if self.layers:
                 from attncli.problem.layers import layers_of
 
-                held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy, floats))
+                held["layers"] = layers_of(self, raw, lambda own: _of_layer(own, copy))
                 sizes.bound |= self.layers[0].sizes.bound
             held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
@@ -220,13 +215,22 @@ class Problem(Values):
         """The number of keys, with those of earlier tokens."""
         return (self.sizes.size("m") or 1) + (self.sizes.size("p") or 0)
 
-    def array(self, key: str) -> Array:
-        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows.
+    @property
+    def floats(self) -> type[np.floating[Any]]:
+        """The type of all numbers of the calculation: float32 if those of the tokens are short."""
+        given = (self.__dict__[key] for key in ("X", "Q", "scores"))
+        tokens = next((a for a in given if a is not None), self.embedding.get("table"))
+        return np.float64 if tokens is None or tokens.itemsize >= 8 else np.float32
 
-        Float16 is calculated with as float32, as frameworks do.
-        """
+    def array(self, key: str) -> Array:
+        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
         array = self.laid_out(key, self._as_held(key))
-        return array.astype(np.float32) if array.dtype == np.float16 else array
+        with np.errstate(over="ignore"):
+            found = array.astype(self.floats, copy=False)
+        if found is not array and (np.isinf(found) > np.isinf(array)).any():
+            message = f"{key} holds a number beyond float32, the type of the tokens' numbers"
+            raise fail(message, *key.split("."), hint="make it smaller, or give them as float64")
+        return found
 
     def laid_out(self, key: str, array: Array) -> Array:
         """Return an array with the axes of a key's own array as operations take it; see `array`."""
@@ -349,9 +353,9 @@ class Problem(Values):
         return np.swapaxes(array, -1, -2) if flips else array
 
 
-def _of_layer(named: Mapping[str, Any], copy: bool, floats: DType | None) -> Problem:
+def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
     layer = Problem.__new__(Problem)
-    layer._hold(named, copy, floats)
+    layer._hold(named, copy)
     return layer
 
 

@@ -120,13 +120,11 @@ class _Walk:
         for together in self._together(steps):
             is_known = self._is_known(together[0])
             figures = () if is_known else tuple(self._figures(*together))
-            has_operands = bool(figures) and self.suffices(figures)
-            is_summed = together[1:] and not is_known
-            made_of = (self._sources(step, figures, has_operands) for step in together)
-            sources = () if is_summed else [source for one in made_of for source in one]
-            parts = self._parts(together[0], has_operands or not figures)
-            inputs = (*self._inputs(sources), *parts)
-            beside = (p for f in figures for p in (*f.results, *f.panels * has_operands))
+            laid_out = bool(figures) and self.suffices(figures)
+            made = () if together[1:] and not is_known else together
+            made_of = [n for step in made for n in self._sources(step, figures, laid_out)]
+            inputs = (*self._inputs(made_of), *self._parts(together[0], laid_out or not figures))
+            beside = (p for f in figures for p in (*f.results, *f.panels * laid_out))
             terms = (term for one in figures[:1] for added in one.sums() for term in added.parts)
             if any(panel.matrix.is_cut for panel in (*inputs, *beside)):
                 self.views.left_out |= {"Rows and columns marked …": None}
@@ -175,7 +173,7 @@ class _Walk:
             sums = partial(views.weighted_sums, step, place)
             yield Figure(name, tuple(operands), tuple(results), sums)
 
-    def _sources(self, step: Step, figures: Figures, has_operands: bool) -> list[Step]:
+    def _sources(self, step: Step, figures: Figures, laid_out: bool) -> list[Step]:
         """Return the inputs that a step is made of and that its figures do not show."""
         made = step.operation
         if not (figures or isinstance(made, Step)):
@@ -183,7 +181,7 @@ class _Walk:
         cut = made.operand if isinstance(made, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
-        if has_operands:
+        if laid_out:
             parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
             self.seen |= {part.name for part in bare if isinstance(part, Step)}

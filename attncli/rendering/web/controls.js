@@ -359,15 +359,14 @@
       const row = (i) => Math.floor(i / m) % n;
       const later = [...first.keys()].filter((i) => i % m > row(i) + one.tape.offset);
       const isFirst = later.every((i) => first[i] === 0);
-      // Without it a later key is as the problem has it; if that is causal, as for the last query.
-      const without = (i) => first[isFirst ? i + m * (n - 1 - row(i)) : i];
       toggleOf(
         "causal mask",
         () => later.every((i) => Number(one.state()[`mask.${i}`] ?? first[i]) === 0),
         (isOn) => {
           const next = { ...one.state() };
+          // Without it a later key is as the problem has it; if that is causal, as for the last query.
           later.forEach((i) => {
-            const x = isOn ? 0 : without(i);
+            const x = isOn ? 0 : first[isFirst ? i + m * (n - 1 - row(i)) : i];
             if (x === first[i]) delete next[`mask.${i}`];
             else next[`mask.${i}`] = plainText(x);
           });
