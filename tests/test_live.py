@@ -476,6 +476,7 @@ def test_what_is_typed_is_taken_whole_or_not_at_all(shown: dict[str, Any]) -> No
     assert found["all"][1][:2] == ["1", ""]
     assert found["all"][2][:2] == ["0.5", "0.5"]
     assert found["all"][3][1] == "0.14"
+    assert found["all"][4][:2] == ["16", "16"]  # as in a file; the address has 16
     assert found["opened"] == "s"
 
 

@@ -242,7 +242,7 @@
   // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
     const [, key, ...parts] = location.hash.split("~");
-    const hasOther = parts[0] === "heads" && Boolean(parts.shift());
+    const hasOther = heads > 0 && parts[0] === "heads" && Boolean(parts.shift());
     const next = all.map(() => new Map());
     const wrong = parts.filter((part) => {
       const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
@@ -259,7 +259,7 @@
     });
     // A page that has its problem with one head and with two shows the one that the address says.
     const isOwn = (key ?? ownKey) === ownKey;
-    if (isOwn && heads && isOther !== hasOther) {
+    if (isOwn && isOther !== hasOther) {
       location.reload();
       return;
     }
