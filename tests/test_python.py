@@ -210,7 +210,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "past": {"past": {"K": ROWS, "V": ROWS}, "mask": "causal"},
     "rounded": {"round": 2, "bias": ROWS},
     "pooling": {"kind": "pooling", "W_q": None, "W_v": None, "u": [0.1, 0, 0, 1]},
-    "cross": {"kind": "cross", "memory": ROWS},
+    "cross": {"kind": "cross", "memory": OF_FLOAT32},
     "block": {**BLOCK, "activation": "gelu", "gain_1": [0.1, 0.2, 0.3, 1], "gradient": "sum"},
     "root mean square": {**BLOCK, "activation": "gelu_tanh", "norm": "rms", "gradient": "sum"},
     "gates": {**BLOCK, "activation": "swiglu", "W_3": ROWS, "b_1": [0.1, 0.2, 0.3, 1]},
@@ -237,8 +237,9 @@ def test_numbers_that_have_no_type_do_not_widen_float32(name: str) -> None:
 
 
 def test_tokens_of_float64_are_not_narrowed_by_weights_of_float32() -> None:
-    trace = attncli.compute(attncli.Problem(**{**SELF, "X": ROWS}))
-    assert {step.array.dtype for step in trace} == {np.dtype(float)}
+    cross = {**SELF, "kind": "cross", "memory": np.array(ROWS)}
+    for keys in ({**SELF, "X": ROWS}, cross):
+        assert attncli.compute(attncli.Problem(**keys)).output.dtype == np.float64
 
 
 def test_answers_keep_their_digits_beside_float32() -> None:

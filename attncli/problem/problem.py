@@ -43,7 +43,7 @@ class Problem(Values):
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
     every other key is as in a file. A key that is left out, or None, has its default, or is None.
-    It is calculated in float32 if the tokens are given as an array of short floats.
+    It is calculated in float32 if all tokens are given as arrays of short floats.
     An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
@@ -217,10 +217,10 @@ class Problem(Values):
 
     @property
     def floats(self) -> type[np.floating[Any]]:
-        """The type of all numbers of the calculation: float32 if those of the tokens are short."""
-        given = (self.__dict__[key] for key in ("X", "Q", "scores"))
-        tokens = next((a for a in given if a is not None), self.embedding.get("table"))
-        return np.float64 if tokens is None or tokens.itemsize >= 8 else np.float32
+        """The type of all numbers of the calculation: float32 if all those of tokens are short."""
+        tokens = [self.__dict__[key] for key in ("X", "memory", "Q", "K", "V", "scores")]
+        sizes = [a.itemsize for a in (*tokens, self.embedding.get("table")) if a is not None]
+        return np.float32 if max(sizes, default=8) < 8 else np.float64
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
