@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,8 +120,9 @@ def picture(
         "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true});"
         "if (cell.value) document.querySelector('#why button').click()</script>"
     )
-    if selector:
-        page.write_text(page.read_text().replace("</body>", f"{focus}</body>"))
+    if selector:  # the page itself forbids other scripts
+        text = re.sub("<meta http-equiv.*?>", "", page.read_text())
+        page.write_text(text.replace("</body>", f"{focus}</body>"))
     frame = page.with_name("frame.html")
     frame.write_text(
         f'<body style="margin:0"><iframe src="{page.name}" '

@@ -12,7 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import yaml
 
 import attncli
 from attncli.rendering import live_tape
@@ -79,15 +81,40 @@ def test_live_is_for_html_alone(attn: Attn) -> None:
     assert result.err.splitlines()[0] == "--live is for the format html, not table"
 
 
-def test_the_page_forbids_itself_every_request_and_other_script(attn: Attn) -> None:
-    page = page_of(attn, "mask_causal")
-    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)"/>', page)
-    (code,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    digest = base64.b64encode(sha256(code.encode()).digest()).decode()
-    assert policy.startswith("default-src 'none'; ")
-    assert f"script-src 'sha256-{digest}'" in policy
-    assert not re.search(r"(src|href)=\"(?!#)", page)
-    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|import\(|\.src\b", code)
+def html_pages(attn: Attn, folder: Path) -> dict[str, str]:
+    """Return a page of every kind that is written, by its name."""
+    sample, sheets = SAMPLES / "mask_causal.yaml", folder / "sheets"
+    sheets.mkdir()
+    (sheets / "ada.yaml").write_text("weights: [[1, 0, 0]]\n")
+    (sheets / "unread.yaml").write_text("weights: [[1\n")
+    attn("check", sample, sheets, "--feedback", folder / "class")
+    pages = {path.name: path.read_text() for path in (folder / "class").iterdir()}
+    for name, command in {
+        "still": ("compute", sample, "--reveal"),
+        "live": ("compute", sample, "--live"),
+        "practice": ("worksheet", sample),
+        "report": ("check", sample, sheets / "ada.yaml"),
+        "report that shows nothing": ("check", sample, sheets / "unread.yaml"),
+    }.items():
+        pages[name] = attn(*command, "-f", "html").out
+    return pages
+
+
+def test_every_page_forbids_itself_every_request_and_other_script(
+    attn: Attn, tmp_path: Path
+) -> None:
+    pages = html_pages(attn, tmp_path)
+    assert len(pages) == 8
+    for name, page in pages.items():
+        (policy,) = re.findall(
+            r'<meta http-equiv="Content-Security-Policy" content="(.*?)"/>', page
+        )
+        code = "".join(re.findall(r"<script>(.*?)</script>", page, re.DOTALL))
+        digest = base64.b64encode(sha256(code.encode()).digest()).decode()
+        assert policy.startswith("default-src 'none'; "), name
+        assert f"script-src 'sha256-{digest}'" in policy or not code, name
+        assert not re.search(r"(src|href)=\"(?!#|\w+\.html)", page), name
+        assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|import\(|\.src\b", code), name
 
 
 def test_labels_and_titles_are_escaped(attn: Attn, tmp_path: Path) -> None:
@@ -157,10 +184,24 @@ HELPERS = """
   var button = (name) => said(".controls button", name);
   var box = (name) => said(".switch", name).firstChild;
   var follows = () => d.querySelector(".follows").textContent;
+  function go(address) {
+    w.history.replaceState(null, "", address);
+    w.dispatchEvent(new w.Event("hashchange"));
+    return [one.state(), follows()];
+  }
+  var key = w.attnLive.ownKey;
 """
 
+ROWS = [[1, -2], [-3, 1], [2, 0]]
+FAR_BELOW: dict[str, Any] = {
+    "kind": "transformer",
+    "X": [[1], [-3]],
+    "W_1": [[1]],
+    "W_2": [[1]],
+    "norm": "none",
+}
 
-SCRIPTS = {
+SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
     "typing_arrows_undo_and_reset": (
         "i_am_good",
         """
@@ -255,17 +296,72 @@ SCRIPTS = {
         press(field, "Escape");
         return found;
       }
-      var all = ["12abc", "1e100", "0,5", "14%"].map(typed);
+      var all = ["12abc", "1e100", "0,5", "14%", "0x10"].map(typed);
       x.focus(); press(x, "s");
       return {all, opened: x.querySelector("input").value};
     """,
     ),
-    "an_address_is_held_to_what_may_be_typed": (
+    "an_address_is_taken_whole_or_not_at_all": (
         "mask_causal",
         """
-      w.history.replaceState(null, "", "#%~X.0=%~mask.0=7~X.99=5~foo=1~scale=0~X.1=1%2F2");
-      w.dispatchEvent(new w.Event("hashchange"));
-      return {state: one.state(), says: follows()};
+      var wrong = [
+        "constructor=1", "__proto__.0=1", "X.length=1", "X.01=1", "X.99=5", "Q.0=1", "foo=1",
+        "X.0=%", "X.0=0x10", "X.0=1,5", "X.0= 1", "X.0=", "X.0", "mask.0=7", "scale=0", "X.2=-inf",
+        "X.0=1~X.0=2", "2:X.0=5", "X.0=1e200", "X.0=5~", "heads~X.0=5",
+      ];
+      var found = wrong.map((part) => go("#~" + key + "~X.1=1/2~" + part).concat(part));
+      return {found, right: go("#%E0%A4%A~" + key + "~X.1=1%2F2~mask.1=1"),
+              others: ["#%E0%A4%A~X.1=5", "#~0badf00d~X.1=5", "#~"].map(go)};
+    """,
+    ),
+    "the_causal_switch_beside_a_mask_of_one_row": (
+        {"X": ROWS, "mask": {"lengths": 2}},
+        """
+      var all = [texts("mask.").join("")], saved = [];
+      for (var i = 0; i < 2; i += 1) {
+        box("causal mask").click();
+        all.push(texts("mask.").join(""));
+        saved.push(one.yaml());
+      }
+      return {all, saved, state: one.state()};
+    """,
+    ),
+    "the_causal_switch_of_a_batch_with_lengths": (
+        {"X": [ROWS, ROWS], "mask": {"lengths": [2, 3], "causal": True}},
+        """
+      var all = [texts("mask.").join(""), box("causal mask").checked];
+      box("causal mask").click();
+      return {all: all.concat(texts("mask.").join("")), saved: [one.yaml()]};
+    """,
+    ),
+    "a_number_of_an_operation_is_shown_as_it_was_typed": (
+        {"X": [[97]], "scores": [[97]], "normalize": {"name": "none", "temperature": 2}},
+        """
+      var field = d.querySelector("input.own"), cell = named("weights.")[0].td;
+      return ["1/3", "0.33333333", "2.50", "2*sqrt(2)"].map((text) => {
+        field.value = text;
+        field.dispatchEvent(new w.Event("change"));
+        cell.focus();
+        return Array.from(d.querySelectorAll("#why [data-own]"), (slot) => slot.textContent).join();
+      });
+    """,
+    ),
+    "gelu_far_below_0": (
+        {**FAR_BELOW, "activation": "gelu"},
+        """
+      return [-7, -9, -11].map((x) => {
+        one.calculate({"W_1.0": String(x)});
+        return Array.from(one.arrayOf("activated").data);
+      });
+    """,
+    ),
+    "gelu_tanh_far_below_0": (
+        {**FAR_BELOW, "activation": "gelu_tanh"},
+        """
+      return [-7, -9, -11].map((x) => {
+        one.calculate({"W_1.0": String(x)});
+        return Array.from(one.arrayOf("activated").data);
+      });
     """,
     ),
     "scores_that_would_need_a_shift_are_not_taken": (
@@ -276,15 +372,18 @@ SCRIPTS = {
     """,
     ),
 }
-"""What is done on the page of a sample, by the name of a test; one browser shows all."""
+"""What is done on the page of a sample, or of keys, by the name of a test; one browser for all."""
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what each of `SCRIPTS` finds."""
     pages, steps = [], []
-    for number, (sample, script) in enumerate(SCRIPTS.values()):
-        trace = attncli.compute(attncli.load(SAMPLES / f"{sample}.yaml"))
+    for number, (problem, script) in enumerate(SCRIPTS.values()):
+        if isinstance(problem, str):
+            trace = attncli.compute(attncli.load(SAMPLES / f"{problem}.yaml"))
+        else:
+            trace = attncli.compute(attncli.Problem(**problem))
         pages.append((attncli.render(trace, "html", live=True), 1000))
         steps.append(f"if (frames.indexOf(frame) === {number}) {{ {HELPERS} {script} }}")
     found = seen_in_frames(pages, "\n".join(steps), tmp_path_factory.mktemp("live"))
@@ -355,7 +454,7 @@ def test_a_state_stands_in_the_address_and_in_a_file(attn: Attn, tmp_path: Path)
         f"{float(x.replace('−', '-')):.4f}" for x in changed["output"]
     ]
     script = """
-      w.history.replaceState(null, "", "#weights~X.2=-1%2F3~mask.1=1");
+      w.history.replaceState(null, "", "#weights~" + key + "~X.2=-1%2F3~mask.1=1");
       w.dispatchEvent(new w.Event("hashchange"));
       return {state: one.state(), x: cell("X.2").textContent};
     """
@@ -377,14 +476,60 @@ def test_what_is_typed_is_taken_whole_or_not_at_all(shown: dict[str, Any]) -> No
     assert found["all"][1][:2] == ["1", ""]
     assert found["all"][2][:2] == ["0.5", "0.5"]
     assert found["all"][3][1] == "0.14"
+    assert found["all"][4][:2] == ["16", "16"]  # as in a file; the address has 16
     assert found["opened"] == "s"
 
 
 @in_browser
-def test_an_address_is_held_to_what_may_be_typed(shown: dict[str, Any]) -> None:
-    found = shown["an_address_is_held_to_what_may_be_typed"]
-    assert found["state"] == {"X.1": "1/2"}
-    assert "not taken: X.0, mask.0, X.99, foo, scale." in found["says"]
+def test_an_address_is_taken_whole_or_not_at_all(shown: dict[str, Any]) -> None:
+    found = shown["an_address_is_taken_whole_or_not_at_all"]
+    for state, says, part in found["found"]:
+        assert state == {}, part
+        assert " Nothing of the address is taken, because of " in says, part
+    assert found["right"][0] == {"X.1": "1/2", "mask.1": "1"}
+    for state, says in found["others"]:
+        assert state == {}
+        assert says.endswith(" The address belongs to another problem.")
+
+
+@in_browser
+def test_the_causal_switch_beside_a_mask_of_one_row(shown: dict[str, Any]) -> None:
+    found = shown["the_causal_switch_beside_a_mask_of_one_row"]
+    assert found["all"] == ["110110110", "100110110", "110110110"]
+    assert found["state"] == {}
+    assert weights_of(found["saved"][0]) == weights_of({"X": ROWS, "mask": BOTH})
+    assert weights_of(found["saved"][1]) == weights_of({"X": ROWS, "mask": {"lengths": 2}})
+
+
+@in_browser
+def test_the_causal_switch_of_a_batch_with_lengths(shown: dict[str, Any]) -> None:
+    found = shown["the_causal_switch_of_a_batch_with_lengths"]
+    assert found["all"] == ["100110110100110111", True, "110110110111111111"]
+    lengths = {"X": [ROWS, ROWS], "mask": {"lengths": [2, 3]}}
+    assert weights_of(found["saved"][0]) == weights_of(lengths)
+
+
+BOTH = {"lengths": 2, "causal": True}
+
+
+def weights_of(problem: str | dict[str, Any]) -> Any:
+    keys: dict[str, Any] = yaml.safe_load(problem) if isinstance(problem, str) else problem
+    return attncli.compute(attncli.Problem(**keys))["weights"].value.tolist()
+
+
+@in_browser
+def test_a_number_of_an_operation_is_shown_as_it_was_typed(shown: dict[str, Any]) -> None:
+    found = shown["a_number_of_an_operation_is_shown_as_it_was_typed"]
+    assert found == ["(1/3),(1/3)", "0.33333333,0.33333333", "2.50,2.50", "(2·√(2)),(2·√(2))"]
+
+
+@in_browser
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh"])
+def test_far_below_0_the_page_is_as_the_program(activation: str, shown: dict[str, Any]) -> None:
+    for x, numbers in zip((-7, -9, -11), shown[f"{activation}_far_below_0"], strict=True):
+        keys: dict[str, Any] = FAR_BELOW | {"activation": activation, "W_1": [[x]]}
+        wanted = attncli.compute(attncli.Problem(**keys))["activated"].array.ravel()
+        np.testing.assert_allclose(numbers, wanted, rtol=1e-9)
 
 
 @in_browser

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import attncli
 from docs.pictures import BROWSER, FLAGS
 from tests.conftest import SAMPLES, Attn
 
@@ -25,7 +26,7 @@ PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 var found = [];
 function look(frame) {{
   var w = frame.contentWindow, d = w.document;
-  if (d.querySelector("meta[http-equiv]") && !d.querySelector(".controls")) {{
+  if (/attnBoot/.test(d.body.innerHTML) && !d.querySelector(".controls")) {{
     setTimeout(look, 20, frame);  // a live page unpacks itself first
     return;
   }}
@@ -322,3 +323,24 @@ def test_long_sums_stay_in_the_box_of_a_narrow_window(attn: Attn, tmp_path: Path
         (400, 320), seen_in_frames([(page, 400), (page, 320)], script, tmp_path), strict=True
     ):
         assert found == [[width, True, True]] * 3
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_squares_of_negative_numbers_keep_their_exponents(live: bool, tmp_path: Path) -> None:
+    """A power with more than two children is not shown as one."""
+    keys: dict[str, Any] = {"X": [[1, -2], [-3, 1], [-2, -1]], "qk_norm": "l2", "score": "cosine"}
+    page = attncli.render(attncli.compute(attncli.Problem(**keys)), "html", live=live)
+    script = """
+      var shown = [], counts = [];
+      d.querySelectorAll("td[data-c]").forEach(function (cell) {
+        cell.focus();
+        var all = d.querySelectorAll("#why msup, #why msub, #why mfrac");
+        counts = counts.concat(Array.from(all, (one) => one.children.length));
+        shown.push(said().join(" "));
+      });
+      return {squares: shown.filter((text) => text.includes("(−3)2")).length,
+              counts: Array.from(new Set(counts))};
+    """
+    found = seen(page, script, tmp_path)
+    assert found["squares"] > 0
+    assert found["counts"] == [2]

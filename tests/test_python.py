@@ -178,6 +178,82 @@ def test_float32_stays_float32(tmp_path: Any) -> None:
     assert {step.value.dtype for step in trace} == {np.dtype(np.float32)}
 
 
+OF_FLOAT32 = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
+SELF: dict[str, Any] = {"X": OF_FLOAT32, "W_q": OF_FLOAT32.T, "W_v": OF_FLOAT32}
+BLOCK = {"kind": "transformer", **SELF, "W_1": OF_FLOAT32, "W_2": OF_FLOAT32}
+LAYER = {"W_q": OF_FLOAT32, "W_1": OF_FLOAT32, "W_2": OF_FLOAT32, "gain_1": [0.1, 0.2, 0.3, 1]}
+ROWS = [[0.1, 0.2, 0.3, 1]] * 4
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "sink": {"normalize": {"name": "softmax", "sink": 0.5}},
+    "sinks": {"normalize": {"name": "softmax", "sink": ["1/3", 0.5]}, "heads": 2},
+    "temperature": {"normalize": {"temperature": "sqrt(2)", "sink": 1}},
+    "base": {"normalize": {"base": 2, "sink": "-inf"}},
+    "temperature of NumPy": {"normalize": {"name": "sparsemax", "temperature": np.float64(1.7)}},
+    "soft cap": {"softcap": np.float64(5), "scale": "1/sqrt(3)"},
+    "bias": {"bias": [["1/3", 0.1, 0, "-inf"]] * 4},
+    "bias of float64": {"bias": np.eye(4)},
+    "bias of whole numbers": {"bias": np.eye(4, dtype=int)},
+    "bias as an expression": {"bias": "-0.1*abs(i - j)"},
+    "bias as a number": {"bias": 0.1},
+    "mask of float64": {"mask": np.eye(4), "normalize": "hardmax"},
+    "norm": {"qk_norm": {"name": "rms", "eps": "1e-5", "g_q": [0.1, 0.2, 0.3, 1]}},
+    "positions": {"positions": [{"name": "rope", "base": 500}, {"name": "alibi", "slopes": 0.3}]},
+    "learned positions": {"positions": {"name": "learned", "P": ROWS}},
+    "sinusoidal positions": {"positions": "sinusoidal", "normalize": "sigmoid"},
+    "relative positions": {"positions": {"name": "relative", "table": [0.1] * 7}},
+    "score": {"score": {"name": "general", "W": ROWS}, "normalize": "sum"},
+    "width": {"score": {"name": "distance", "width": "1/3"}},
+    "target": {"gradient": {"loss": "mean_squared_error", "target": ROWS}, "learning_rate": 0.1},
+    "upstream": {"gradient": {"upstream": ROWS}, "score": "cosine"},
+    "lists": {"b_q": [0.1, 0, 0, 1], "W_o": ROWS, "b_o": "0.1 0.2 0.3 1"},
+    "past": {"past": {"K": ROWS, "V": ROWS}, "mask": "causal"},
+    "rounded": {"round": 2, "bias": ROWS},
+    "pooling": {"kind": "pooling", "W_q": None, "W_v": None, "u": [0.1, 0, 0, 1]},
+    "cross": {"kind": "cross", "memory": OF_FLOAT32},
+    "block": {**BLOCK, "activation": "gelu", "gain_1": [0.1, 0.2, 0.3, 1], "gradient": "sum"},
+    "root mean square": {**BLOCK, "activation": "gelu_tanh", "norm": "rms", "gradient": "sum"},
+    "gates": {**BLOCK, "activation": "swiglu", "W_3": ROWS, "b_1": [0.1, 0.2, 0.3, 1]},
+    "layers": {"kind": "transformer", "W_q": None, "W_v": None, "layers": [LAYER] * 2},
+    "embedding": {
+        **{"kind": "transformer", "X": None, "W_q": ROWS, "W_v": None, "W_1": ROWS, "W_2": ROWS},
+        **{"embedding": {"vocabulary": list("abcd"), "table": OF_FLOAT32}, "tokens": ["a", "c"]},
+    },
+    "float16": {"X": OF_FLOAT32.astype(np.float16), "normalize": {"sink": 0.1}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_numbers_that_have_no_type_do_not_widen_float32(name: str) -> None:
+    """Neither in the calculation nor in that of what is written as NPZ."""
+    keys = {key: part for key, part in {**SELF, **PARAMETERS[name]}.items() if part is not None}
+    trace = attncli.compute(attncli.Problem(**keys))
+    wide = {
+        step.name: step.array.dtype
+        for step in (*trace.inputs.values(), *trace)
+        if step.array.dtype != np.float32
+    }
+    assert wide == {}
+
+
+def test_tokens_of_float64_are_not_narrowed_by_weights_of_float32() -> None:
+    cross = {**SELF, "kind": "cross", "memory": np.array(ROWS)}
+    for keys in ({**SELF, "X": ROWS}, cross):
+        assert attncli.compute(attncli.Problem(**keys)).output.dtype == np.float64
+
+
+def test_answers_keep_their_digits_beside_float32() -> None:
+    answers = attncli.Problem(X=OF_FLOAT32, answers={"weights": np.full((4, 4), 0.1)}).answers
+    assert answers is not None
+    assert answers["weights"].dtype == np.float64
+
+
+def test_a_number_beyond_float32_is_named() -> None:
+    with pytest.raises(attncli.InputError, match="bias holds a number beyond float32"):
+        attncli.Problem(**SELF, bias=-1e39)
+    assert attncli.Problem(**{**SELF, "X": ROWS}, bias=-1e39).rules.bias is not None
+
+
 def test_float16_is_calculated_in_float32_and_written_in_float16(tmp_path: Any) -> None:
     x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float16)
     path = tmp_path / "half.npz"

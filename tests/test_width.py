@@ -72,3 +72,27 @@ def test_rows_of_the_same_word_are_told_apart_by_names_that_are_taken() -> None:
     found = attncli.explain(trace, "scores[the(3), the(1)]")
     assert found.chain.parts[-1] is not None
     assert attncli.explain_all(trace, "scores[the(3), cat]").keys() == {(2, 1)}
+
+
+WIDE = attncli.Problem(X=small(3, 40), W_q=np.full((40, 40), 0.01), score="dot")
+MANY_HEADS = attncli.Problem(X=small(2, 40), heads=20)
+MANY_KEYS = attncli.Problem(kind="cross", X=small(2, 2), memory=small(30, 2))
+
+
+@pytest.mark.parametrize(
+    ("problem", "step", "width", "words"),
+    [
+        (WIDE, "scores", 60, ""),
+        (MANY_HEADS, "weights", 60, "Matrices in the middle"),
+        (MANY_KEYS, "output", 200, "Rows and columns marked …"),
+        (MANY_KEYS, "output", 60, "Terms marked …"),
+    ],
+)
+def test_what_is_left_out_is_told_where_it_is_marked(
+    problem: attncli.Problem, step: str, width: int, words: str
+) -> None:
+    page = [*map(plain_text, lines(attncli.compute(problem), Selection(only=(step,)), width))]
+    told = [line for line in page if "--full" in line]
+    assert told == [f"{words} are left out; --full shows all."][: bool(words)]
+    marked = [line for line in page if re.search("[…⋮]", line) and line not in told]
+    assert bool(marked) is ("…" in words)

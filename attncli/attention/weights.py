@@ -144,7 +144,8 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     keep = kept(rules.mask, n, m)
     if keep is not None:
-        mask = _given(tape, "mask", keep.astype(s.array.dtype))
+        keep = np.broadcast_to(keep.astype(s.array.dtype), (*keep.shape[:2], n, m))
+        mask = _given(tape, "mask", keep)  # with a row for each query
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 

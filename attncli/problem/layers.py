@@ -93,7 +93,7 @@ def layers_of(
     """Return each layer as a problem that `make` makes of its keys and of those at the top."""
     sizes = problem.sizes
     shape = [sizes.size(letter) or 1 for letter in ("batch", "n", "d_model")]
-    x = np.zeros(shape if "batch" in sizes else shape[1:])
+    x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
     x = np.swapaxes(x, -1, -2) if problem.columns else x
     shared = {key: part for key, part in raw.items() if key in layer_forms()}
     found = []

@@ -17,7 +17,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.positions import by_place, checked
 from attncli.attention.weights import Rules
-from attncli.errors import KeyPath, Place, needing, refuse
+from attncli.errors import KeyPath, Place, fail, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block
 from attncli.notation.tree import Formula
@@ -43,6 +43,7 @@ class Problem(Values):
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
     every other key is as in a file. A key that is left out, or None, has its default, or is None.
+    It is calculated in float32 if all tokens are given as arrays of short floats.
     An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
@@ -214,13 +215,22 @@ class Problem(Values):
         """The number of keys, with those of earlier tokens."""
         return (self.sizes.size("m") or 1) + (self.sizes.size("p") or 0)
 
-    def array(self, key: str) -> Array:
-        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows.
+    @property
+    def floats(self) -> type[np.floating[Any]]:
+        """The type of all numbers of the calculation: float32 if all those of tokens are short."""
+        tokens = [self.__dict__[key] for key in ("X", "memory", "Q", "K", "V", "scores")]
+        sizes = [a.itemsize for a in (*tokens, self.embedding.get("table")) if a is not None]
+        return np.float32 if max(sizes, default=8) < 8 else np.float64
 
-        Float16 is calculated with as float32, as frameworks do.
-        """
+    def array(self, key: str) -> Array:
+        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
         array = self.laid_out(key, self._as_held(key))
-        return array.astype(np.float32) if array.dtype == np.float16 else array
+        with np.errstate(over="ignore"):
+            found = array.astype(self.floats, copy=False)
+        if found is not array and (np.isinf(found) > np.isinf(array)).any():
+            message = f"{key} holds a number beyond float32, the type of the tokens' numbers"
+            raise fail(message, *key.split("."), hint="make it smaller, or give them as float64")
+        return found
 
     def laid_out(self, key: str, array: Array) -> Array:
         """Return an array with the axes of a key's own array as operations take it; see `array`."""

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,6 @@ SCRIPT = Script(
         *("live.js", "controls.js", "script.js"),
     ),
     ("style.css", "live.css"),
-    is_closed=True,
 )
 
 WITH_A_MASK = ("self", "cross", "transformer")
@@ -173,8 +173,9 @@ class LiveFormulas(CellFormulas):
 
     @property
     def data(self) -> Mapping[str, object]:
-        """The tapes as they are, and the explanations compressed."""
-        return {"tapes": self.tapes, "packed": _packed(as_json(self.explanations)), **self.about}
+        """The tapes as they are with a key of all, and the explanations compressed."""
+        found = {"tapes": self.tapes, "packed": _packed(as_json(self.explanations)), **self.about}
+        return found | {"key": sha256(as_json(self.tapes).encode()).hexdigest()[:8]}
 
     def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
         """Add the page of the one problem with two heads in place of one, or with one of two."""

@@ -90,7 +90,9 @@ def _entry(step: Step, problem: Problem, known: Mapping[Any, int], is_given: boo
     source = step.operation if isinstance(step.operation, Step) else step
     key = f"{source.key}.keep" if source.key.endswith("mask") else source.key
     own = problem.matrices().get(key)
-    shape = step.array.shape[0 if step.leading else 2 :] if own is None else own.shape
+    shape = step.array.shape[0 if step.leading else 2 :]
+    if own is not None and own.size == step.array.size:  # a mask may be of one row
+        shape = own.shape
     flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
     about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_given]
     return [*entry, about, plain(step.array.ravel())]

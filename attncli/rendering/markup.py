@@ -32,27 +32,26 @@ WHY = (
 
 
 class Script(Record):
-    """The scripts and style sheets of a page; by default, to show how numbers were made."""
+    """The scripts and style sheets of a page; by default, to show how numbers were made.
+
+    The page forbids itself every request and every other script.
+    """
 
     files: tuple[str, ...] = ("shapes.js", "tables.js", "script.js")
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY  # in which the scripts explain a number, as markup
-    is_closed: bool = False  # whether the page forbids itself every request and other script
 
     @property
     def code(self) -> str:
-        """What the element of the scripts contains."""
-        texts: Iterable[str] = map(file_text, self.files)
-        if self.is_closed:  # without comments and indentation, as it has many lines
-            boot, *rest = (re.sub(r"^\s*(//.*)?\n?", "", text, flags=re.M) for text in texts)
-            texts = (boot, "attnBoot().then(function (attnMade) {\n", *rest, "});\n")
+        """What the element of the scripts contains, without comments and indentation."""
+        texts = [re.sub(r"^\s*(//.*)?\n?", "", file_text(one), flags=re.M) for one in self.files]
+        if self.files[:1] == ("boot.js",):  # the others begin when it has unpacked the page
+            texts[1:] = ["attnBoot().then(function (attnMade) {\n", *texts[1:], "});\n"]
         return f"\n//<![CDATA[\n{''.join(texts)}//]]>\n"
 
     @property
     def policy(self) -> str:
-        """What the page allows itself, as an element; "" if nothing is forbidden."""
-        if not self.is_closed:
-            return ""
+        """What the page allows itself, as an element."""
         digest = base64.b64encode(sha256(self.code.encode()).digest()).decode()
         rules = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
         rules += "; base-uri 'none'; form-action 'none'"

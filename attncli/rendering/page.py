@@ -85,8 +85,7 @@ def page_of(
             closing.append(_effect_of_rounding(trace))
     views = Views(trace, selection, limit, open_names)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
-    if views.elided:
-        closing.append("Rows and columns marked … are left out; --full shows all.")
+    closing += [f"{words} are left out; --full shows all." for words in views.left_out]
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
     title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
     student = visible(trace.problem.student)
@@ -121,9 +120,16 @@ class _Walk:
         for together in self._together(steps):
             is_known = self._is_known(together[0])
             figures = () if is_known else tuple(self._figures(*together))
-            is_summed = together[1:] and not is_known
-            made_of = [] if is_summed else [n for s in together for n in self._sources(s, figures)]
-            inputs = (*self._inputs(made_of), *self._parts(together[0], figures))
+            laid_out = bool(figures) and self.suffices(figures)
+            made = () if together[1:] and not is_known else together
+            made_of = [n for step in made for n in self._sources(step, figures, laid_out)]
+            inputs = (*self._inputs(made_of), *self._parts(together[0], laid_out or not figures))
+            beside = (p for f in figures for p in (*f.results, *f.panels * laid_out))
+            terms = (term for one in figures[:1] for added in one.sums() for term in added.parts)
+            if any(panel.matrix.is_cut for panel in (*inputs, *beside)):
+                self.views.left_out |= {"Rows and columns marked …": None}
+            elif not all(term.weight for term in terms):
+                self.views.left_out |= {"Terms marked …": None}
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
@@ -167,7 +173,7 @@ class _Walk:
             sums = partial(views.weighted_sums, step, place)
             yield Figure(name, tuple(operands), tuple(results), sums)
 
-    def _sources(self, step: Step, figures: Figures) -> list[Step]:
+    def _sources(self, step: Step, figures: Figures, laid_out: bool) -> list[Step]:
         """Return the inputs that a step is made of and that its figures do not show."""
         made = step.operation
         if not (figures or isinstance(made, Step)):
@@ -175,7 +181,7 @@ class _Walk:
         cut = made.operand if isinstance(made, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
-        if figures and self.suffices(figures):
+        if laid_out:
             parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
@@ -193,9 +199,8 @@ class _Walk:
                 for place, name in self.views.slices(step):
                     yield self.views.of_input(step, place, name)
 
-    def _parts(self, step: Step, figures: Figures) -> Iterator[Panel]:
+    def _parts(self, step: Step, is_shown: bool) -> Iterator[Panel]:
         """Yield what is worked out for vectors of pairs: W q, U k, and sums that figures lack."""
-        is_shown = not figures or self.suffices(figures)
         for part in self.views.layout(step) if is_deep(step) else ():
             made = part.operands if isinstance(part, Operation) else ()
             inner = [one for one in made if isinstance(one, MatMul)]

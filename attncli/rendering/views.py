@@ -84,9 +84,10 @@ class WeightedSum(Record):
 
 
 class Views:
-    """The matrices of one trace as a page shows them; `elided` if anything was left out so far.
+    """The matrices of one trace as a page shows them.
 
-    Of matrices that are not shown whole, axes of at most `limit` places are.
+    Of matrices that are not shown whole, axes of at most `limit` places are. `left_out` has the
+    words for what was left out so far, in order and each once.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Views:
         self.open_names = open_names
         self.shows_pairs = (selection.why or selection.full) and not selection.is_worksheet
         self.columns = trace.problem.columns
-        self.elided = False
+        self.left_out: dict[str, None] = {}
 
     def layout(self, step: Step) -> tuple[Expression | str, ...]:
         """Return the operands and signs beside a step; () for none.
@@ -149,7 +150,7 @@ class Views:
         for place in product(*map(self._places, axes, counts)):
             at = tuple(i for i in place if i is not None)
             if len(at) < len(place):
-                self.elided = True
+                self.left_out |= {"Matrices in the middle": None}
                 continue
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
             for node in shared[:1]:
@@ -237,7 +238,6 @@ class Views:
             shaded=isinstance(part, Step) and part.plain.startswith("weights"),
             cells=cells,
         )
-        self.elided |= matrix.is_cut
         return Panel(part, matrix, notation_of(part, transposed), on_page, words)
 
     def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:

@@ -7,9 +7,9 @@ async function attnBoot() {
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
   }
   const made = JSON.parse(document.getElementById("made").textContent);
-  if (!made.other || !/~heads(~|$)/.test(location.hash))
+  if (!made.other || !`${location.hash}~`.includes(`~${made.key}~heads~`))
     return Object.assign(made, JSON.parse(await unpacked(made.packed)));
   const [body, other] = (await unpacked(made.other)).split("\0");
   document.querySelector("main").innerHTML = body;
-  return JSON.parse(other);
+  return Object.assign(JSON.parse(other), { key: made.key });
 }

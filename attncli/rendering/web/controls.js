@@ -2,7 +2,7 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText, heads, isOther } = window.attnLive;
+  const { all, homes, make, plainText, ownKey, heads, isOther } = window.attnLive;
   const NAMES = {
     scale: "scores",
     softcap: "soft cap",
@@ -62,20 +62,22 @@
     if (!text.trim()) return [null, "Type a number."];
     try {
       const read = attnNumbers.read(text, []);
+      if (/0[xo]/i.test(read.text)) read.text = String(read.value);
       return isFinite(read.value) || isInfinite ? [read, ""] : [null, "Only a finite number can stand here."];
     } catch (wrong) {
       return [null, `${wrong.message}.`];
     }
   }
 
-  // The same for a number of an operation, and for a cell by its name in the address.
+  // The same for a number of an operation, and for either or a cell by its name in the address.
   function ownNumber(one, key, text) {
     const [read, wrong] = number(text, false),
       isScale = key.endsWith("scale");
     if (wrong || (isScale ? read.value !== 0 || !one.tape.own[key][1] : read.value > 0)) return [read, wrong];
     return [null, isScale ? "The divisor must not be 0." : "This number must be more than 0."];
   }
-  function inputNumber(one, name, text) {
+  function namedNumber(one, name, text) {
+    if (Object.hasOwn(one.tape.own, name)) return ownNumber(one, name, text);
     const input = one.inputAt(name),
       found = input ? number(text, input.infinite) : [null, "There is no such cell."];
     const isMaskCell = /(^|\.)mask\.\d+$/.test(name);
@@ -222,42 +224,53 @@
     return key.endsWith("scale") ? `${short} ${one.tape.own[key][1] ? "÷" : "×"}` : short;
   }
 
-  // The address: what stands before ~ is a place of the page, what follows are the changes.
-  function save() {
+  // The address: what stands before ~ is a place of the page, then come the key of the problem, `heads`
+  // if its other number of heads is shown, and the changes.
+  function address(hasOther) {
     const parts = all.flatMap((one) =>
-      Object.entries(one.state()).map(
-        ([name, text]) => `${one.prefix}${encodeURIComponent(name)}=${encodeURIComponent(text)}`,
-      ),
+      Object.entries(one.state()).map(([name, text]) => `${one.prefix}${name}=${encodeURIComponent(text)}`),
     );
-    const place = location.hash.split("~")[0];
-    if (isOther) parts.unshift("heads");
-    history.replaceState(null, "", [place || "#", ...parts].join("~"));
+    if (hasOther) parts.unshift("heads");
+    if (parts.length) parts.unshift(ownKey);
+    return [location.hash.split("~")[0] || "#", ...parts].join("~");
   }
+  function save() {
+    clearTimeout(saving);
+    history.replaceState(null, "", address(isOther));
+  }
+
+  // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
-    const [place, ...parts] = location.hash.split("~"),
-      states = all.map(() => ({}));
-    const missed = [];
-    parts.forEach((part) => {
-      const [, problem, name, text] = /^(?:(\d+):)?([^=]*)=(.*)$/.exec(part) || [];
-      const one = all[(problem || 1) - 1];
-      if (!one || !name) return;
+    const [, key, ...parts] = location.hash.split("~");
+    const hasOther = heads > 0 && parts[0] === "heads" && Boolean(parts.shift());
+    const next = all.map(() => new Map());
+    const wrong = parts.filter((part) => {
+      const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
+        i = all.findIndex((one) => one.prefix === prefix);
+      if (i < 0 || next[i].has(name)) return true;
       try {
-        const key = decodeURIComponent(name),
-          typed = decodeURIComponent(text);
-        const [read, wrong] = one.tape.own[key] ? ownNumber(one, key, typed) : inputNumber(one, key, typed);
-        if (wrong) missed.push(key);
-        else states[all.indexOf(one)][key] = read.text;
+        const text = decodeURIComponent(code),
+          [read, message] = namedNumber(all[i], name, text);
+        next[i].set(name, text);
+        return message || read.text !== text;
       } catch (cutOff) {
-        missed.push(name);
+        return true;
       }
     });
-    all.forEach((one, i) => {
-      if (one.calculate(states[i])) missed.push(...Object.keys(states[i]));
+    // A page that has its problem with one head and with two shows the one that the address says.
+    const isOwn = (key ?? ownKey) === ownKey;
+    if (isOwn && isOther !== hasOther) {
+      location.reload();
+      return;
+    }
+    const isTaken = isOwn && !wrong.length && all.every((one, i) => !one.calculate(Object.fromEntries(next[i])));
+    let says = isTaken ? "" : ` Nothing of the address is taken, because of ${some(wrong.length ? wrong : parts)}.`;
+    if (!isOwn) says = " The address belongs to another problem.";
+    all.forEach((one) => {
+      if (!isTaken) one.calculate({});
       show(one);
-      if (missed.length) one.told.append(` This part of the address is not taken: ${some(missed)}.`);
+      one.told.append(says);
     });
-    const target = parts.length && document.getElementById(decodeURIComponent(place.slice(1)));
-    if (target) target.scrollIntoView();
   }
   window.addEventListener("hashchange", () => {
     if (location.hash.includes("~")) load();
@@ -330,7 +343,8 @@
     function toggleOf(name, isOn, next) {
       const box = make("input", { type: "checkbox" });
       box.addEventListener("change", () => {
-        change(one, next(box.checked), null);
+        const state = next(box.checked);
+        if (state) change(one, state, null);
       });
       updates.push(() => {
         box.checked = isOn();
@@ -341,22 +355,23 @@
     if (mask) {
       const m = mask.shape[mask.shape.length - 1],
         n = mask.shape[mask.shape.length - 2];
-      const wanted = mask.input.numbers.map((_, i) =>
-        i % m <= (Math.floor(i / m) % n) + one.tape.offset ? "1" : "0",
-      );
-      const own = (i) => one.state()[`mask.${i}`] ?? plainText(mask.input.numbers[i]);
-      const all = (texts) => {
-        const next = { ...one.state() };
-        texts.forEach((text, i) => {
-          if (text === plainText(mask.input.numbers[i])) delete next[`mask.${i}`];
-          else next[`mask.${i}`] = text;
-        });
-        return next;
-      };
+      const first = mask.input.numbers;
+      const row = (i) => Math.floor(i / m) % n;
+      const later = [...first.keys()].filter((i) => i % m > row(i) + one.tape.offset);
+      const isFirst = later.every((i) => first[i] === 0);
       toggleOf(
         "causal mask",
-        () => wanted.every((text, i) => text === own(i)),
-        (isOn) => all(isOn ? wanted : wanted.map(() => "1")),
+        () => later.every((i) => Number(one.state()[`mask.${i}`] ?? first[i]) === 0),
+        (isOn) => {
+          const next = { ...one.state() };
+          // Without it a later key is as the problem has it; if that is causal, as for the last query.
+          later.forEach((i) => {
+            const x = isOn ? 0 : first[isFirst ? i + m * (n - 1 - row(i)) : i];
+            if (x === first[i]) delete next[`mask.${i}`];
+            else next[`mask.${i}`] = plainText(x);
+          });
+          return next;
+        },
       );
     }
     if (heads) {
@@ -364,10 +379,8 @@
         "two heads",
         () => heads === 2,
         () => {
-          save();
-          location.hash = isOther ? location.hash.replace("~heads", "") : location.hash.replace(/~|$/, "~heads$&");
+          history.replaceState(null, "", address(!isOther));
           location.reload();
-          return one.state();
         },
       );
     }

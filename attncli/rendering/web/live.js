@@ -301,8 +301,11 @@ window.attnLive = (function () {
     const sums = Array.from(article.querySelectorAll("[data-z]"), (span) => ({ span, id: Number(span.dataset.z) }));
     const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
     const firstSlots = slots(article).map((slot) => [slot, slot.innerHTML]);
+    // A number of an operation as it was typed, as the program shows it: 2.50, (1/3).
     function ownText(key) {
-      return state[key] === undefined ? null : write(own[key], styleOf([own[key]], 6));
+      if (state[key] === undefined) return null;
+      const text = state[key].replace(/sqrt/g, "√").replace(/pi/g, "π").replace(/\*+/g, (by) => "·^"[by.length - 1]);
+      return (/^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(text) ? text : `(${text})`).replace(/-/g, "−");
     }
 
     function refresh() {
@@ -418,9 +421,9 @@ window.attnLive = (function () {
       arrayOf: (name) => arrays[steps.findIndex((step) => step.name === name && !step.input)],
       inputOf: (id) => steps[stepOf(id)].input,
       inputAt: (name) => {
-        const at = name.lastIndexOf("."),
-          step = steps.find(({ name: own, input }) => input && own === name.slice(0, at));
-        return step && step.input.numbers[name.slice(at + 1)] !== undefined ? step.input : null;
+        const [, own, place] = /^(.+)\.(0|[1-9]\d*)$/.exec(name) || [],
+          step = steps.find((one) => one.input && one.input.key && one.name === own);
+        return step && place < step.input.numbers.length ? step.input : null;
       },
       placeOf: (id) => id - starts[stepOf(id)],
       // The cell by its name, such as X[am, 2].
@@ -449,8 +452,9 @@ window.attnLive = (function () {
     make,
     fill: attnFill,
     plainText,
+    ownKey: made.key,
     heads: made.heads,
-    isOther: made.is_other,
+    isOther: made.is_other === true,
     shown: () => {},
     data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.

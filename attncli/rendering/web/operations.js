@@ -145,9 +145,16 @@ const attnOperations = (function () {
     return shaped(found, found.shape.filter((_, i) => i !== axis));
   }
 
-  // 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (2n+1)!!, of terms of one sign (DLMF 7.6.2).
+  // 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (2n+1)!!, of terms of one sign (DLMF 7.6.2); from 2 on
+  // 1 − e^(−x²)/√π / (x + (1/2) / (x + (2/2) / (x + …))) (7.9.1), as 1 − |x| must keep its digits.
   function erf(x) {
-    if (Math.abs(x) > 6) return Math.sign(x);
+    const size = Math.abs(x);
+    if (size > 6) return Math.sign(x);
+    if (size > 2) {
+      let below = size;
+      for (let n = 100; n > 0; n -= 1) below = size + n / 2 / below;
+      return Math.sign(x) * (1 - Math.exp(-x * x) / Math.sqrt(Math.PI) / below);
+    }
     let term = x, sum = x;
     for (let n = 1; Math.abs(term) > Math.abs(sum) * 1e-17; n += 1) sum += term *= (2 * x * x) / (2 * n + 1);
     return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
@@ -180,7 +187,7 @@ const attnOperations = (function () {
 
   // From here on the program subtracts the largest score, as arithmetic/floats has it.
   const LARGEST_EXPONENT = Math.log(Number.MAX_VALUE) - 20;
-  const gate = (o, x) => Math.tanh(o.factor * (x + o.cubic * x * x * x));
+  const argument = (o, x) => o.factor * (x + o.cubic * x * x * x);
   const mean = (line) => [total(line) / line.length];
 
   return {
@@ -248,8 +255,8 @@ const attnOperations = (function () {
     Relu: (o, a) => each((x) => Math.max(x, 0), a),
     Phi: (o, a) => each((x) => (1 + erf(x / o.root)) / 2, a),
     Density: (o, a) => each((x) => Math.exp((-x * x) / 2) / o.root, a),
-    TanhGate: (o, a) => each((x) => (1 + gate(o, x)) / 2, a),
-    TanhGateSlope: (o, a) => each((x) => ((1 - gate(o, x) ** 2) / 2) * o.factor * (1 + 3 * o.cubic * x * x), a),
+    TanhGate: (o, a) => each((x) => 1 / (1 + Math.exp(-2 * argument(o, x))), a),
+    TanhGateSlope: (o, a) => each((x) => (1 / Math.cosh(argument(o, x)) ** 2 / 2) * o.factor * (1 + 3 * o.cubic * x * x), a),
     AddedByPlace: (o, a) => each((s, x) => s + x, a, filled([1, ...a.shape.slice(1)], o.numbers)),
     AtDistances: (o, a) => {
       const [n, m] = o.size;

@@ -175,7 +175,11 @@
   document.querySelectorAll("a[href^='#']").forEach(function (jump) {
     jump.addEventListener("click", function () { unfold(target(jump.getAttribute("href"))); });
   });
-  function arrive() { unfold(target(location.hash)); }
+  function arrive() {
+    var place = target(location.hash);
+    unfold(place);
+    if (place && /~/.test(location.hash)) place.scrollIntoView(); // else the browser does
+  }
   window.addEventListener("hashchange", arrive);
   arrive();
   window.addEventListener("beforeprint", function () {

@@ -14,9 +14,10 @@ var attnFill = (function () {
       var text = fills[next];
       var inner = slot.localName === "mn" ? /^\((.*)\)$/.exec(text) : null;
       slot.textContent = inner ? inner[1] : text;
-      if (inner) {
-        slot.before(sign(slot, "(", "prefix"));
-        slot.after(sign(slot, ")", "postfix"));
+      if (inner) { // one element, as a power or a fraction takes two
+        var row = document.createElementNS(slot.namespaceURI, "mrow");
+        slot.replaceWith(row);
+        row.append(sign(slot, "(", "prefix"), slot, sign(slot, ")", "postfix"));
       }
       next += 1;
       if (typeof fills[next] === "number") {
