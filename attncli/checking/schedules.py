@@ -15,7 +15,6 @@ from attncli.attention.softmax import Exp
 from attncli.checking.agreement import CUT, EVEN, UP, RoundingRule
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares
-from attncli.mechanisms.transformer import Rows
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -226,9 +225,7 @@ EXACT = Schedules((Schedule(),))
 
 def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
     """Return the schedules for steps that are worked on the way to one, the likelier first."""
-    # Rows that are looked up are copied, and not rounded.
-    made = (one for one in worked if not isinstance(one.operation, Rows))
-    hidden = [one.name for one in made if not operands.is_whole(one)]
+    hidden = [one.name for one in worked if not (operands.is_whole(one) or _is_copied(one))]
     make = partial(_schedules, hidden, operands.roundings, (*worked, step))
     # The submissions of a class show the same steps.
     every = (*(one.name for one in worked), step.name)
@@ -298,6 +295,13 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
         index = next(known, len(STEP_GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
+
+
+def _is_copied(step: Step) -> bool:
+    """Return True if a step holds numbers of an input alone, such as rows that are looked up."""
+    return any(
+        one.operation is None and np.isin(step.array, one.array).all() for one in sources(step)
+    )
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
