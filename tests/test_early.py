@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judged import Compared
+from attncli.checking.judged import WRONG, Compared
 
 
 def reason(report: Report, step: str) -> str:
@@ -71,3 +73,105 @@ def test_few_numbers_of_many_digits_are_floats() -> None:
     assert abs(weights[0] - 0.98201379) < 1e-8
     assert attncli.check(problem, {"weights": [["0.98193359", "0.017990112"]]}).verdict == "correct"
     assert attncli.check(problem, {"weights": [["0.98193361", "0.017990112"]]}).verdict == "wrong"
+
+
+# Whole numbers beside decimals
+
+WORKED: dict[str, Any] = {"scores": [[1.94, 2, 0.5]], "V": [[1], [0], [0]]}
+"""exp is 6.96, 7.39 and 1.65, their sum 15.9975; the weights are 0.435, 0.462 and 0.103."""
+
+
+@pytest.mark.parametrize(
+    ("shown", "verdict"),
+    [
+        ({"exp": [["6.96", "7", "1.65"]]}, "correct"),  # the correct rounding of 7.39
+        ({"exp": [["6.96", "8", "1.65"]]}, "wrong"),  # within a unit of it
+        ({"exp": [["6", "7.39", "1.65"]]}, "wrong"),  # cut off
+        ({"exp": [["6.96", "7.39", "1.65"]], "sum": [["16"]]}, "correct"),
+        ({"exp": [["6.96", "7.39", "1.65"]], "sum": [["15"]]}, "wrong"),
+        ({"exp": [["6.96", "7", "1.65"]], "sum": [["15.61"]]}, "correct"),  # goes on from 7
+        ({"exp": [["6.96", "7", "1.65"]], "sum": [["15.30"]]}, "wrong"),  # or from 7.00, not 6.7
+        ({"exp": [["7.0", "7.4", "1.6"]], "sum": [["16"]]}, "correct"),  # two significant digits
+    ],
+)
+def test_a_whole_number_beside_decimals_has_no_tolerance(shown: Any, verdict: str) -> None:
+    assert attncli.check(attncli.Problem(**WORKED), shown).verdict == verdict
+
+
+def test_a_number_of_one_or_more_is_not_cut_off_to_0() -> None:
+    problem = attncli.Problem(X=[[5, -1]], score="dot")
+    for answers in (
+        {"Q": [[5, 0]]},
+        {"Q": [["5.0", "0"]]},
+        {"Q": [[5, 0]], "V": [["5.0", "-1.0"]]},
+    ):
+        assert attncli.check(problem, answers).verdict == "wrong"
+
+
+def test_a_small_whole_number_is_right_as_the_rounding_of_a_number_that_is_no_share() -> None:
+    problem = attncli.Problem(scores=[[0.4]], V=[[1.25]])
+    shown = {"exp": [["1.49"]], "output": [["1"]]}
+    assert attncli.check(problem, shown).verdict == "correct"
+    halves = attncli.Problem(scores=[[1, 0.5]], V=[[1.25], [0.5]])
+    assert (
+        attncli.check(halves, {"exp": [["2.72", "1.65"]], "weights": [[1, 0]]}).verdict == "wrong"
+    )
+
+
+# Cut off, with further digits kept
+
+
+def test_one_who_cuts_off_keeps_further_digits() -> None:
+    """Scores of 25/7 and 11/7: with every step cut off to 3 decimals, 2 of them written."""
+    problem = attncli.Problem(scores=[[25 / 7, 11 / 7]], V=[[1], [3]])
+    # e^3.571 = 35.552, not e^3.57 = 35.516 or e^(25/7) = 35.567; 4.812/40.364 = 0.119
+    shown = {"exp": [["35.56", "4.81"]], "sum": [["40.37"]], "weights": [["0.88", "0.11"]]}
+    assert attncli.check(problem, shown).verdict == "correct"
+    shown["exp"] = [["35.52", "4.81"]]
+    assert attncli.check(problem, shown).verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("weights", "verdict"),
+    [
+        (["0.165", *["0.167"] * 5], "correct"),
+        ([*["0.167"] * 5, "0.165"], "correct"),
+        (["0.162", *["0.167"] * 4, "0.170"], "wrong"),  # two numbers are off
+        (["0.160", *["0.167"] * 5], "wrong"),  # the sum is not 1
+    ],
+)
+def test_one_weight_may_be_adjusted_so_that_the_row_sums_to_1(weights: Any, verdict: str) -> None:
+    problem = attncli.Problem(scores=[[0] * 6], V=[[n] for n in range(6)])
+    assert attncli.check(problem, {"weights": [weights]}).verdict == verdict
+
+
+# After a mistake
+
+
+def test_a_number_copied_wrongly_and_used_rightly_costs_the_one_cell() -> None:
+    """0.27 · 100 is 27, and 2 · 27 is 54; the 29 between them is a slip of the pen."""
+    problem = attncli.Problem(scores=[[0, 1]], V=[[100], [0]], W_o=[[2]])
+    shown = {"weights": [["0.27", "0.73"]], "context": [["29.00"]], "output": [["54.00"]]}
+    report = attncli.check(problem, shown)
+    found = {name: step.status for name, step in report.steps.items()}
+    assert (found["weights"], found["context"], found["output"]) == ("correct", "wrong", "follows")
+    report = attncli.check(problem, shown | {"output": [["56.00"]]})
+    assert report.steps["output"].has(WRONG)
+
+
+def test_what_follows_from_a_mistake_with_every_digit_is_not_wrong() -> None:
+    """The scores were not scaled: e^2.465 = 11.76, not e^2.5 = 12.18 of what was written."""
+    problem = attncli.Problem(Q=[[1.45, 0, 0, 0]], K=[[1.7, 0, 0, 0], [0, 1, 0, 0]], V=[[1], [3]])
+    shown = {"scaled": [["2.5", "0.0"]], "weights": [["0.9216", "0.0784"]]}
+    report = attncli.check(problem, shown)
+    assert report.findings["scaled"].id == "not_scaled"
+    assert report.steps["weights"].status == "follows"
+
+
+def test_another_form_leads_to_the_same_numbers() -> None:
+    """Scaling K before it is normed scales nothing, so that scores as `scaled` are not scaled."""
+    problem = attncli.Problem(X=[[1, 2], [2, 0.5]], qk_norm="l2")
+    scores = [[f"{x:.4f}" for x in row] for row in attncli.compute(problem)["scores"].value]
+    report = attncli.check(problem, {"scores": scores, "scaled": scores})
+    assert report.verdict == "wrong"
+    assert report.findings["scaled"].id == "not_scaled"

@@ -16,6 +16,8 @@ from tests.oracles.honest import WAYS
 from tests.oracles.right_work import MANNERS
 from tests.surveys.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
 from tests.surveys.follow_through import invented, mistaken
+from tests.surveys.roundings import MOST as BOUNDS
+from tests.surveys.roundings import beyond, survey
 
 SHOWN = 3
 """How many failures a message shows."""
@@ -68,3 +70,10 @@ def test_no_mistake_is_taken_for_invented_numbers() -> None:
     tally = mistaken(np.random.default_rng(6), 120)
     assert_fair(tally)
     assert tally.counts["later steps that hold only 0 and 1"] > 2
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+def test_students_of_a_kind_are_judged_within_their_bounds(kind: str) -> None:
+    """Samples of what `benchmarks/roundings.py --kind` judges by the thousand."""
+    tally = survey(np.random.default_rng([5, *map(ord, kind)]), kind, 30)
+    assert not beyond(tally), tally.amiss[:SHOWN]
