@@ -76,4 +76,4 @@ def test_no_mistake_is_taken_for_invented_numbers() -> None:
 def test_students_of_a_kind_are_judged_within_their_bounds(kind: str) -> None:
     """Samples of what `benchmarks/roundings.py --kind` judges by the thousand."""
     tally = survey(np.random.default_rng([5, *map(ord, kind)]), kind, 30)
-    assert not beyond(tally), tally.amiss[:SHOWN]
+    assert not beyond(tally, spare=1), tally.amiss[:SHOWN]

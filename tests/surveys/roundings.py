@@ -113,13 +113,13 @@ MOST: dict[str, tuple[tuple[str, str, str, float], ...]] = {
 """What may be seen in which share of the submissions of a kind, at most: thing, group, value."""
 
 
-def beyond(tally: Tally) -> list[str]:
-    """Return a line for each bound that a kind is beyond."""
+def beyond(tally: Tally, spare: int = 0) -> list[str]:
+    """Return a line for each bound that a kind is beyond by more than some submissions."""
     lines = []
     for thing, group, value, most in MOST.get(tally.kind, ()):
-        share = tally.share(thing, group, value)
-        if share > most:
-            of = f"{tally.of(thing, group, value)} of {tally.of('judged', group, value)}"
+        seen, count = tally.of(thing, group, value), tally.of("judged", group, value)
+        if seen > most * count + spare:
+            of = f"{seen} of {count}"
             lines.append(f"{tally.kind}: {thing} {value or group}: {of}, at most {most:.1%}")
     return lines
 
