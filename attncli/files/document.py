@@ -58,7 +58,16 @@ DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of such rows alone."""
 
-NULL_WORDS = ("", "~", "null", "Null", "NULL")
+NULL_WORDS = ("~", "null", "Null", "NULL")
+
+
+class Blank(str):
+    """The text of a key's value where nothing is written, not even null: an error in a problem."""
+
+    __slots__ = ()
+
+
+BLANK = Blank()
 
 
 class Chunk(Record):

@@ -55,7 +55,7 @@ def any_of(kinds: Sequence[Schema]) -> Schema:
 
 
 def or_nothing(schema: Schema) -> Schema:
-    """Return a schema that also takes null: a key with nothing after it is left out.
+    """Return a schema that also takes null, with which a key is left out.
 
     >>> or_nothing({"type": "boolean"}), or_nothing({"$ref": "#/$defs/number"})
     ({'type': ['boolean', 'null']}, {'anyOf': [{'$ref': '#/$defs/number'}, {'type': 'null'}]})
