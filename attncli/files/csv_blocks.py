@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from attncli.errors import InputError, KeyPath, Place, fail
-from attncli.files.document import Options, Raw, assign, error_at, twice
+from attncli.files.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 from attncli.notation.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.records import Record
 from attncli.tape.words import may_mean_step
@@ -174,7 +174,7 @@ class CsvDocument:
         key, *values = row.cells
         self._begin_key(row, (key,), self._lines.get(key, 0))
         is_list = len(values) > 1 or self._options.get(key, False)
-        assign(self.values, key, values if is_list else values[0])
+        assign(self.values, key, values if is_list else values[0], in_place=True)
         self._lines[key] = row.line
 
     def _begin_key(self, row: CsvRow, key: KeyPath, known: int) -> None:
@@ -188,9 +188,9 @@ class CsvDocument:
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
         if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
-        word = str(key[0])
-        while word := word.rpartition(".")[0]:  # score.W is a part of score
-            self._parts.setdefault(word, row.line)
+        parts = str(key[0]).split(".", MAX_PARTS)
+        for whole in accumulate(parts[:-1], "{}.{}".format):  # score.W is a part of score
+            self._parts.setdefault(whole, row.line)
         for count in range(1, len(key) + 1):
             self._parts.setdefault(key[:count], row.line)
 
@@ -217,7 +217,7 @@ class CsvDocument:
             if words[0] == RESULTS and len(words) > 1:
                 results[words[1]] = value
             else:
-                assign(self.values, words[0], value)
+                assign(self.values, words[0], value, in_place=True)
         if self._in_results:
             self.values[RESULTS] = results
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from attncli.errors import Fault, KeyPath, collected, fail, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
 from attncli.forms.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
 from attncli.notation.written import SEVERAL, in_any_case, of_number
 from attncli.records import Record
@@ -297,7 +297,8 @@ def known_parts(
     faults = []
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
-        faults.append(Fault(message, (*path, key), did_you_mean(key, known)))
+        hint = did_you_mean(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""
+        faults.append(Fault(message, (*path, key), hint))
     refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}
 

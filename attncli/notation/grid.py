@@ -37,12 +37,26 @@ def words_of(line: str, sign: str = ",") -> Words:
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
     """
     one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
-    masked, before = line, ""
-    while "(" in masked and line.count("(") == line.count(")") and masked != before:
-        before = masked
-        masked = re.sub(r"\([^()]*\)", lambda group: "x" * len(group[0]), masked)
-    words = re.finditer(one, masked)
+    has_pairs = "(" in line and line.count("(") == line.count(")")
+    words = re.finditer(one, _without_groups(line) if has_pairs else line)
     return [(word.start(), line[word.start() : word.end()]) for word in words]
+
+
+def _without_groups(line: str) -> str:
+    """Return a line with x for each character of parentheses that match and inside them."""
+    opened: list[int] = []
+    groups: list[tuple[int, int]] = []  # those that are in no other
+    for sign in re.finditer("[()]", line):
+        if sign[0] == "(":
+            opened.append(sign.start())
+        elif opened:
+            start = opened.pop()
+            while groups and groups[-1][0] > start:
+                groups.pop()
+            groups.append((start, sign.end()))
+    ends = [0, *(end for _, end in groups)]
+    parts = [line[end:start] + "x" * (stop - start) for end, (start, stop) in zip(ends, groups)]
+    return "".join([*parts, line[ends[-1] :]])
 
 
 def pieces_of(text: str, separator: str, start: int = 0) -> Words:
