@@ -244,9 +244,9 @@ def choice(known: Collection[str]) -> Choice:
     return Choice(read, known=known)
 
 
-def count(least: int | None = 1) -> Form:
-    """Return the form of a whole number, of at least `least` where that is given."""
-    return Form(partial(to_count, least=least), (whole_number(least),))
+def count(least: int | None = 1, most: int = LARGEST_COUNT) -> Form:
+    """Return the form of a whole number of at most `most`, and of at least `least` where given."""
+    return Form(partial(to_count, least=least, most=most), (whole_number(least, most),))
 
 
 def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> Form:
@@ -294,7 +294,7 @@ def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
     """Return a mapping without its Nones; refuse unknown keys."""
-    faults = []
+    faults = list[Fault]()
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
         hint = did_you_mean(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""

@@ -54,9 +54,11 @@ def _without_groups(line: str) -> str:
             while groups and groups[-1][0] > start:
                 groups.pop()
             groups.append((start, sign.end()))
-    ends = [0, *(end for _, end in groups)]
-    parts = [line[end:start] + "x" * (stop - start) for end, (start, stop) in zip(ends, groups)]
-    return "".join([*parts, line[ends[-1] :]])
+    parts, end = list[str](), 0
+    for start, stop in groups:
+        parts += line[end:start], "x" * (stop - start)
+        end = stop
+    return "".join([*parts, line[end:]])
 
 
 def pieces_of(text: str, separator: str, start: int = 0) -> Words:

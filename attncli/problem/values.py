@@ -17,7 +17,7 @@ from attncli.attention.parameters import SETTINGS, Parameter
 from attncli.errors import Fault, KeyPath, collected, fail
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
-from attncli.forms.scalars import dotted, is_number, to_number
+from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS, dotted, is_number, to_number
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Name, Number, Relation, substituted
@@ -256,8 +256,8 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": forms.count(0),
-    "significant": forms.count(),
+    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),
     "half": forms.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
@@ -279,7 +279,7 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
+TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
