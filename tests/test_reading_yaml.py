@@ -97,7 +97,7 @@ WITHOUT_VALUE = [
     ("score:\n  name: distance\n  width=2:", "3:3: width=2 in score", "write width: 2"),
     ("score: {distance}", "1:9: distance in score has no value", "write score: distance"),
     ("normalize: {temperature 2}", "1:13: temperature 2 in normalize", "write temperature: 2"),
-    ("normalize: {temperature}", "1:13: temperature in normalize", "such as temperature: 2"),
+    ("normalize: {temperature}", "1:13: temperature in normalize", "such as temperature: …"),
     ("positions: [{name: rope, base 9}]", "1:26: base 9 in positions", "write base: 9"),
     ("round: {decimals 2}", "1:9: decimals 2 in round has no value", "write decimals: 2"),
     ("marking:\n  ask [output]:", "2:3: ask [output] in marking", "write ask: [output]"),
@@ -106,10 +106,10 @@ WITHOUT_VALUE = [
     ("layers:\n- mask: {causal}\n- {}", "2:10: causal in mask", "write mask: causal"),
     ("layers: {1: }", "1:10: 1 in layers has no value", "leave the key out"),
     ("heads 2:", "1:1: heads 2 has no value", "write heads: 2"),
-    ("heads:", "1:1: heads has no value", "write such as heads: 2, or leave the key out"),
-    ("? heads", "1:3: heads has no value", "write such as heads: 2"),
-    ("W^Q:", "1:1: W^Q has no value", "write such as W^Q: [[1, 0], [0, 1]]"),
-    ("W q:", "1:1: W q has no value", "write such as W q: [[1, 0], [0, 1]]"),
+    ("heads:", "1:1: heads has no value", "write such as heads: …, or leave the key out"),
+    ("? heads", "1:3: heads has no value", "write such as heads: …"),
+    ("W^Q:", "1:1: W^Q has no value", "write such as W^Q: …"),
+    ("W q:", "1:1: W q has no value", "write such as W q: …"),
     ("causal:", "1:1: causal has no value", "write mask: causal"),
     ("foo:", "1:1: foo has no value", "known: title, "),
     ("haeds:", "1:1: haeds has no value", "did you mean heads?"),
@@ -781,3 +781,17 @@ def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
     text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
     assert plain_mapping(text) is None
     assert plain_mapping("X: [1" + " " * 200_000 + "2]\n") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("99999999", "round.decimals must be a whole number from 0 to 17, not 99999999"),
+        ("{decimals: 18}", "round.decimals must be a whole number from 0 to 17, not 18"),
+        ("{significant: 18}", "round.significant must be a whole number from 1 to 17, not 18"),
+        ("99sf", "round.significant must be a whole number from 1 to 17, not 99"),
+    ],
+)
+def test_more_digits_than_floats_have_are_refused(written: str, said: str, tmp_path: Path) -> None:
+    assert said in message(f"X: [[1]]\nround: {written}\n", ".yaml", tmp_path)
+    problems("X: [[1]]\nround: 17\n", ".yaml", tmp_path)

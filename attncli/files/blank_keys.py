@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import partial
 
-from attncli.errors import Fault, InputError, KeyPath, located, refuse
+from attncli.errors import Fault, KeyPath, located, refuse
 from attncli.files.document import Blank, Document, Raw
-from attncli.forms.form import TRUTH, ArrayForm, Form
+from attncli.forms.form import TRUTH
 from attncli.problem.key_names import hint_for, key_of
 from attncli.problem.keys import KEYS
 from attncli.text.escapes import visible
 
-PAIR = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
 """A key and a value without a colon and a blank between them, such as width 2."""
 
 START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
-
-USUAL_VALUES = ("text", "true", "2", "0.5", "[1, 0]", "[[1, 0], [0, 1]]")
-"""Values of which every form but that of a mapping reads one."""
 
 
 def refuse_blank_keys(document: Document) -> None:
@@ -59,27 +54,12 @@ def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
     known = {key: row.form for key, row in KEYS.items()} if not parents else {}
     known = dict(outer.parts()) if outer else known
     form = known.get(word if parents else key_of(word))
-    pair = PAIR.fullmatch(word)
+    pair = KEY_AND_VALUE.fullmatch(word)
     if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
         return f"write {pair[1]}: {pair[2]}"
-    if outer and is_only and form in (None, TRUTH) and _reads(outer, word):
+    if outer and is_only and word in outer.words():
         return f"write {parents[0]}: {word}"
     if not form and not parents:
         return hint_for(word)
-    return f"write such as {word}: {_example(form)}, or leave the key out"
-
-
-def _example(form: Form | None) -> str:
-    """Return a value of a form: its first word, a text, a number, or a matrix if that is read."""
-    if form is None:
-        return "…"
-    examples = filter(partial(_reads, form), USUAL_VALUES)
-    values = [*form.words(), *examples] or ["{…}"]
-    return values[-1 if isinstance(form, ArrayForm) else 0]
-
-
-def _reads(form: Form, word: str) -> bool:
-    with suppress(InputError):
-        form.read(word, (word,))
-        return True
-    return False
+    words = ["true"] if form is TRUTH else form.words() if form else []
+    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"

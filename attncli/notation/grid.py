@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from attncli.notation.parser import NumberError
+from attncli.notation.parser import MAX_DEPTH, NumberError
 from attncli.notation.written import ABOUT, BLANK_CELLS, number
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -37,28 +37,14 @@ def words_of(line: str, sign: str = ",") -> Words:
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
     """
     one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
-    has_pairs = "(" in line and line.count("(") == line.count(")")
-    words = re.finditer(one, _without_groups(line) if has_pairs else line)
+    masked, has_pairs = line, "(" in line and line.count("(") == line.count(")")
+    for _ in range(MAX_DEPTH if has_pairs else 0):  # the parser reads none that are deeper
+        before = masked
+        masked = re.sub(r"\([^()]*\)", lambda group: "x" * len(group[0]), masked)
+        if masked == before:
+            break
+    words = re.finditer(one, masked)
     return [(word.start(), line[word.start() : word.end()]) for word in words]
-
-
-def _without_groups(line: str) -> str:
-    """Return a line with x for each character of parentheses that match and inside them."""
-    opened: list[int] = []
-    groups: list[tuple[int, int]] = []  # those that are in no other
-    for sign in re.finditer("[()]", line):
-        if sign[0] == "(":
-            opened.append(sign.start())
-        elif opened:
-            start = opened.pop()
-            while groups and groups[-1][0] > start:
-                groups.pop()
-            groups.append((start, sign.end()))
-    parts, end = list[str](), 0
-    for start, stop in groups:
-        parts += line[end:start], "x" * (stop - start)
-        end = stop
-    return "".join([*parts, line[end:]])
 
 
 def pieces_of(text: str, separator: str, start: int = 0) -> Words:
