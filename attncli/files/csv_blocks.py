@@ -109,7 +109,7 @@ class CsvDocument:
         self._parts: dict[KeyPath | str, int] = {}  # the line of the first part of a key
         self._has_headers = any(_is_header(row) for row in rows)
         self._key: KeyPath = ("X",)
-        self._in_results = False
+        self._in_results = self._has_begun = False  # whether the results, the numbers have begun
         for row in rows:
             self._take(row)
         self._fill()
@@ -141,6 +141,7 @@ class CsvDocument:
         elif block is not None and not (first in self._options and self._key[0] in self.remarks):
             self.remarks.pop(str(self._key[0]), None)
             block.rows.append(row)
+            self._has_begun = True
         elif self._is_option(row):
             self._set_option(row)
         elif self._has_headers:
@@ -184,9 +185,8 @@ class CsvDocument:
             raise self._source.error(row.line, twice(first, known), cell=0)
         # A line before the first numbers may be a title if it names no step.
         may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
-        has_begun = any(block.rows for block in self.blocks.values())
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
-        if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
+        if is_line and not self._has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
         parts = str(key[0]).split(".", MAX_PARTS)
         for whole in accumulate(parts[:-1], "{}.{}".format):  # score.W is a part of score

@@ -208,7 +208,7 @@ def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
 LAYERS = Form(_layers)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
-MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
+MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
 MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
