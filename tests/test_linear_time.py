@@ -144,8 +144,8 @@ TEXTS = [
     ("csv answers", "output\n1,0\n", "key#\n1,0\n", ""),
     ("yaml answers", "output: [[1]]\n", "key#: 1\n", ""),
     *(("worksheet", "", text, "") for text in ("## k#\n1 0\n", "| 1 | 0 |\n", "#", "## a ")),
-    *(("text answers", "", text, "\n1 0\n") for text in ("a", "a ", "1 ", "weights = 1 0\n", "a.")),
-    *(("tex answers", "", text, "") for text in (r"\begin{bmatrix} 1 & 0 \end{bmatrix}", "$")),
+    *(("text answers", "", text, "\n1 0\n") for text in ("a", "a ", "1 ", "a.")),
+    *(("tex answers", "", text, "") for text in ("\\begin{bmatrix} 1 & 0 \\end{bmatrix}\n", "$")),
 ]
 
 
