@@ -645,3 +645,26 @@ def test_a_number_beyond_floats_ends_the_rows_that_were_begun(attn: Attn, tmp_pa
     assert result.status == 2
     assert "scores holds a number that is beyond what a float can hold" in result.err
     assert result.out.count("\n") <= 400
+
+
+@pytest.mark.parametrize("command", ["compute", "worksheet"])
+@pytest.mark.parametrize("suffix", ["json", "csv", "yaml", "html", "md", "tex"])
+def test_several_problems_go_to_one_file_all_or_not_at_all(
+    command: str, suffix: str, attn: Attn, tmp_path: Path
+) -> None:
+    if (command, suffix) == ("worksheet", "json"):
+        return
+    problem = tmp_path / "two.yaml"
+    problem.write_text("X: [[1, 0]]\n---\nX: [[1, 0]]\nmask: foo\n")
+    out = tmp_path / f"out.{suffix}"
+    for before in (None, "old"):
+        if before:
+            out.write_text(before)
+        result = attn(command, problem, "-o", out)
+        assert (result.status, result.out) == (2, "")
+        assert result.err.count("unknown mask foo") == 1
+        assert result.err.endswith("  in problem 2\n")
+        assert (out.read_text() if out.exists() else None) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"two.yaml", out.name}
+    assert attn(command, problem, "-o", out, "--keep-going").status == 2
+    assert out.read_text() != "old"

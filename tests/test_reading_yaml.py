@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,9 +75,85 @@ def test_scalar_stays_text(word: str) -> None:
     assert values(f"a: {word}\nb: [{word}]\n") == {"a": word, "b": [word]}
 
 
-@pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])
-def test_null_is_a_key_without_a_value(word: str) -> None:
+@pytest.mark.parametrize("word", ["~", "null", "Null", "NULL"])
+def test_null_is_left_out(word: str, tmp_path: Path) -> None:
     assert values(f"a: {word}\nb: 1\n") == {"b": "1"}
+    text = f"X: [[1]]\nheads: {word}\nmask: {{causal: {word}}}\n"
+    (problem,) = problems(text, ".yaml", tmp_path)
+    assert problem.heads == 1
+    (problem,) = problems('{"X": [[1]], "heads": null}', ".json", tmp_path)
+    assert problem.heads == 1
+
+
+WITHOUT_VALUE = [
+    ("mask: {causal}", "1:8: causal in mask has no value", "write mask: causal"),
+    ("mask: {causal: }", "1:8: causal in mask has no value", "write mask: causal"),
+    ("mask: {'causal'}", "1:8: causal in mask has no value", "write mask: causal"),
+    ("mask:\n  causal:", "2:3: causal in mask has no value", "write mask: causal"),
+    ("mask: {causal true}", "1:8: causal true in mask has no value", "write causal: true"),
+    ("mask: {causal:true}", "1:8: causal:true in mask has no value", "write causal: true"),
+    ("mask: {causal, offset: 1}", "1:8: causal in mask has no value", "write such as causal: true"),
+    ("score: {name: distance, width 2}", "1:25: width 2 in score has no value", "write width: 2"),
+    ("score:\n  name: distance\n  width=2:", "3:3: width=2 in score", "write width: 2"),
+    ("score: {distance}", "1:9: distance in score has no value", "write score: distance"),
+    ("normalize: {temperature 2}", "1:13: temperature 2 in normalize", "write temperature: 2"),
+    ("normalize: {temperature}", "1:13: temperature in normalize", "such as temperature: …"),
+    ("positions: [{name: rope, base 9}]", "1:26: base 9 in positions", "write base: 9"),
+    ("round: {decimals 2}", "1:9: decimals 2 in round has no value", "write decimals: 2"),
+    ("marking:\n  ask [output]:", "2:3: ask [output] in marking", "write ask: [output]"),
+    ("marking: {points: {output 2}}", "1:20: output 2 in marking.points", "write output: 2"),
+    ("layers: [{heads 2}]", "1:11: heads 2 has no value", "write heads: 2"),
+    ("layers:\n- mask: {causal}\n- {}", "2:10: causal in mask", "write mask: causal"),
+    ("layers: {1: }", "1:10: 1 in layers has no value", "leave the key out"),
+    ("heads 2:", "1:1: heads 2 has no value", "write heads: 2"),
+    ("heads:", "1:1: heads has no value", "write such as heads: …, or leave the key out"),
+    ("? heads", "1:3: heads has no value", "write such as heads: …"),
+    ("W^Q:", "1:1: W^Q has no value", "write such as W^Q: …"),
+    ("W q:", "1:1: W q has no value", "write such as W q: …"),
+    ("causal:", "1:1: causal has no value", "write mask: causal"),
+    ("foo:", "1:1: foo has no value", "known: title, "),
+    ("haeds:", "1:1: haeds has no value", "did you mean heads?"),
+    ("answers:", "1:1: answers has no value", "leave the key out"),
+    ("mask: &a\nscore: *a", "1:1: mask has no value", "write such as score: dot"),
+]
+
+
+@pytest.mark.parametrize(("text", "first", "hint"), WITHOUT_VALUE)
+def test_key_without_a_value(text: str, first: str, hint: str, tmp_path: Path) -> None:
+    said = message(f"{text}\nX: [[1, 0], [0, 1]]\n", ".yaml", tmp_path)
+    assert said.startswith(f"f.yaml:{first}")
+    assert hint in said
+    assert "\n    " in said
+
+
+def test_keys_without_a_value_are_reported_together(tmp_path: Path) -> None:
+    said = message("X: [[1]]\nheads 2:\nfoo:\nmask: {causal}\n", ".yaml", tmp_path)
+    assert [line for line in said.splitlines() if line.startswith("f.yaml")] == [
+        "f.yaml:2:1: heads 2 has no value",
+        "f.yaml:3:1: foo has no value",
+        "f.yaml:4:8: causal in mask has no value",
+    ]
+    assert "f.json:1:11: causal in mask" in message('{"mask": {causal}}', ".json", tmp_path)
+
+
+@pytest.mark.parametrize("flag", ["--mask={causal}", "--normalize={temperature 2}"])
+def test_flag_without_a_value(flag: str, attn: Attn) -> None:
+    result = attn("compute", str(SAMPLE_FILES[0].with_name("i_am_good.yaml")), flag)
+    assert result.status == 2
+    assert "has no value" in result.err
+
+
+@pytest.mark.parametrize("start", ["", "answers:\n  "])
+def test_answer_without_a_value_is_not_filled_in(start: str, attn: Attn, tmp_path: Path) -> None:
+    problem = tmp_path / "p.yaml"
+    problem.write_text("X: [[1, 0], [0, 1]]\n")
+    sheet = tmp_path / "a.yaml"
+    for line, skipped in (("output:", ""), ("output 0.67:", "skipped: output 0.67")):
+        weights = "weights: [[0.67, 0.33], [0.33, 0.67]]"
+        sheet.write_text(f"student:\n{start}{line}\n{start[9:]}{weights}\n")
+        result = attn("check", str(problem), str(sheet))
+        assert "✓ weights" in result.out
+        assert skipped in result.out
 
 
 @pytest.mark.parametrize("word", ['"null"', "'~'", '""', "!!str null"])
@@ -160,6 +238,61 @@ def test_refused(text: str, place: str, first: str, tmp_path: Path) -> None:
     assert message(text, ".yaml", tmp_path).startswith(f"f.yaml:{place}: {first}")
 
 
+NO_YAML = [
+    ("X: [[1]]\nscore dot\nheads: 1\n", "2:1: this line has no key, or no colon"),
+    ("X: [[1]]\nscore:dot\n", "2:1: this line has no key, or no colon"),
+    ("X: - 1\n   - 2\n", "1:4: a list of - cannot begin behind a colon"),
+    ("X: ? a\n", "1:4: a value cannot start with ?"),
+    ("title: @me\n", "1:8: a value cannot start with @"),
+    ("title: *\n", "1:8: a value cannot start with *"),
+    ("title: **bold**\n", "1:8: a value cannot start with *"),
+    ("title: *a b\n", "1:8: *a refers to nothing before it"),
+    ("tokens: [R&D, &, x]\n", "1:15: a value cannot start with &"),
+    ("title: !<a b\n", "1:8: a value cannot start with !"),
+    ("title: !e!x b\n", "1:8: a value cannot start with !"),
+    ("X: [[1]]\n  score: dot\n", "2:3: this line is indented otherwise"),
+    ("X: [[1]]\n heads: 1\n", "2:2: this line is indented otherwise"),
+    ("score:\n    name: dot\n  width: 2\n", "3:3: this line is indented otherwise"),
+    ("X:\n  - [1]\n - [2]\n", "3:2: this line is indented otherwise"),
+    ("X: [[1]]\n- [2]\n", "2:1: this line is indented otherwise"),
+    ("  X: [[1]]\nheads: 1\n", "2:1: this line is indented otherwise"),
+    ("X: [[1]]\n...\nfoo\n", "3:1: this line is indented otherwise"),
+    ("%YAML x\n---\nX: [[1]]\n", "1:1: a line cannot start with %"),
+    ("% comment\nX: [[1]]\n", "1:1: a line cannot start with %"),
+    ("%YAML 3.0\n---\nX: [[1]]\n", "1:1: a line cannot start with %"),
+    ("X: |0\n  1 0\n", "1:4: nothing but a comment may follow"),
+    ("X: | 1 0\n  0 1\n", "1:4: nothing but a comment may follow"),
+    ('title: "abc\nX: [[1]]\n', "1:8: a quotation mark is not closed"),
+    ('title: "abc" def\nX: [[1]]\n', "1:14: d follows a value that is complete"),
+    ("X: [[1, 2], [3, 4]]]\n", "1:20: ] follows a value that is complete"),
+    ("X: [[1]] [[2]]\n", "1:10: [ follows a value that is complete"),
+    ('X: "C:\\data\\x.csv"\n', "1:7: \\ between double quotes begins an escape code"),
+    ('title: "\\xzz"\n', "1:11: \\ between double quotes begins an escape code"),
+    ("title: a\n\tb\n", "2:1: a tab where YAML takes only blanks"),
+    ("X: [[1, 2] [3, 4]]\n", "1:12: a bracket is not closed, or a comma is missing"),
+    ("mask: {causal: true offset: 1}\n", "1:27: a bracket is not closed, or a comma or a colon"),
+    ('{"X" [[1, 2]]}\n', "1:6: a bracket is not closed, or a comma or a colon"),
+    ("X: [[1,, 2]]\n", "1:8: a cell is empty"),
+    ("X: ]\n", "1:4: ] cannot stand here"),
+    ("X: " + "[" * 100, "1:67: more than 64 brackets or levels"),
+]
+
+
+@pytest.mark.parametrize(("text", "first"), NO_YAML)
+def test_errors_of_the_parser_have_a_sentence_and_a_way_out(
+    text: str, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = message(text, ".yaml", tmp_path)
+    assert said.startswith(f"f.yaml:{first}")
+    assert said.splitlines()[-1].startswith("  ")
+    assert not said.splitlines()[-1].startswith("    ")  # a hint below the line with a caret
+    monkeypatch.setattr("attncli.files.yaml_text.LOADER", yaml.SafeLoader)  # where libyaml lacks
+    own = message(text, ".yaml", tmp_path)
+    raw = re.compile(r"expected|found|token\b|scanning|parsing|context|scalar|directive")
+    assert not raw.search(said + own.replace("unexpected", ""))
+    assert own.splitlines()[-1].startswith("  ")
+
+
 @pytest.mark.parametrize(
     "text", ['title:\t"words\nX: [[1]]\n', 'title:\t"words', "X:\t[[1, 2}\n", "X:\t[[1]] ]\n"]
 )
@@ -186,8 +319,9 @@ def test_anchors() -> None:
 
 def test_anchor_of_nothing() -> None:
     """A key without a value has no label or cell to give."""
-    found = values("title: &x\ntokens: [a, *x]\nnotes: *x\n")
-    assert "notes" not in found
+    for null in ("", " ~"):
+        found = values(f"title: &x{null}\ntokens: [a, *x]\nnotes: *x\n")
+        assert not found.get("notes")
     assert all(isinstance(word, str) for word in found["tokens"])
 
 
@@ -647,3 +781,17 @@ def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
     text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
     assert plain_mapping(text) is None
     assert plain_mapping("X: [1" + " " * 200_000 + "2]\n") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("99999999", "round.decimals must be a whole number from 0 to 17, not 99999999"),
+        ("{decimals: 18}", "round.decimals must be a whole number from 0 to 17, not 18"),
+        ("{significant: 18}", "round.significant must be a whole number from 1 to 17, not 18"),
+        ("99sf", "round.significant must be a whole number from 1 to 17, not 99"),
+    ],
+)
+def test_more_digits_than_floats_have_are_refused(written: str, said: str, tmp_path: Path) -> None:
+    assert said in message(f"X: [[1]]\nround: {written}\n", ".yaml", tmp_path)
+    problems("X: [[1]]\nround: 17\n", ".yaml", tmp_path)

@@ -363,7 +363,7 @@ def test_truths_in_an_array_are_told_once() -> None:
     ("marking", "said"),
     [
         ("decimals: true", "marking.decimals must be a number"),
-        ("decimals: 18", "marking.decimals must be at most 17"),
+        ("decimals: 18", "marking.decimals must be a whole number from 0 to 17, not 18"),
         ("decimals: -1", "marking.decimals must be a whole number of at least 0"),
         ("points: {scores: 1e7}", "marking.points.scores must be at most 1,000,000"),
         ("points: {scores: inf}", "marking.points.scores must be a finite number"),

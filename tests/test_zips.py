@@ -210,6 +210,18 @@ def test_many_files_are_refused_before_they_are_listed(tmp_path: Path) -> None:
         archives.opened(str(path))
 
 
+@pytest.mark.parametrize("name", ["{}.yaml", "{}/hw.yaml"])
+def test_more_empty_files_than_a_class_hands_in_are_refused(
+    name: str, attn: Attn, tmp_path: Path
+) -> None:
+    write(tmp_path, {"hw.yaml": SMALL})
+    (tmp_path / "class.zip").write_bytes(zipped({name.format(n): "" for n in range(20_000)}))
+    result = attn("check", "hw.yaml", "class.zip", cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("class.zip: more than 10,000 files are in the zip file\n")
+    assert "unpack the zip file" in result.err
+
+
 def test_what_an_upload_takes_does_not_use_up_what_the_class_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

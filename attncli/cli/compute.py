@@ -105,6 +105,7 @@ def _traces(
 
     # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
     row = FORMATS[format_]
+    problems.is_one_file = out is not None and not targets.is_many(out)
     problems.single = row.binary and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)

@@ -116,6 +116,8 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
             if not out.parent.exists():
                 out.parent.mkdir(parents=True, exist_ok=True)
             _replace(out.resolve(), pieces)  # for a link, the file that it points to
+    except typer.Exit:  # which is a RuntimeError
+        raise
     except (OSError, RuntimeError) as error:  # RuntimeError: links that form a circle
         raise fail(f"{visible(str(out))} cannot be written: {reason_of(error)}") from None
 

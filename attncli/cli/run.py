@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 import typer
 
 from attncli.arithmetic.memory import of_bytes, room_within_limit
-from attncli.cli.output import complain, counted, tell, warn
+from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
 from attncli.errors import InputError, fail, located
 from attncli.files import file_access
 from attncli.text.escapes import visible
@@ -129,6 +129,7 @@ class Run:
         self.keep_going = keep_going
         self.quiet = quiet
         self.single = False  # whether there may be one problem only, as in an npz file
+        self.is_one_file = False  # whether all goes to one file, which an error leaves as it is
         self.failed = False  # whether there was an error
         self._is_alone = not sources
         self._source = ""
@@ -219,6 +220,8 @@ class Run:
             name = f", {visible(title)}" if title else ""
             tell(f"  in problem {self._number}{name}")
         self.failed = True
+        if self.is_one_file and not self.keep_going:
+            raise typer.Exit(BAD_INPUT)
         return not self.keep_going
 
 

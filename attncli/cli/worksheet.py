@@ -44,6 +44,7 @@ def worksheet(
         *(decimals, True), quiet=quiet, standalone=standalone, blank=opened, give=solved
     )
     problems = run.Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(open_steps, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)

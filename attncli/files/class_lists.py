@@ -48,7 +48,7 @@ def _of_file(name: str) -> Sequence[tuple[str, str]]:
         if document.error:
             raise document.error
         for heading, cell in document.values.items():
-            if not isinstance(cell, str):
+            if not isinstance(cell, str) or not cell:
                 message = f"{visible(heading)} must mean a cell"
                 raise error_at(document.locate((heading,)), message, MAP_HINT)
             pairs.append((heading, cell))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from attncli.errors import InputError, KeyPath, Place, fail
-from attncli.files.document import Options, Raw, assign, error_at, twice
+from attncli.files.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 from attncli.notation.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.records import Record
 from attncli.tape.words import may_mean_step
@@ -109,7 +109,7 @@ class CsvDocument:
         self._parts: dict[KeyPath | str, int] = {}  # the line of the first part of a key
         self._has_headers = any(_is_header(row) for row in rows)
         self._key: KeyPath = ("X",)
-        self._in_results = False
+        self._in_results = self._has_begun = False  # whether the results, the numbers have begun
         for row in rows:
             self._take(row)
         self._fill()
@@ -141,6 +141,7 @@ class CsvDocument:
         elif block is not None and not (first in self._options and self._key[0] in self.remarks):
             self.remarks.pop(str(self._key[0]), None)
             block.rows.append(row)
+            self._has_begun = True
         elif self._is_option(row):
             self._set_option(row)
         elif self._has_headers:
@@ -174,7 +175,7 @@ class CsvDocument:
         key, *values = row.cells
         self._begin_key(row, (key,), self._lines.get(key, 0))
         is_list = len(values) > 1 or self._options.get(key, False)
-        assign(self.values, key, values if is_list else values[0])
+        assign(self.values, key, values if is_list else values[0], in_place=True)
         self._lines[key] = row.line
 
     def _begin_key(self, row: CsvRow, key: KeyPath, known: int) -> None:
@@ -184,13 +185,12 @@ class CsvDocument:
             raise self._source.error(row.line, twice(first, known), cell=0)
         # A line before the first numbers may be a title if it names no step.
         may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
-        has_begun = any(block.rows for block in self.blocks.values())
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
-        if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
+        if is_line and not self._has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
-        word = str(key[0])
-        while word := word.rpartition(".")[0]:  # score.W is a part of score
-            self._parts.setdefault(word, row.line)
+        parts = str(key[0]).split(".", MAX_PARTS)
+        for whole in accumulate(parts[:-1], "{}.{}".format):  # score.W is a part of score
+            self._parts.setdefault(whole, row.line)
         for count in range(1, len(key) + 1):
             self._parts.setdefault(key[:count], row.line)
 
@@ -217,7 +217,7 @@ class CsvDocument:
             if words[0] == RESULTS and len(words) > 1:
                 results[words[1]] = value
             else:
-                assign(self.values, words[0], value)
+                assign(self.values, words[0], value, in_place=True)
         if self._in_results:
             self.values[RESULTS] = results
 

@@ -58,7 +58,16 @@ DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of such rows alone."""
 
-NULL_WORDS = ("", "~", "null", "Null", "NULL")
+NULL_WORDS = ("~", "null", "Null", "NULL")
+
+
+class Blank(str):
+    """The text of a key's value where nothing is written, not even null: an error in a problem."""
+
+    __slots__ = ()
+
+
+BLANK = Blank()
 
 
 class Chunk(Record):
@@ -106,9 +115,17 @@ def twice(word: str, line: int) -> str:
     return f"{escapes.visible(word)} is written twice, first in line {line}"
 
 
-def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
-    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name."""
-    head, dot, tail = key.partition(".")
+MAX_PARTS = 64
+"""Maximum number of parts of a key with points between them, which bounds the stack. Chosen."""
+
+
+def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False) -> None:
+    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name.
+
+    A key of more than `MAX_PARTS` parts is that of no value inside another. A mapping is copied
+    before a key is set inside it, or with `in_place` changed, which no alias of YAML may be.
+    """
+    head, dot, tail = key.partition(".") if key.count(".") < MAX_PARTS else (key, "", "")
     inside: Raw = values.get(head, {})
     if not dot:
         # A line score,general may come after score.W; the word is the name of the score.
@@ -124,9 +141,11 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
         inside = {str(number): row for number, row in enumerate(inside, 1)}
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
-    values[head] = inside = {**inside, tail: raw}
+    values[head] = inside = inside if in_place else {**inside}
     if "." in tail:
-        assign(inside, tail, inside.pop(tail))
+        assign(inside, tail, raw, in_place=in_place)
+    else:
+        inside[tail] = raw
 
 
 def yaml_lines(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.arrays import table_of
+from attncli.files.blank_keys import refuse_blank_keys
 from attncli.files.document import Document, FileName, Raw, assign, error_at
 from attncli.files.file_access import Folder
 from attncli.files.read import matrix_file, read, read_bytes
@@ -120,6 +121,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         key: text if "." in key else flag_value(key, text, flags[key])
         for key, text in overrides.options.items()
     }
+    refuse_blank_keys(document)
     source = ProblemSource(document)
     with located(source.locate):
         source.read_keys()
@@ -312,4 +314,5 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
     (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
     if document.error:
         raise document.error
+    refuse_blank_keys(document)
     return document.values[key]

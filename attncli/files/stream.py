@@ -18,7 +18,8 @@ MAX_CHARACTERS = 2**28
 DOCUMENT_START = re.compile(r"---\s")
 LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping on a line of its own."""
-JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
+"""A string, or as its group one that is not closed in its line."""
 QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""
 
@@ -125,7 +126,7 @@ class _Part:
         self.first = self.first or line
         self.last = line
         if self.form == "json":
-            outside = JSON_STRING.sub("", line)
+            outside = JSON_STRING.sub(r"\1", line)
             self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
             self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 

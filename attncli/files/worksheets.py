@@ -6,6 +6,7 @@ In a worksheet only matrices with the mark of an answer are read, without the la
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -148,6 +149,7 @@ class _Page:
     def __init__(self, text: str, name: str, folder: Path, is_tex: bool) -> None:
         self.text = COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text
         self.name, self.folder, self.is_tex = name, folder, is_tex
+        self._starts = [0, *(end.end() for end in re.finditer("\r\n?|\n", self.text))]  # of lines
 
     def document(self, student: str, matrices: Iterable[FoundMatrix]) -> Document:
         grids: dict[str, LabelledGrid] = {}
@@ -200,9 +202,10 @@ class _Page:
         return self._place(rows[row][min(column or 0, len(rows[row]) - 1)][0])
 
     def _place(self, at: int) -> Place:
-        before = lines_of(self.text[:at])
-        line = lines_of(self.text)[len(before) - 1]
-        return Place(self.name, len(before), len(before[-1]) + 1, line)
+        line = bisect_right(self._starts, at)
+        start, end = self._starts[line - 1], [*self._starts[line : line + 1], None][0]
+        shown = lines_of(self.text[start:end])[0]
+        return Place(self.name, line, at - start + 1, shown)
 
 
 def _named(text: str) -> list[FoundMatrix]:

@@ -102,7 +102,7 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
             value, end = JSON_DECODER.raw_decode(text, at)
             if DECIMAL_PAIRS.search(text, at, end):
                 break
-            if "\\u" in text:  # half of a large character raises a ValueError
+            if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()
             found.append((_as_text(value), at, end))
             at = end

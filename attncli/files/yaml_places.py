@@ -22,6 +22,44 @@ from attncli.text.escapes import visible
 CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """The characters that the parser refuses."""
 
+QUOTE = "put it between quotes"
+
+SENTENCES = (
+    (r"\\t|tab character", "a tab where YAML takes only blanks", "indent with blanks"),
+    (
+        "expected ':'",
+        "this line has no key, or no colon and blank behind its key",
+        "write it as key: value; indent a line that belongs to the one above it",
+    ),
+    ("quoted scalar: found unexpected", "a quotation mark is not closed", "close it"),
+    (
+        "quoted scalar",
+        "\\ between double quotes begins an escape code, and this is none",
+        r"write \\, or put the text between single quotes",
+    ),
+    ("alias|anchor|tag|mapping keys|token", "a value cannot start with {sign}", QUOTE),
+    ("mapping values", "a second colon in this line", 'put text with ": " in it between quotes'),
+    ("sequence entries", "a list of - cannot begin behind a colon", "begin each - on a line below"),
+    (
+        "block scalar",
+        "nothing but a comment may follow a | or > on its line",
+        "write the text below it, or put text that starts with this sign between quotes",
+    ),
+    ("directive|incompatible", "a line cannot start with %", "begin a comment with #"),
+    (
+        "end of a value",
+        "{sign} follows a value that is complete",
+        "leave it out, put several lists between [ and ], or put the text between quotes",
+    ),
+    (
+        "block mapping|block collection|document start",
+        "this line is indented otherwise than those it belongs to",
+        "indent the keys of a mapping, or the - of a list, alike",
+    ),
+    ("", "{sign} cannot stand here", f"leave it out, or {QUOTE}"),
+)
+"""Patterns of what the parser says, with a message and a hint. The first that is found counts."""
+
 
 def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
     """Return the place of a path in the document of an index, or of the nearest value around it.
@@ -123,33 +161,30 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     place = _place(chunk, mark.line, mark.column)
     if isinstance(error, NotAllowedError):
         return error_at(place, error.message, error.hint)
-    problem = str(getattr(error, "problem", None) or "this is no YAML")
-    context, hint = str(getattr(error, "context", None) or ""), ""
     opening = getattr(error, "context_mark", None)
-    start = _place(chunk, opening.line, opening.column) if opening else None
-    before = place.text[: place.column]
-    if "\\t" in problem or ("\t" in before and not before.strip()):
-        problem, hint = "a tab where YAML takes only blanks", "indent with blanks"
-    elif start and "quoted" in context and "end of stream" in problem:
-        place, problem = start, "a quotation mark is not closed"
-    elif start and "flow" in context:
-        problem, hint = _in_brackets(place, start)
-    elif start and "expected ':'" in problem:
-        place, problem = start, "this line has no key, or no colon and blank behind its key"
-        hint = "write it as key: value; indent a line that belongs to the one above it"
-    elif "cannot start any token" in problem:
-        problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
-        hint = "put it between quotes"
-    elif "mapping values are not allowed" in problem:
-        problem, hint = "a second colon in this line", 'put text that has ": " in it between quotes'
-    return error_at(place, visible(problem), hint)
+    start = _place(chunk, opening.line, opening.column) if opening else place
+    context = str(getattr(error, "context", None) or "")
+    said = f"{context}: {getattr(error, 'problem', None)}"
+    read = place.text[: place.column]
+    if "\t" in read and not read.strip():
+        said = "tab character"
+    elif "flow" in context:
+        return error_at(place, *_in_brackets(place, start, context))
+    elif "block mapping" in context and read[:-1].strip():
+        said = "end of a value"
+    elif "scanning" in context:  # the parser notices it only after the place that is wrong
+        place = start
+    message, hint = next(words for pattern, *words in SENTENCES if re.search(pattern, said))
+    sign = place.text[place.column - 1 : place.column]
+    return error_at(place, message.format(sign=visible(sign)), hint)
 
 
-def _in_brackets(place: Place, opening: Place) -> tuple[str, str]:
+def _in_brackets(place: Place, opening: Place, context: str) -> tuple[str, str]:
     if re.search(r"[\[,]\s*,", place.text[: place.column]):
         return "a cell is empty", "an empty cell is written ~"
     if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
         return "- is not a number", "write -inf, or ~ for a cell that is left out"
     hint = f"it opens in line {opening.line}, column {opening.column}"
     hint += "; rows that a program prints are read below X: |"
-    return "a bracket is not closed, or a comma is missing before this", hint
+    signs = "a comma or a colon" if "mapping" in context else "a comma"
+    return f"a bracket is not closed, or {signs} is missing before this", hint

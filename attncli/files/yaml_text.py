@@ -18,7 +18,7 @@ from attncli.text.escapes import visible
 
 MAX_LEVELS = 64
 """Maximum depth of nested values, which bounds the stack. Chosen."""
-TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other"
+TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
 
@@ -103,7 +103,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 self.anchors = {}
             elif isinstance(event, yaml.NodeEvent):
-                yield self._value(event, 0, is_item=False)
+                yield self._value(event, 0, is_item=False) or None
 
     def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
         """Return the value that begins with an event, inside `depth` collections."""
@@ -113,12 +113,13 @@ class _Builder:
         before = self.count
         self.count += 1
         if isinstance(event, yaml.ScalarEvent):
-            is_null = not is_item and event.implicit[0] and event.value in document.NULL_WORDS
-            value: Raw = None if is_null else self._text(event)
+            value: Raw = self._text(event)
+            if not is_item and event.implicit[0]:
+                value = None if value in document.NULL_WORDS else value or document.BLANK
             height = 0
         else:
             if depth >= MAX_LEVELS:
-                raise NotAllowedError(event, TOO_DEEP)
+                raise NotAllowedError(event, *TOO_DEEP)
             outer, self.deepest = self.deepest, depth + 1
             is_list = isinstance(event, yaml.SequenceStartEvent)
             value = self._list(event, depth, is_item) if is_list else self._mapping(depth)
@@ -193,7 +194,7 @@ class _Builder:
             raise _no_anchor(event)
         value, size, height = self.anchors[event.anchor]
         if depth + height > MAX_LEVELS:
-            raise NotAllowedError(event, TOO_DEEP)
+            raise NotAllowedError(event, *TOO_DEEP)
         self.deepest = max(self.deepest, depth + height)
         self.count += size
         self.expanded += size
@@ -209,4 +210,6 @@ def _check_tag(event: Any) -> None:
 
 
 def _no_anchor(event: Any) -> NotAllowedError:
-    return NotAllowedError(event, f"*{visible(event.anchor)} refers to nothing before it")
+    name = visible(event.anchor)
+    hint = f"put text that starts with * between quotes, or write &{name} before the value it names"
+    return NotAllowedError(event, f"*{name} refers to nothing before it", hint)

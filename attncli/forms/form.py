@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from attncli.errors import Fault, KeyPath, collected, fail, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
 from attncli.forms.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
 from attncli.notation.written import SEVERAL, in_any_case, of_number
 from attncli.records import Record
@@ -55,7 +55,7 @@ def any_of(kinds: Sequence[Schema]) -> Schema:
 
 
 def or_nothing(schema: Schema) -> Schema:
-    """Return a schema that also takes null: a key with nothing after it is left out.
+    """Return a schema that also takes null, with which a key is left out.
 
     >>> or_nothing({"type": "boolean"}), or_nothing({"$ref": "#/$defs/number"})
     ({'type': ['boolean', 'null']}, {'anyOf': [{'$ref': '#/$defs/number'}, {'type': 'null'}]})
@@ -244,9 +244,9 @@ def choice(known: Collection[str]) -> Choice:
     return Choice(read, known=known)
 
 
-def count(least: int | None = 1) -> Form:
-    """Return the form of a whole number, of at least `least` where that is given."""
-    return Form(partial(to_count, least=least), (whole_number(least),))
+def count(least: int | None = 1, most: int = LARGEST_COUNT) -> Form:
+    """Return the form of a whole number of at most `most`, and of at least `least` where given."""
+    return Form(partial(to_count, least=least, most=most), (whole_number(least, most),))
 
 
 def number(above: int = 0, most: int | None = None, or_equal: bool = False) -> Form:
@@ -294,10 +294,11 @@ def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
     """Return a mapping without its Nones; refuse unknown keys."""
-    faults = []
+    faults = list[Fault]()
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
-        faults.append(Fault(message, (*path, key), did_you_mean(key, known)))
+        hint = did_you_mean(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""
+        faults.append(Fault(message, (*path, key), hint))
     refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}
 

@@ -16,6 +16,9 @@ from attncli.text.escapes import visible
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 """Words for 1 and 0 in masks; elsewhere they are not numbers."""
 
+MAX_DIGITS_OF_FLOATS = 17
+"""Number of significant digits that determine a 64-bit float. Derived."""
+
 LARGEST_COUNT = 2**31
 """Maximum absolute value of a whole number in a problem. Chosen."""
 
@@ -37,12 +40,11 @@ def to_number(raw: Any, path: KeyPath) -> float:
     return value
 
 
-def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
+def to_count(raw: object, path: KeyPath, least: int | None = 1, most: int = LARGEST_COUNT) -> int:
     value = to_number(raw, path)
     kind = "a whole number" if least is None else f"a whole number of at least {least}"
-    if abs(value) > LARGEST_COUNT:
-        first = -LARGEST_COUNT if least is None else least
-        kind = f"a whole number from {first:,} to {LARGEST_COUNT:,}"
+    if abs(value) > most:
+        kind = f"a whole number from {-most if least is None else least:,} to {most:,}"
     elif value == int(value) and (least is None or value >= least):
         return int(value)
     message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:40]}"

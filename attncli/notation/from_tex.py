@@ -27,6 +27,8 @@ AFTER_MATRIX = (
     r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
 )
 ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
+BEFORE, POWER = r"((?<![\d.])[\d.]++(?<=\d)|[/^]\s*+)?", r"(?=(\s*\^)?)"
+"""The number or the sign before a fraction, and the sign of a power behind it."""
 WORK_OUT = "write the matrix itself, worked out"
 PLAIN_SIGNS = (
     (r"\\infty(?![a-zA-Z])", "inf"),
@@ -90,12 +92,13 @@ def without_tex(text: str) -> str:
         text = re.sub(sign, partial(_instead, plain), text)
     words = r"\\(?:text\w*|math\w+|operatorname)\s*\{([^{}]*)\}"
     text = re.sub(words, lambda m: m[1].rjust(len(m[0]) - 1).ljust(len(m[0])), text)
-    text = re.sub(r"\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.])", _fraction, text)
+    text = re.sub(rf"{BEFORE}\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.]){POWER}", _fraction, text)
     text = re.sub(r"\\sqrt\s*(\d)(?![\d.])", lambda m: f"√{m[1]}".ljust(len(m[0])), text)
     text = re.sub(r"(?<=\d)\{,\}(\d+)", r",\1  ", text)
     for _ in range(MAX_DEPTH if "{" in text else 0):  # from the inside out
         before = text
-        text = re.sub(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", _fraction, text)
+        braces = r"\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
+        text = re.sub(rf"{BEFORE}\\[dtc]?frac{braces}{POWER}", _fraction, text)
         text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
         text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
         if text == before:
@@ -114,15 +117,14 @@ def _instead(plain: str, match: re.Match[str]) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    above, below = match[1].strip(), match[2].strip()
-    before, after = match.string[: match.start()], match.string[match.end() :]
-    if before[-1:].isdigit():
-        mixed = rf"{before.split()[-1]}\frac may be a mixed number or a product"
+    before, above, below, power = match[1] or "", match[2].strip(), match[3].strip(), match[4]
+    if before[:1].isdigit():
+        mixed = rf"{before}\frac may be a mixed number or a product"
         raise NumberError(f"{mixed}; write {above}/{below}")
-    is_operand = after.lstrip()[:1] == "^" or before.rstrip()[-1:] in ("/", "^")
+    is_operand = power or before
     are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
     plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
-    return plain.ljust(len(match[0]))
+    return before + plain.ljust(len(match[0]) - len(before))
 
 
 def _root(match: re.Match[str]) -> str:

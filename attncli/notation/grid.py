@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from attncli.notation.parser import NumberError
+from attncli.notation.parser import MAX_DEPTH, NumberError
 from attncli.notation.written import ABOUT, BLANK_CELLS, number
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -37,10 +37,12 @@ def words_of(line: str, sign: str = ",") -> Words:
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
     """
     one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
-    masked, before = line, ""
-    while "(" in masked and line.count("(") == line.count(")") and masked != before:
+    masked, has_pairs = line, "(" in line and line.count("(") == line.count(")")
+    for _ in range(MAX_DEPTH if has_pairs else 0):  # the parser reads none that are deeper
         before = masked
         masked = re.sub(r"\([^()]*\)", lambda group: "x" * len(group[0]), masked)
+        if masked == before:
+            break
     words = re.finditer(one, masked)
     return [(word.start(), line[word.start() : word.end()]) for word in words]
 

@@ -30,11 +30,11 @@ KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─
 """Signs of a keyboard for brackets over several lines and for lines of boxes."""
 LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
 PRINTED = (
-    r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(\[.*\])"
-    r"(?:\s*,\s*\w+=[\w.':<>]+)*\s*,?\s*\)?[\s;,.]*"
+    r"\s*+(?:Parameter containing:\s*+)?(?:[\w.]++\(\s*+)?(\[.*\])"
+    r"(?:\s*+,\s*+\w++=[\w.':<>]++)*+[\s,]*+\)?[\s;,.]*+"
 )
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
-IN_ROUND_BRACKETS = rf"\s*\(?\s*(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+\)?\s*"
+IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
 """Rows in round brackets."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"

@@ -139,7 +139,7 @@ def hint_for(word: str) -> str:
         letter = (match["letter"] or match["word"])[0]
         as_stored = f"W_{letter}, and weights_as: out_in, as nn.Linear stores (out, in)"
         return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
-    pieces = plain.removesuffix(".weight").split(".")
+    pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
     hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY]
     found = (hint for row in hints for hint, words in row.items() if ends & {*words.split()})

@@ -9,12 +9,9 @@ from typing import Any
 from attncli.errors import KeyPath, fail, needing
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
-from attncli.forms.scalars import dotted, to_count, to_number
+from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
-
-MAX_DIGITS_OF_FLOATS = 17
-"""Number of significant digits that determine a 64-bit float. Derived."""
 
 FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
 """The types of floats that programs calculate with."""
@@ -112,14 +109,6 @@ def _by_name(pairs: Iterable[tuple[object, object]] | None, path: KeyPath) -> di
     return {name: as_points(POINTS.read(value, (*path, name))) for name, value in found.items()}
 
 
-def _decimals(raw: object, path: KeyPath) -> int:
-    decimals = to_count(raw, path, 0)
-    if decimals > MAX_DIGITS_OF_FLOATS:
-        message = f"{dotted(path)} must be at most {MAX_DIGITS_OF_FLOATS}"
-        raise fail(message, *path, hint="no float has more digits", needs="values")
-    return decimals
-
-
 def _share(raw: object, path: KeyPath) -> float:
     share = to_number(raw, path)
     if not 0 <= share <= 1:
@@ -152,7 +141,7 @@ FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": Form(_decimals, (forms.whole_number(0, MAX_DIGITS_OF_FLOATS),)),
+    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
     "tolerance": forms.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),

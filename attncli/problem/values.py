@@ -17,7 +17,7 @@ from attncli.attention.parameters import SETTINGS, Parameter
 from attncli.errors import Fault, KeyPath, collected, fail
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
-from attncli.forms.scalars import dotted, is_number, to_number
+from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS, dotted, is_number, to_number
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Name, Number, Relation, substituted
@@ -208,7 +208,7 @@ def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
 LAYERS = Form(_layers)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
-MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
+MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
 MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
@@ -256,8 +256,8 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": forms.count(0),
-    "significant": forms.count(),
+    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),
     "half": forms.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
@@ -279,7 +279,7 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
+TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"

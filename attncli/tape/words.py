@@ -45,7 +45,7 @@ ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS
 Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
 """
 
-MODULE = re.compile(r"(?:\w+\.)+(?=hook_)")
+MODULE = re.compile(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
 """The module before the name of a hook of TransformerLens: blocks.0.attn.hook_pattern."""
 
 HEADS_AFTER_TOKENS = re.compile(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
