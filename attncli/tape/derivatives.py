@@ -115,13 +115,6 @@ class Passed(Operation):
         return tree.Listed((upstream, tree.Phrase((tree.Number("0"), *where))))
 
 
-def passed(upstream: Expression, seen: Expression, infinite: bool = False) -> Expression:
-    """Return `Passed`, or the derivative itself where that is 0 already at every blocked cell."""
-    found = Passed(upstream, seen, infinite)
-    changes = ((array_of(seen) == found.blocked) & (array_of(upstream) != 0)).any()
-    return found if changes else upstream
-
-
 class Columns(Operation):
     """Some columns of a matrix: the features of one of several matrices that are side by side."""
 
