@@ -381,6 +381,7 @@ OTHERS = {
     "Enhanced": "is of co_attention, which has no gradient",
     "Streamed": "keeps no steps to go back through",
     "AsColumn": "only stands on a page",
+    "Loss": "is a base",
     "Pairs": "is a base",
     "Parts": "is a base",
 }
@@ -391,9 +392,8 @@ OTHERS = {
 def test_derivative_of_an_operation(operation: Operation) -> None:
     """Against differences of Σ g · f(a), with g drawn at random."""
     result = array_of(operation)
-    is_loss = isinstance(operation, gradient.Total | gradient.SquaredError)
     numbers = np.random.default_rng(7).uniform(-1, 1, result.shape)
-    weights = np.where(np.isinf(result), 0, np.ones(result.shape) if is_loss else numbers)
+    weights = np.where(np.isinf(result), 0, numbers)
     upstream = Tape().given("g", weights, operation.trailing)
     pairs = [
         (a, array_of(summed_to_shape(d, a))) for a, d in operation.derivative(operation, upstream)
@@ -413,6 +413,17 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
             assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)
 
 
+def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
+    logits = value("a")
+    powers = Exp(logits)
+    loss = transformer.CrossEntropy(Divide(powers, Sum(powers, -1)), logits, (2, 0))
+    upstream = Tape().given("g", np.full((1, 1, 1, 1), 3.0), ("sum",))
+    ((operand, found),) = loss.derivative(loss, upstream)
+    ((_, slope),) = loss.slopes()
+    assert operand is logits
+    np.testing.assert_allclose(array_of(found), 3 * array_of(slope))
+
+
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
     rooms = (operations, heads, masks, normalizers, norms, scores, activations, layer_norms)
     own = {
@@ -421,7 +432,7 @@ def test_every_operation_of_the_forward_pass_is_tried() -> None:
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }
-    forward = {name for name, kind in own.items() if "derivative" in vars(kind)}
+    forward = {name for name, kind in own.items() if {"derivative", "slopes"} & {*vars(kind)}}
     assert forward - set(OTHERS) == {type(one).__name__ for one in OPERATIONS}
 
 

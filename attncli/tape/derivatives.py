@@ -55,6 +55,20 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
+class Loss(Operation):
+    """One number for a whole result."""
+
+    leading = ()
+
+    def slopes(self) -> Derivatives:
+        """Yield what `derivative` does, for an upstream gradient of 1."""
+        raise NotImplementedError
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        for operand, slope in self.slopes():
+            yield operand, Hadamard(slope, upstream)
+
+
 class Negative(Operation):
     """−x of every number."""
 
