@@ -44,11 +44,11 @@ def apply_to(
     }
     if own:
         operation = replace(operation, **own)
-    kinds = {*map(type, arrays)}
+    others: set[Any] = {kind for kind in map(type, arrays) if not issubclass(kind, np.ndarray)}
     with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
-        if kinds == {np.ndarray}:
+        if not others:
             return operation.apply(*arrays)
-        (interval,) = kinds - {np.ndarray}
+        (interval,) = others
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
