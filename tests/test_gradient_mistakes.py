@@ -116,3 +116,20 @@ def test_the_factor_that_the_loss_misses_is_told(loss: str, factor: str) -> None
     right = attncli.compute(problem)["loss"].value
     finding = attncli.check(problem, {"loss": right * over}).findings["loss"]
     assert finding.message.startswith(f"The {factor} of the loss was left out")
+
+
+def test_a_gate_that_opens_for_the_right_numbers_alone_is_followed() -> None:
+    """No right number of `hidden` is negative; with a slip one is, and what comes back is 0."""
+    one = [[1, 0], [0, 1]]
+    keys: dict[str, Any] = dict.fromkeys(("X", "W_q", "W_k", "W_v", "W_2"), one)
+    keys |= {"kind": "transformer", "norm": "none", "activation": "relu", "W_1": [[1, 2], [1, 1]]}
+    problem = attncli.Problem(**keys, gradient=[[1, 2], [3, -4]])
+    right = {name: attncli.compute(problem)[name].value for name in ("hidden", "d_activated")}
+    assert (right["hidden"] > 0).all()
+    hidden, back = np.round(right["hidden"], 2), right["d_activated"]
+    hidden[0, 0] *= -1
+    answers = {"hidden": hidden, "activated": np.maximum(hidden, 0), "d_activated": back}
+    answers["d_hidden"] = np.where(hidden > 0, back, 0)
+    report = attncli.check(problem, answers)
+    statuses = [report.steps[name].status for name in answers]
+    assert statuses == ["wrong", "follows", "correct", "follows"]

@@ -41,7 +41,7 @@ from attncli.tape.operations import (
 )
 from attncli.tape.step import Operation, Step, notation_of
 from attncli.tape.tape import Tape
-from attncli.tape.walk import array_of, evaluate
+from attncli.tape.walk import array_of, evaluate, walk
 from tests.conftest import Attn
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
@@ -381,6 +381,7 @@ OTHERS = {
     "Enhanced": "is of co_attention, which has no gradient",
     "Streamed": "keeps no steps to go back through",
     "AsColumn": "only stands on a page",
+    "Loss": "is a base",
     "Pairs": "is a base",
     "Parts": "is a base",
 }
@@ -391,10 +392,9 @@ OTHERS = {
 def test_derivative_of_an_operation(operation: Operation) -> None:
     """Against differences of Σ g · f(a), with g drawn at random."""
     result = array_of(operation)
-    is_loss = isinstance(operation, gradient.Total | gradient.SquaredError)
     numbers = np.random.default_rng(7).uniform(-1, 1, result.shape)
-    upstream = Tape().given("g", np.ones(result.shape) if is_loss else numbers, operation.trailing)
-    weights = np.where(np.isinf(result), 0, array_of(upstream))
+    weights = np.where(np.isinf(result), 0, numbers)
+    upstream = Tape().given("g", weights, operation.trailing)
     pairs = [
         (a, array_of(summed_to_shape(d, a))) for a, d in operation.derivative(operation, upstream)
     ]
@@ -413,6 +413,17 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
             assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)
 
 
+def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
+    logits = value("a")
+    powers = Exp(logits)
+    loss = transformer.CrossEntropy(Divide(powers, Sum(powers, -1)), logits, (2, 0))
+    upstream = Tape().given("g", np.full((1, 1, 1, 1), 3.0), ("sum",))
+    ((operand, found),) = loss.derivative(loss, upstream)
+    ((_, slope),) = loss.slopes()
+    assert operand is logits
+    np.testing.assert_allclose(array_of(found), 3 * array_of(slope))
+
+
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
     rooms = (operations, heads, masks, normalizers, norms, scores, activations, layer_norms)
     own = {
@@ -421,8 +432,56 @@ def test_every_operation_of_the_forward_pass_is_tried() -> None:
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }
-    forward = {name for name, kind in own.items() if "derivative" in vars(kind)}
+    forward = {name for name, kind in own.items() if {"derivative", "slopes"} & {*vars(kind)}}
     assert forward - set(OTHERS) == {type(one).__name__ for one in OPERATIONS}
+
+
+BLOCKED: list[Keys] = [{"mask": "causal"}, {"bias": [[0, "-inf", "-inf"], [0, 0, "-inf"], [0] * 3]}]
+"""Two ways to block the keys behind each query."""
+
+WITH_DERIVATIVE = [name for name in normalizers.NORMALIZERS if name != "hardmax"]
+
+
+@pytest.mark.parametrize("name", WITH_DERIVATIVE)
+@pytest.mark.parametrize("axis", ["keys", "queries"])
+@pytest.mark.parametrize("blocked", BLOCKED, ids=["mask", "bias"])
+def test_a_blocked_score_changes_nothing(name: str, axis: str, blocked: Keys) -> None:
+    """So operations before it need not ask whether it was blocked."""
+    rules = {"name": name, "axis": axis} if name != "none" else {"name": name}
+    trace = of("sum", X=[[3, 1], [1, 2], [2, 2]], score="dot", normalize=rules, **blocked)
+    last = trace["masked"] if "masked" in trace else trace["biased"]
+    behind = np.isinf(last.value)
+    assert behind.any()
+    assert not trace[f"d_{last.name}"].value[behind].any()
+    assert trace["d_weights"].value[behind].any()
+
+
+def made(trace: attncli.Trace) -> list[tuple[str, list[str]]]:
+    """Return the names of the steps, with the operations and operands of each."""
+    steps = ((step, walk(step.operation)) for step in trace if step.operation is not None)
+    return [
+        (step.name, [n.name if isinstance(n, Step) else type(n).__name__ for n in nodes])
+        for step, nodes in steps
+    ]
+
+
+STRUCTURES: dict[str, Keys] = {
+    "relu": {"kind": "transformer", "norm": "none", "W_1": 1, "W_2": 1, "activation": "relu"},
+    **{name: {"mask": "causal", "normalize": name} for name in WITH_DERIVATIVE if name != "sum"},
+}
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_no_formula_depends_on_numbers(kind: str) -> None:
+    """The right numbers may all be positive, or 0, while those of a student are not."""
+    draw = np.random.default_rng(1)
+    numbers = [np.eye(2), np.ones((2, 2)), -np.ones((2, 2)), draw.normal(size=(2, 2))]
+    matrices = [key for key, value in STRUCTURES[kind].items() if value == 1]
+    found = []
+    for matrix in (*numbers, np.zeros((2, 2))):
+        keys = dict.fromkeys(("X", "W_q", "W_k", "W_v", *matrices), matrix.tolist())
+        found.append(made(of("sum", **(STRUCTURES[kind] | keys))))
+    assert found == [found[0]] * len(found)
 
 
 # Laws.

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.attention import weights
 from attncli.files import stream
 from attncli.files.load import load_each
+from attncli.mechanisms import footprint
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -188,19 +189,118 @@ def test_steps_that_do_not_fit_into_memory_are_told_first(
     attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(tmp_path / "x.npz", X=np.ones((20_000, 2)), W_v=np.ones((2, 1)))
-    monkeypatch.setattr(weights, "free_memory", lambda: 5 * 10**9)
+    monkeypatch.setattr(footprint, "free_memory", lambda: 5 * 10**9)
     result = attn("compute", tmp_path / "x.npz", "--heads", "1")
     assert (result.status, result.out) == (2, "")
-    # scores, scaled, exp and weights, of 8 bytes a number
-    assert "the steps of 20,000 × 20,000 numbers take 12.8 GB of memory, and 5 GB are free" in (
-        result.err
-    )
-    assert "--only output keeps none of them" in result.err
-    monkeypatch.setattr(weights, "ALWAYS_FREE", 0)
-    monkeypatch.setattr(weights, "free_memory", lambda: 3 * 10**7)
+    # scores, scaled, exp and weights, of 8 bytes a number, and whether each number is finite
+    message = "the calculation takes about 13.2 GB of memory, and 5 GB are free"
+    assert message in result.err
+    assert "--only output keeps no step of n × m numbers" in result.err
     np.savez(tmp_path / "x.npz", X=np.ones((2500, 2)))
+    monkeypatch.setattr(footprint, "free_memory", lambda: 3 * 10**7)
     assert attn("compute", tmp_path / "x.npz").status == 2
     assert attn("compute", tmp_path / "x.npz", *OUTPUT).status == 0
+
+
+def test_a_gradient_that_does_not_fit_into_memory_is_told_first(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((4096, 64)))
+    monkeypatch.setattr(footprint, "free_memory", lambda: 2 * 10**9)
+    flags = ("--heads", "8", "--gradient", "sum", "--only", "d_X")
+    result = attn("compute", tmp_path / "x.npz", *flags)
+    assert (result.status, result.out) == (2, "")
+    # seven arrays of 8 × 4,096 × 4,096 numbers, and smaller ones
+    assert "the calculation takes about 7.66 GB of memory, and 2 GB are free" in result.err
+    assert "take fewer tokens" in result.err
+
+
+N, D = 300, 16
+INPUTS: dict[str, tuple[int, ...]] = {"X": (N, D), "W_q": (D, D), "W_k": (D, D), "W_v": (D, D)}
+PAIR: dict[str, tuple[int, ...]] = {**INPUTS, "memory": (N + 40, D)}
+CALCULATIONS: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, Any]]] = {
+    "plain": (INPUTS, {}),
+    "heads": (INPUTS, {"heads": 4}),
+    "gradient": (INPUTS, {"gradient": "sum"}),
+    "gradient of heads": (INPUTS, {"heads": 4, "gradient": "sum", "mask": "causal"}),
+    "masked": (INPUTS, {"mask": "causal"}),
+    "alibi": (INPUTS, {"heads": 4, "positions": "alibi"}),
+    "rope": (INPUTS, {"heads": 2, "positions": "rope"}),
+    "sparsemax": (INPUTS, {"normalize": "sparsemax"}),
+    "sum": (INPUTS, {"normalize": "sum"}),
+    "none": (INPUTS, {"normalize": "none", "mask": "causal"}),
+    "sigmoid": (INPUTS, {"normalize": "sigmoid"}),
+    "distance": (INPUTS, {"score": "distance"}),
+    "cosine": (INPUTS, {"score": "cosine", "gradient": "sum"}),
+    "cross": (PAIR, {"kind": "cross"}),
+    "co_attention": ({"X": (N, D), "memory": (N + 40, D)}, {"kind": "co_attention"}),
+    "pooling": ({"X": (9000, D), "W": (D, D), "u": (D,)}, {"kind": "pooling", "gradient": "sum"}),
+    "decode": (INPUTS, {"kind": "decode"}),
+    "transformer": (
+        {**INPUTS, "W_1": (D, 64), "W_2": (64, D)},
+        {"kind": "transformer", "norm": "layer", "activation": "gelu", "gradient": "sum"},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*((name, "f8") for name in CALCULATIONS), ("plain", "f4"), ("gradient of heads", "f4")],
+)
+def test_the_memory_of_a_calculation_is_estimated(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a run of its own lines, which takes none of that memory."""
+    shapes, keys = CALCULATIONS[name]
+    draw = np.random.default_rng(1)
+    matrices: Any = {
+        key: draw.uniform(0.1, 0.5, shape).astype(dtype) for key, shape in shapes.items()
+    }
+    problem = attncli.Problem(**matrices, **keys)
+    expected: list[int] = []
+    peaks: list[int] = []
+
+    def free_memory() -> int:
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+        return 2**62
+
+    def memory_of(*arguments: Any) -> int:
+        tracemalloc.start()
+        expected.append(footprint_of(*arguments))
+        return expected[0]
+
+    footprint_of = footprint.memory_of
+    attncli.compute(problem, rounded=False)  # what is imported, and kept, by the first
+    monkeypatch.setattr(footprint, "SURELY_FITS", 0)
+    monkeypatch.setattr(footprint, "memory_of", memory_of)
+    monkeypatch.setattr(footprint, "free_memory", free_memory)
+    try:
+        attncli.compute(problem)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+    of_estimate, of_calculation = peaks
+    assert expected[0] == pytest.approx(of_calculation, rel=0.3)
+    assert of_estimate < max(0.5 * of_calculation, 5e6)
+
+
+def test_the_limit_is_what_the_machine_has() -> None:
+    program = """
+import resource
+from attncli.arithmetic import memory
+free = memory.free_memory()
+memory.keep_within_memory()
+most, _ = resource.getrlimit(resource.RLIMIT_DATA)
+print(memory.room_within_limit() <= free, free < memory.UNKNOWN)
+try:
+    bytearray(memory.room_within_limit() + 2**24)
+except MemoryError:
+    print("refused")
+"""
+    python = [sys.executable, "-c", program]
+    done = subprocess.run(python, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "True", "refused"], done.stderr
 
 
 @pytest.mark.parametrize("text", ["y\n", "1 2 ", "[1, "])

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from attncli.arithmetic.intervals import Interval
+from attncli.mechanisms.recurrent import Stacked
 from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.replay import Replay, broadcast_to_step
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.tape import Tape
-from attncli.tape.walk import rewritten, sources, transform, walk
+from attncli.tape.walk import everywhere, mapped, rewritten, sources, transform, walk
 
 
 def array(*rows: list[float]) -> np.ndarray[Any, Any]:
@@ -172,6 +173,21 @@ def test_transform_replaces_steps_and_keeps_what_does_not_change() -> None:
     other = transform(square, lambda step: PRODUCT if step is MOVED else step)
     assert sources_of(other) == {"product"}
     assert sources_of(square) == {"moved"}
+
+
+def test_operands_in_a_tuple_are_operands() -> None:
+    joined = Stacked((B, Transposed(PRODUCT), B))
+    assert transform(joined, lambda step: step) is joined
+    assert mapped(joined, lambda node: node) is joined
+    moved = transform(joined, lambda step: X if step is B else step)
+    assert sources_of(moved) == {"X", "product"}
+    assert sources_of(everywhere(joined, PRODUCT, W)) == {"b", "W"}
+    assert sources_of(mapped(joined, lambda n: X if isinstance(n, Transposed) else n)) == {"X", "b"}
+    others = list(rewritten(joined, lambda node: [X] if node is B else []))
+    assert [[part is X for part in parts(other)] for other in others] == [
+        [True, False, False],
+        [False, False, True],
+    ]
 
 
 def sources_of(expression: Expression) -> set[str]:

@@ -98,6 +98,17 @@ def test_layers_go_one_after_the_other() -> None:
     np.testing.assert_array_equal(both["layers.2.weights"], second["weights"])
 
 
+def test_a_layer_by_itself_has_no_input() -> None:
+    """It is what the layer before makes, which nothing but a calculation has."""
+    problem = attncli.Problem(kind="transformer", X=np.eye(3, 4).tolist(), layers=[layer(1)] * 2)
+    for one in problem.layers:
+        assert isinstance(one, attncli.Problem)
+        assert one.X is None
+        assert "X" not in one.given
+        with pytest.raises(attncli.InputError, match="what the layer before it makes"):
+            attncli.compute(one)
+
+
 def test_tokens_that_are_used_twice_are_learned_twice() -> None:
     """The derivative of their row is the sum of both."""
     twice = language(tokens=["I", "AI", "I"], gradient="loss", positions=None)

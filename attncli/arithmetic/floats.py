@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.outlines import Outline
 
 SPLITTER = {8: 134217729.0, 4: 4097.0}
 """Veltkamp's constants 2^27 + 1 and 2^12 + 1: they split a float into two exact halves."""
@@ -63,6 +64,8 @@ def total(array: Array, along: int) -> Array:
     """
     across = -3 - along
     if (parts := min(-(-array.size // MANY), array.shape[across])) > 1:
+        if isinstance(array, Outline):
+            return array.sum(axis=along, keepdims=True)
         totals = [total(part, along) for part in np.array_split(array, parts, across)]
         return np.concatenate(totals, across)
     high = np.swapaxes(array, along, -1)

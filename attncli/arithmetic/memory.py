@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 UNKNOWN = 2**62
 """A number of bytes that is no bound, where the system does not tell one."""
 
-NEVER_USED = 2**30
-"""Bytes of the address space that libraries reserve and never use, such as stacks of threads."""
+LIMITS = (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData"))
+"""Limits of a process, of its addresses (`ulimit -v`) and of the memory that is its own, and what
+Linux calls how much of each is used."""
 
 
 def free_memory() -> int:
@@ -24,14 +24,16 @@ def free_memory() -> int:
 
 
 def room_within_limit() -> int:
-    """Return how many more bytes this process may take by its own limit (`ulimit -v`)."""
+    """Return how many more bytes this process may take by its own limits (`ulimit -v`)."""
+    room = UNKNOWN
     with suppress(ImportError, OSError):  # Windows has no such limits
         import resource
 
-        most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY:
-            return most - _in_use()
-    return UNKNOWN
+        for limit, used in LIMITS:
+            most, _ = resource.getrlimit(getattr(resource, limit))
+            if most != resource.RLIM_INFINITY:
+                room = min(room, most - _in_use(used))
+    return room
 
 
 def keep_within_memory() -> None:
@@ -40,16 +42,15 @@ def keep_within_memory() -> None:
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        most, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = _in_use() + free + NEVER_USED
-        if free < UNKNOWN and (most == resource.RLIM_INFINITY or wanted < most):
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        if free < UNKNOWN:
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.setrlimit(resource.RLIMIT_DATA, (_in_use("VmData") + free, hard))
 
 
-def _in_use() -> int:
-    """Return the bytes of its address space that this process uses."""
-    pages = _read("/proc/self/statm")
-    return 0 if pages == UNKNOWN else pages * os.sysconf("SC_PAGE_SIZE")
+def _in_use(kind: str) -> int:
+    """Return how many bytes this process uses, as a kind that Linux counts."""
+    used = _read("/proc/self/status", rf"{kind}:\s+(\d+) kB", 1024)
+    return 0 if used == UNKNOWN else used
 
 
 def _read(file: str, pattern: str = r"(\d+)", unit: int = 1) -> int:

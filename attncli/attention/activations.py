@@ -16,7 +16,7 @@ from attncli.attention.normalizers import Sigmoid
 from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
-from attncli.tape.derivatives import Hadamard, passed
+from attncli.tape.derivatives import Hadamard, Passed
 from attncli.tape.step import Derivatives, Expression, Operation
 
 ROOT_OF_2 = NumberAsWritten(sqrt(2), tree.Root(tree.Number("2")))
@@ -51,7 +51,7 @@ class Relu(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx = dy where y > 0; it is 0 at x = 0, too, as programs have it."""
-        yield self.operand, passed(upstream, result)
+        yield self.operand, Passed(upstream, result)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Call("max", (*self.notations(columns), tree.Number("0")))

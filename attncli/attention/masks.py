@@ -21,7 +21,6 @@ from attncli.forms.matrices import to_array, to_vector
 from attncli.forms.scalars import dotted, to_count
 from attncli.notation import tree
 from attncli.records import EMPTY, Record
-from attncli.tape.derivatives import passed
 from attncli.tape.step import ALL, Derivatives, Expression, Operation
 from attncli.tape.walk import cut
 
@@ -277,8 +276,8 @@ class Masked(Operation):
         return because(masked, keep, "{seen}", keep == 0)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """0 where it is blocked: such a score changes nothing."""
-        yield self.operand, passed(upstream, self.mask)
+        """As it is, which is 0 where the score is blocked: see `Operation.derivative`."""
+        yield self.operand, upstream
 
     def notation(self, columns: bool) -> tree.Formula:
         scores, mask = self.notations(columns)

@@ -22,7 +22,7 @@ from attncli.forms.form import vector
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record, replace
-from attncli.tape.derivatives import Hadamard, Passed, Subtract, passed
+from attncli.tape.derivatives import Hadamard, Passed, Subtract
 from attncli.tape.operations import Scale, constant
 from attncli.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.tape.tape import Tape
@@ -185,7 +185,7 @@ class Unblocked(Operation):
         return because(unblocked, scores, "{seen}", blocked)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, passed(upstream, self.operand, infinite=True)
+        yield self.operand, Passed(upstream, self.operand, infinite=True)
 
     def notation(self, columns: bool) -> tree.Formula:
         blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))

@@ -41,6 +41,7 @@ class ScoreFunction(Record):
     same_size: bool = True  # whether queries and keys must have the same number of features
     scale: str = "1"  # the default of the key `scale`
     normalize: str = "softmax"  # the default of the key `normalize`
+    by_feature: bool = False  # whether it takes a number for each query, key and feature
 
 
 def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
@@ -131,6 +132,7 @@ SCORES: dict[str, ScoreFunction] = {
         "−‖q − k‖² / (2·width²)",
         "Nadaraya 1964, Watson 1964",
         (Parameter("width", meaning="of the Gaussian", default=1.0),),
+        by_feature=True,
     ),
 }
 

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.memory import free_memory, of_bytes
 from attncli.attention.biases import AddedByPlace, AtDistances, ByPlace
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
-from attncli.errors import fail
 from attncli.notation.tree import Formula
 from attncli.records import EMPTY, Record
 from attncli.tape.operations import Add, Scale, SoftCap
@@ -59,17 +57,14 @@ def score(
     rules: Rules,
     suffix: str = "",
     trailing: tuple[str, ...] = (),
-    kept: int | None = None,
 ) -> Step:
     """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
 
-    `trailing` names the axes of the scores where they are not the queries' and keys' rows; `kept`
-    is the number of steps of n × m numbers that will be recorded, by default all up to the weights.
+    `trailing` names the axes of the scores where they are not the queries' and keys' rows.
 
     Raises:
-        InputError: for a cosine of a zero vector, or for more numbers than fit into memory.
+        InputError: for a cosine of a zero vector.
     """
-    _check_room(tape, q, k, steps_of_scores(rules) if kept is None else kept)
     operation = score_operation(tape, q, k, rules, suffix)
     return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
 
@@ -84,22 +79,6 @@ def score_operation(
     return row.build(tape, q, k, parameters, suffix)
 
 
-def _check_room(tape: Tape, q: Expression, k: Expression, steps: int) -> None:
-    """Raise an InputError if so many steps of n × m numbers would not fit into memory."""
-    queries, keys = array_of(q), array_of(k)
-    if queries.size * keys.size < FEW_PRODUCTS:
-        return
-    lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
-    n, m = queries.shape[-2], keys.shape[-2]
-    size = lead[0] * lead[1] * n * m * steps * queries.itemsize
-    if size < ALWAYS_FREE or size <= (room := free_memory()):
-        return
-    times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
-    message = f"the steps of {times}{n:,} × {m:,} numbers take {of_bytes(size)} of memory"
-    hint = "--only output keeps none of them" if tape.wanted is None else "take fewer tokens"
-    raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
-
-
 def steps_of_scores(rules: Rules) -> int:
     """Return the largest number of steps with n × m numbers, from the scores to the weights."""
     normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
@@ -110,13 +89,6 @@ def adjustments(rules: Rules) -> int:
     """Return the largest number of steps between the scores and what is normalised."""
     is_biased = rules.by_place or rules.bias is not None
     return sum(map(bool, (rules.scale, rules.softcap, is_biased, rules.mask)))
-
-
-ALWAYS_FREE = 2**28
-"""Size in bytes up to which the steps are taken to fit into memory, without asking the system."""
-
-FEW_PRODUCTS = 2**20
-"""Product of the sizes of queries and keys below which the steps are surely small."""
 
 
 ADJUSTED = ("scaled", "capped", "biased", "masked")

@@ -8,6 +8,7 @@ from importlib import import_module
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
+from attncli.mechanisms.footprint import refuse_too_large
 from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import keys_of
 from attncli.problem.keys import KEYS
@@ -83,6 +84,7 @@ def compute(
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
         tape.take_rows = take_rows
+        refuse_too_large(problem, tape, lambda other: _recorded(other, problem, None))
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace

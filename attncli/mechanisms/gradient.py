@@ -13,7 +13,7 @@ from attncli.notation import tree
 from attncli.problem.problem import Problem
 from attncli.problem.values import OF_TARGET
 from attncli.tape.backward import FORWARD, backward
-from attncli.tape.derivatives import Subtract
+from attncli.tape.derivatives import Loss, Subtract
 from attncli.tape.operations import Scale, constant
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
@@ -30,16 +30,16 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
     last = list(tape.steps.values())[-1]
     start: Derivatives
     if rules.get("loss") == OF_TARGET:
-        assert isinstance(last.operation, Operation)  # as the method has recorded it
-        start = last.operation.derivative(last, last)
+        assert isinstance(last.operation, Loss)  # as the method has recorded it
+        start = last.operation.slopes()
     elif "upstream" in rules:
         upstream = given(tape, problem, "gradient.upstream", last.trailing)
         start = iter([(last, upstream)])
     else:
         tape.group = ""
         made = _loss(tape, problem, last)
-        loss = tape.record("loss", made, ("sum",), symbol="L")
-        start = made.derivative(loss, loss)
+        tape.record("loss", made, ("sum",), symbol="L")
+        start = made.slopes()
     tape.backward = True
     found = backward(tape, start)
     if problem.learning_rate is not None:
@@ -54,7 +54,7 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
 DESCENT = "A small step against the derivative makes the loss smaller."
 
 
-def _loss(tape: Tape, problem: Problem, last: Step) -> Operation:
+def _loss(tape: Tape, problem: Problem, last: Step) -> Loss:
     name = problem.gradient["loss"]
     if name == "sum":
         return Total(last)
@@ -63,18 +63,17 @@ def _loss(tape: Tape, problem: Problem, last: Step) -> Operation:
     return SquaredError(last, target, float(count))
 
 
-class Total(Operation):
+class Total(Loss):
     """The sum of all numbers, the simplest loss: its derivative is 1 everywhere."""
 
     operand: Step
     why = "One number for the whole result."
-    leading = ()
 
     def apply(self, array: Array) -> Array:
         """Any shape gives (1, 1, 1, 1)."""
         return _sum_of_all(array)
 
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+    def slopes(self) -> Derivatives:
         yield self.operand, Ones(self.operand)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -96,14 +95,13 @@ class Ones(Operation):
         return tree.Phrase((tree.Number("1"), tree.Words("everywhere")))
 
 
-class SquaredError(Operation):
+class SquaredError(Loss):
     """‖output − target‖², divided by 1, by 2, or by how many numbers there are."""
 
     operand: Step
     target: Step
     over: float
     why = "How far the result is from what it should be."
-    leading = ()
 
     def apply(self, output: Array, target: Array) -> Array:
         """(…, n, d) twice give (1, 1, 1, 1)."""
@@ -111,7 +109,7 @@ class SquaredError(Operation):
         total = _sum_of_all(difference * difference)
         return total / self.over if self.over != 1 else total
 
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+    def slopes(self) -> Derivatives:
         """d‖z − t‖² = 2 (z − t)."""
         difference = Subtract(self.operand, self.target)
         factor = Scale(difference, times=2.0, over=self.over)

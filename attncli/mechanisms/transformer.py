@@ -17,12 +17,13 @@ from attncli.attention.layer_norms import normalized
 from attncli.attention.normalizers import Hardmax, softmax
 from attncli.attention.parameters import Normalize
 from attncli.attention.positions import embedded
+from attncli.errors import fail
 from attncli.mechanisms.attention import attention
 from attncli.mechanisms.inputs import given, label
 from attncli.notation import tree
 from attncli.problem.layers import eps_of, final_norm, places_of
 from attncli.problem.problem import Problem
-from attncli.tape.derivatives import Hadamard, Subtract
+from attncli.tape.derivatives import Hadamard, Loss, Subtract
 from attncli.tape.operations import Add, MatMul, Scale, Transposed, joined
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import PartOfTape, Tape
@@ -55,6 +56,9 @@ def _input(tape: Tape, problem: Problem) -> Step:
     """Return X, or record it as rows of the embedding."""
     if "X" in problem.given:
         return given(tape, problem, "X", ("query", "model"))
+    if not problem.embedding:
+        message = "the X of a layer is what the layer before it makes"
+        raise fail(message, "X", hint="compute the whole problem, or write X")
     words = tuple(map(label_text, problem.tokens))
     rows = Rows(_table(tape, problem), places_of(problem, "tokens"), words)
     return tape.record("X", rows, why="Each token is looked up: it has a row of the table.")
@@ -239,14 +243,13 @@ class Next(Hardmax):
         return tree.Listed((tree.Words(self.word), largest)) if self.word else largest
 
 
-class CrossEntropy(Operation):
+class CrossEntropy(Loss):
     """−ln of the probability of each target, on average (Bishop 2006, eq. 4.108)."""
 
     probabilities: Expression
     logits: Step | None
     places: tuple[int, ...]
     why = "It is 0 if every target is certain, and the larger the less probable they are."
-    leading = ()
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -260,16 +263,12 @@ class CrossEntropy(Operation):
         logarithms = np.log(probabilities[..., rows, list(self.places)]).reshape(1, 1, 1, -1)
         return -logarithms.sum(axis=-1, keepdims=True) / logarithms.shape[-1]
 
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+    def slopes(self) -> Derivatives:
         """Dlogits = (p − 1 at the target) / n, for p = softmax of the logits."""
         assert self.logits is not None  # what the probabilities are made of
         count = float(array_of(self.probabilities)[..., 0].size)
-        yield (
-            self.logits,
-            Scale(
-                Subtract(self.probabilities, Targets(self.probabilities, self.places)), over=count
-            ),
-        )
+        difference = Subtract(self.probabilities, Targets(self.probabilities, self.places))
+        yield self.logits, Scale(difference, over=count)
 
     def notation(self, columns: bool) -> tree.Formula:
         (probabilities,) = self.notations(columns)

@@ -90,7 +90,10 @@ def _added(raw: Any) -> Iterator[Any]:
 def layers_of(
     problem: Problem, raw: Mapping[str, Any], make: Callable[[Mapping[str, Any]], Problem]
 ) -> tuple[Problem, ...]:
-    """Return each layer as a problem that `make` makes of its keys and of those at the top."""
+    """Return each layer as a problem that `make` makes of its keys and of those at the top.
+
+    Its X is not known, but its shape is, which the other keys have to fit.
+    """
     sizes = problem.sizes
     shape = [sizes.size(letter) or 1 for letter in ("batch", "n", "d_model")]
     x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
@@ -105,7 +108,8 @@ def layers_of(
         with keys.faults(f"layer {place + 1}: "):
             _refuse_added_positions(own)
             layer = make(every)
-        layer.__dict__["own"] = keys.own
+        of_keys = tuple(key for key in layer.given if key != "X")
+        layer.__dict__.update(own=keys.own, X=None, given=of_keys)
         found.append(layer)
     return tuple(found)
 
@@ -125,7 +129,7 @@ def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem,
     def of_layer(number: int, layer: Problem) -> dict[str, Array]:
         start = f"layers.{number}."
         found = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
-        shared = {*layer.given} - {*layer.own, "X"}
+        shared = {*layer.given} - layer.own
         return found | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
 
     every = enumerate(problem.layers, 1)

@@ -7,6 +7,8 @@ used in several places gets the sum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
@@ -38,7 +40,7 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
         The derivatives with regard to inputs, by the names of these.
     """
     if tape.work is array_of and tape.settle is None:
-        tape.work = WithoutNoise()
+        tape.work = WithoutNoise(tape.uniform or np.random.default_rng(0).uniform)
     return _ChainRule(tape).read(start)
 
 
@@ -51,6 +53,10 @@ CERTAIN = 1000.0
 NOISE = 4.0
 """Error bound of a step of the forward pass, in units of the distance between floats (chosen)."""
 
+MAX_CLEANED = 2**16
+"""Maximum number of numbers in an array that is cleaned: nobody reads more of them, and cleaning
+takes up to five times the memory of a calculation. Chosen."""
+
 
 class WithoutNoise:
     """Gives the arrays of backward steps, with 0 in place of numbers that are rounding errors.
@@ -60,14 +66,18 @@ class WithoutNoise:
     layers, so that a number within it is still kept if other rounding errors hardly change it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, uniform: Callable[..., Array]) -> None:
         self.known: dict[Operation, tuple[Array, Interval]] = {}
         self.copies: dict[Expression, Array] = {}
-        self.random = np.random.default_rng(0)
+        self.uncopied: list[Operation] = []
+        self.uniform = uniform
 
     def __call__(self, expression: Expression) -> Array:
         array = array_of(expression)
         if isinstance(expression, Step) or array.dtype.kind != "f":
+            return array
+        used = (node.array.size for node in walk(expression) if isinstance(node, Step))
+        if max(array.size, *used) > MAX_CLEANED:
             return array
         ranges = evaluate(expression, self.about)
         is_noise = (ranges.low <= 0) & (ranges.high >= 0)
@@ -80,6 +90,7 @@ class WithoutNoise:
         wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
         ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
         self.known[expression] = array, Interval(*ends)
+        self.uncopied.append(expression)
         return array
 
     def about(self, step: Step) -> Interval:
@@ -96,7 +107,11 @@ class WithoutNoise:
 
     def spread(self, expression: Expression, array: Array) -> Array:
         """Return how far the copies of an array, each calculated with other errors, are from it."""
-        return np.max([np.abs(copy - array) for copy in self.copies_of(expression)], axis=0)
+        for made in self.uncopied:  # in order, as a recursion could not reach through many times
+            self.copies_of(made)
+        self.uncopied.clear()
+        distances: Array = np.abs(self.copies_of(expression) - array).max(axis=0)
+        return distances
 
     def copies_of(self, expression: Expression) -> Array:
         """Return copies of an array, off by random errors in every step before it."""
@@ -109,7 +124,7 @@ class WithoutNoise:
             if isinstance(expression, Step):
                 off = 0.0 if expression.operation is None else NOISE
             exact = np.stack([self._copy(expression, at) for at in range(COPIES)])
-            errors = self.random.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
+            errors = self.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
             self.copies[expression] = exact * (1 + errors).astype(exact.dtype)
         return self.copies[expression]
 

@@ -55,6 +55,20 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
+class Loss(Operation):
+    """One number for a whole result."""
+
+    leading = ()
+
+    def slopes(self) -> Derivatives:
+        """Yield what `derivative` does, for an upstream gradient of 1."""
+        raise NotImplementedError
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        for operand, slope in self.slopes():
+            yield operand, Hadamard(slope, upstream)
+
+
 class Negative(Operation):
     """−x of every number."""
 
@@ -113,13 +127,6 @@ class Passed(Operation):
         sign = tree.Minus(tree.Number("∞")) if self.infinite else tree.Number("0")
         where = tree.Words("where"), tree.Relation((seen, sign))
         return tree.Listed((upstream, tree.Phrase((tree.Number("0"), *where))))
-
-
-def passed(upstream: Expression, seen: Expression, infinite: bool = False) -> Expression:
-    """Return `Passed`, or the derivative itself where that is 0 already at every blocked cell."""
-    found = Passed(upstream, seen, infinite)
-    changes = ((array_of(seen) == found.blocked) & (array_of(upstream) != 0)).any()
-    return found if changes else upstream
 
 
 class Columns(Operation):

@@ -102,7 +102,8 @@ class Operation(Record, eq=False):
 
         Args:
             result: the step that it made, or the operation itself within another one.
-            upstream: the derivative with regard to the result, of the shape of the result.
+            upstream: the derivative with regard to the result, of the shape of the result, and 0
+                where that is −∞, as what is made of a blocked cell does not depend on it.
 
         Raises:
             InputError: where there is no meaningful derivative.

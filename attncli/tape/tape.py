@@ -51,6 +51,7 @@ class Tape:
         first: the number of queries before those of this tape, if it has only some rows.
         backward: whether the steps that follow are of the backward pass.
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
+        uniform: draws random errors, as NumPy's function of this name, the default, does.
         has_weights_taken: whether it has taken them.
         part: how the steps and inputs of a part of the calculation, such as a layer, are called.
     """
@@ -77,6 +78,7 @@ class Tape:
         self.has_weights_taken = False
         self.part = PartOfTape()
         self.take_rows: TakeRows | None = None
+        self.uniform: Callable[..., Array] | None = None
 
     def given(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,11 @@ def apply_to(
     }
     if own:
         operation = replace(operation, **own)
-    kinds = {*map(type, arrays)}
+    others: set[Any] = {kind for kind in map(type, arrays) if not issubclass(kind, np.ndarray)}
     with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
-        if kinds == {np.ndarray}:
+        if not others:
             return operation.apply(*arrays)
-        (interval,) = kinds - {np.ndarray}
+        (interval,) = others
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
@@ -170,9 +171,12 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
 
 def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
     """Return an operation with other operands; itself if the rule gives every one of them back."""
-    parts = {name: rule(part) for name, part in _parts(operation)}
-    changed = {name: part for name, part in parts.items() if part is not getattr(operation, name)}
-    return replace(operation, **changed) if changed else operation
+    changed = {}
+    for name, parts in _parts(operation):
+        others = [*map(rule, parts)]
+        if any(map(is_not, others, parts)):
+            changed[name] = others
+    return _replaced(operation, changed) if changed else operation
 
 
 def rewritten(
@@ -184,14 +188,26 @@ def rewritten(
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
-        for name, part in _parts(expression):
-            for other in rewritten(part, rule):
-                yield replace(expression, **{name: other})
+        for name, parts in _parts(expression):
+            for place, part in enumerate(parts):
+                for other in rewritten(part, rule):
+                    others = (*parts[:place], other, *parts[place + 1 :])
+                    yield _replaced(expression, {name: others})
 
 
-def _parts(operation: Operation) -> Iterator[tuple[str, Expression]]:
-    """Yield the fields of an operation that hold an expression."""
+def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression]]]:
+    """Yield the fields of an operation that hold an expression, or several, and what they hold."""
     for name in operation.fields:
-        part = getattr(operation, name)
-        if isinstance(part, (Step, Operation)):
-            yield name, part
+        field = getattr(operation, name)
+        parts = field if isinstance(field, tuple) else (field,)
+        if parts and isinstance(parts[0], (Step, Operation)):
+            yield name, parts
+
+
+def _replaced(operation: Operation, parts: Mapping[str, Sequence[Expression]]) -> Operation:
+    """Return an operation with other expressions in some of its fields; see `_parts`."""
+    fields = {
+        name: tuple(other) if isinstance(getattr(operation, name), tuple) else other[0]
+        for name, other in parts.items()
+    }
+    return replace(operation, **fields)

@@ -151,7 +151,8 @@ def _taker(tape: Tape, q: Array, k: Array) -> tuple[TakeRows | None, Array | Non
         return None, None
     if tape.take_rows is not None:
         return tape.take_rows, None
-    kept = np.empty((max(len(q), len(k)), q.shape[1], q.shape[-2], k.shape[-2]), q.dtype)
+    shape = max(len(q), len(k)), q.shape[1], q.shape[-2], k.shape[-2]
+    kept = np.empty_like(q, shape=shape)
 
     def keep(batch: int, head: int, rows: slice, weights: Array) -> None:
         kept[batch, head, rows] = weights
@@ -165,10 +166,8 @@ def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
     if not wanted & {"scores", *ADJUSTED}:
         return
     times = q.array.shape[1] // k.array.shape[1]
-    is_adjusted = not wanted.isdisjoint(ADJUSTED)
-    kept = 1 + is_adjusted * lines.adjustments(rules) + ("weights" in wanted)
-    scores = lines.score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules, kept=kept)
-    if is_adjusted:
+    scores = lines.score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
+    if not wanted.isdisjoint(ADJUSTED):
         lines.adjust(tape, scores, rules)
 
 
