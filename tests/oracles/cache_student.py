@@ -29,10 +29,10 @@ def cut(matrix: Numbers, heads: int) -> Numbers:
 
 
 class Student:
-    """Works a problem, and does one thing wrong."""
+    """Works a problem, and does one thing wrong; with a way, only in K or only in V."""
 
-    def __init__(self, keys: dict[str, Any], wrong: str = "") -> None:
-        self.keys, self.wrong, self.heads = keys, wrong, keys.get("heads", 1)
+    def __init__(self, keys: dict[str, Any], wrong: str = "", way: int | None = None) -> None:
+        self.keys, self.wrong, self.way, self.heads = keys, wrong, way, keys.get("heads", 1)
 
     def work(self) -> dict[str, Numbers]:
         """Return every step in order, (head, row, column)."""
@@ -48,8 +48,8 @@ class Student:
         blocked = 0
         if "past" in self.keys:
             past = self.keys["past"]
-            k = steps["K_all"] = np.concatenate([cut(past["K"], self.heads), k], axis=1)
-            v = steps["V_all"] = np.concatenate([cut(past["V"], self.heads), v], axis=1)
+            k = steps["K_all"] = self.appended(cut(past["K"], self.heads), k, 0)
+            v = steps["V_all"] = self.appended(cut(past["V"], self.heads), v, 1)
             blocked = 1
         context = self.attend(q, k, v, steps, "", blocked)
         steps["context"] = context
@@ -66,8 +66,10 @@ class Student:
             suffix = f"_{t + 1}"
             q, k, v = (whole[name][:, t : t + 1] for name in "QKV")
             steps |= {f"q{suffix}": q, f"k{suffix}": k, f"v{suffix}": v}
-            k = steps[f"K{suffix}"] = whole["K"][:, : t + 1]
-            v = steps[f"V{suffix}"] = whole["V"][:, : t + 1]
+            if t:
+                k = self.appended(steps[f"K_{t}"], k, 0)
+                v = self.appended(steps[f"V_{t}"], v, 1)
+            steps[f"K{suffix}"], steps[f"V{suffix}"] = k, v
             found = self.attend(q, k, v, steps, suffix, 1 if t else 0)
             steps[f"z{suffix}"] = found
             rows.append(found)
@@ -76,6 +78,12 @@ class Student:
         if self.heads == 1:
             del steps["context"]
         return steps
+
+    def appended(self, cache: Numbers, new: Numbers, way: int) -> Numbers:
+        parts = [cache, new]
+        if self.wrong == "cache_upside_down" and self.way in (way, None):
+            parts.reverse()
+        return np.concatenate(parts, axis=1)
 
     def attend(
         self, q: Numbers, k: Numbers, v: Numbers, steps: dict[str, Numbers], suffix: str, new: int

@@ -6,7 +6,7 @@ heads is a list of such lists.
 
 from __future__ import annotations
 
-from math import cos, exp, sin, sqrt
+from math import cos, exp, pi, sin, sqrt
 from typing import Any
 
 from numpy.random import Generator
@@ -46,7 +46,8 @@ class Student:
         t += int(self.p.get("start", 0))
         if self.does("positions_from_another_start"):
             t += (1, -1)[self.way]
-        return float(t / base**exponent)
+        degrees = self.does("degrees_for_radians")
+        return float(t / base**exponent) * (pi / 180 if degrees else 1.0)
 
     def partners(self, size: int) -> list[tuple[int, int]]:
         """Return the features of each pair; the last one may have no partner."""
@@ -86,10 +87,14 @@ class Student:
         """Return what is added to a score; the number of heads is a power of two."""
         if self.does("positions_left_out"):
             return 0.0
+        sign = -1 if self.does("sign_of_position_bias") else 1
         if self.p["name"] == "alibi":
-            return float(-abs(i - j) * 2.0 ** (-8 * (head + 1) / heads))
+            place = heads - head if self.does("slopes_exchanged") else head + 1
+            slope = 1.0 if self.does("slope_forgotten") else 2.0 ** (-8 * place / heads)
+            return float(-sign * abs(i - j) * slope)
         k = len(self.p["table"]) // 2
-        return float(self.p["table"][max(-k, min(k, j - i)) + k])
+        distance = i - j if self.does("table_reversed") else j - i
+        return float(sign * self.p["table"][max(-k, min(k, distance)) + k])
 
     def work(self) -> dict[str, Any]:
         """Return every step that the student writes."""
@@ -113,9 +118,12 @@ class Student:
         if self.p["name"] == "rope":
             size = int(self.p.get("features", len(made["Q"][0][0])))
             tokens, pairs = range(len(x)), range(size // 2)
-            steps["angles"] = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
-            for name in "QK":
-                made[name] = steps[f"{name}_rotated"] = [self.turned(rows) for rows in made[name]]
+            if not self.does("degrees_for_radians"):  # they are in the calculator alone
+                steps["angles"] = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
+            for way, name in enumerate("QK"):
+                is_left = self.does("one_side_turned", way)
+                turned = [rows if is_left else self.turned(rows) for rows in made[name]]
+                made[name] = steps[f"{name}_rotated"] = turned
         over = sqrt(len(made["Q"][0][0]))
         results = []
         for q, k, v in zip(*made.values(), strict=True):

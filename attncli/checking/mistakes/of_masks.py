@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.attention.masks import Mask, Masked, first_place, kept
+from attncli.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
@@ -73,6 +73,19 @@ def _is_causal(made: Masked) -> bool:
     """Return True if a mask keeps the past and blocks the future, however it was written."""
     keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
+
+
+@mistake("The mask was applied without its {part}.", "Block what any part of the mask blocks.")
+def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
+    mask, (n, m) = trace.problem.rules.mask, step.array.shape[-2:]
+    parts = [name for name in MASKS if name in mask]
+    if (made := made_by(Masked, step)) and len(parts) > 1:
+        for part in parts:
+            keep = kept({key: value for key, value in mask.items() if key != part}, n, m)
+            if keep is not None:
+                other = wrong(lambda _, keep=keep: keep, made.mask)
+                words = {"part": "causal part" if part == "causal" else part}
+                yield {step.name: replace(made, mask=other)}, words
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")

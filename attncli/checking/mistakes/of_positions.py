@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
 from attncli.attention.biases import AddedByPlace, AtDistances
-from attncli.attention.waves import PAIRS, Angles, Embedded, Rotated, Sinusoids
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.attention.waves import PAIRS, Angles, Embedded, OfAngles, Rotated, Sinusoids, Waves
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
 from attncli.mechanisms.trace import Trace
 from attncli.records import EMPTY, replace
 from attncli.tape.operations import Add, MatMul
@@ -45,10 +48,107 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_left_out(step: Step, trace: Trace) -> Changes:
-    yield from _changed(step, trace, Rotated | Embedded | AddedByPlace, lambda m: m.operands[0])
+    yield from _changed(step, trace, Embedded | AddedByPlace, lambda m: m.operands[0])
     made = step.operation
+    if isinstance(made, Rotated):
+        yield _not_turned(trace, "QK"), {}
     if isinstance(made, Add) and (step.plain == "embedded" or isinstance(made.right, AtDistances)):
         yield {step.name: made.left}, {}
+
+
+def _not_turned(trace: Trace, letters: str) -> dict[str, Expression]:
+    """Return queries, keys or both as they are before they are turned by their positions."""
+    every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
+    return {s.name: made.operand for s, made in every if made}
+
+
+@mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
+def one_side_turned(step: Step, trace: Trace) -> Changes:
+    if made_by(Rotated, step):
+        turned, left = ("keys", "queries") if step.plain[0] == "Q" else ("queries", "keys")
+        yield _not_turned(trace, step.plain[0]), {"turned": turned, "left": left}
+
+
+class InDegrees(Waves):
+    """Angles that are taken as degrees, though they are radians."""
+
+    def of(self, function: str, angles: Array) -> Array:
+        return super().of(function, np.radians(angles))
+
+
+@mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
+def degrees_for_radians(step: Step, trace: Trace) -> Changes:
+    def other(made: Any) -> Any:
+        waves = made.waves
+        return replace(made, waves=InDegrees(waves.size, waves.base, waves.start, waves.pairs))
+
+    yield from _changed(step, trace, Sinusoids, other)
+    if isinstance(step.operation, OfAngles):  # cosines and sines at once
+        both = {s.name: other(s.operation) for s in trace if isinstance(s.operation, OfAngles)}
+        yield both, {}
+
+
+class AddedOtherwise(AddedByPlace):
+    """Scores with a function of what a rule gives added."""
+
+    function: Callable[[Array], Array]
+
+    def numbers(self, heads: int, n: int, m: int) -> Array:
+        return self.function(super().numbers(heads, n, m))
+
+
+def _biased(step: Step, trace: Trace, rule: Callable[[Expression], Nodes]) -> Changes:
+    """Yield a step in which something else is added to the scores, and all such steps."""
+    if step.plain.startswith("biased"):
+        names = [other.plain for other in trace if other.plain.startswith("biased")]
+        change = rewritten_steps(trace, names, rule)
+        if step.name in change:
+            yield {step.name: change[step.name]}, {}
+            yield change, {}
+
+
+def _with_slopes(step: Step, trace: Trace, function: Callable[[Array, Array], Array]) -> Changes:
+    """Yield scores to which a function of numbers and slopes, (heads, …), is added."""
+
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, AddedByPlace) and "slope" in node.rule.names:
+            slopes = np.reshape(node.rule.names["slope"], (-1, 1, 1))
+            yield AddedOtherwise(node.operand, node.rule, lambda array: function(array, slopes))
+
+    return _biased(step, trace, rule)
+
+
+@mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
+def sign_of_position_bias(step: Step, trace: Trace) -> Changes:
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, AddedByPlace):
+            yield AddedOtherwise(node.operand, node.rule, np.negative)
+        elif isinstance(node, Add) and isinstance(node.right, AtDistances):
+            yield replace(node, right=negative(node.right))
+
+    return _biased(step, trace, rule)
+
+
+@mistake("The distance was not multiplied by the slope.", "Calculate {formula}.")
+def slope_forgotten(step: Step, trace: Trace) -> Changes:
+    return _with_slopes(step, trace, lambda numbers, slopes: numbers / slopes)
+
+
+@mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
+def slopes_exchanged(step: Step, trace: Trace) -> Changes:
+    return _with_slopes(step, trace, lambda numbers, slopes: numbers[::-1])
+
+
+@mistake(
+    "The table was read from its other end, at i − j.",
+    "The first number is for j − i = −k: {formula}.",
+)
+def table_reversed(step: Step, trace: Trace) -> Changes:
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, AtDistances):
+            yield wrong(lambda table: table[..., ::-1][..., 0, node.which], node.table)
+
+    return _biased(step, trace, rule)
 
 
 @mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
