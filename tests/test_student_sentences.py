@@ -45,7 +45,7 @@ def test_adjusted_weights_sum_to_one_also_after_a_coarse_sum() -> None:
 
 
 def test_a_mistake_at_every_time_names_no_single_one() -> None:
-    report = report_of("recurrent", {"c_3": "[0.742, 0.661]"})
+    report = report_of("recurrent", {"c_3": "[0.7415, 0.6605]"})
     finding = report.findings["c_3"]
     assert finding.message == "h_{t−1} was used instead of c_{t−1}."
     assert "the context c_{t−1}" in finding.advice

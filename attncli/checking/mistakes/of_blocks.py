@@ -42,7 +42,7 @@ def squares_not_centred(node: Variance) -> Nodes:
 
 
 @mistake(
-    "The root was taken, as for the standard deviation.", "The root comes later; here: {formula}."
+    "The root was taken, one step too early.", "Calculate {formula}, and take the root afterwards."
 )
 def deviation_for_variance(node: Variance | MeanSquare) -> Nodes:
     yield wrong(np.sqrt, node)

@@ -41,8 +41,6 @@ def _first_alone(scores: Expression, count: int, keys: int) -> Masked:
 )
 def cache_upside_down(step: Step, trace: Trace) -> Changes:
     """In `decode`, at every time."""
-    letter = step.plain[0]
-    if letter in "KV" and made_by(Below, step):
-        every = ((one, made_by(Below, one)) for one in trace if one.plain[0] == letter)
-        change = {s.name: replace(made, parts=made.parts[::-1]) for s, made in every if made}
-        yield change, {}
+    if step.plain[0] in "KV" and made_by(Below, step):
+        every = ((s, made_by(Below, s)) for s in trace if s.plain[0] == step.plain[0])
+        yield {s.name: replace(made, parts=made.parts[::-1]) for s, made in every if made}, {}

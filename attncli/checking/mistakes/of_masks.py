@@ -75,17 +75,14 @@ def _is_causal(made: Masked) -> bool:
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
 
 
-@mistake("The mask was applied without its {part}.", "Block what any part of the mask blocks.")
+@mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
 def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
-    mask, (n, m) = trace.problem.rules.mask, step.array.shape[-2:]
-    parts = [name for name in MASKS if name in mask]
-    if (made := made_by(Masked, step)) and len(parts) > 1:
-        for part in parts:
-            keep = kept({key: value for key, value in mask.items() if key != part}, n, m)
-            if keep is not None:
-                other = wrong(lambda _, keep=keep: keep, made.mask)
-                words = {"part": "causal part" if part == "causal" else part}
-                yield {step.name: replace(made, mask=other)}, words
+    mask, made = trace.problem.rules.mask, made_by(Masked, step)
+    for part in (name for name in MASKS if name in mask):
+        keep = kept({k: v for k, v in mask.items() if k != part}, *step.array.shape[-2:])
+        if made and keep is not None:
+            other = wrong(lambda _, keep=keep: keep, made.mask)
+            yield {step.name: replace(made, mask=other)}, {"part": part}
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")

@@ -11,7 +11,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.biases import AddedByPlace, AtDistances
 from attncli.attention.waves import PAIRS, Angles, Embedded, OfAngles, Rotated, Sinusoids, Waves
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
+from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import EMPTY, replace
 from attncli.tape.operations import Add, MatMul
@@ -70,7 +70,7 @@ def one_side_turned(step: Step, trace: Trace) -> Changes:
 
 
 class InDegrees(Waves):
-    """Angles that are taken as degrees, though they are radians."""
+    """Waves whose angles are taken as degrees, though they are radians."""
 
     def of(self, function: str, angles: Array) -> Array:
         return super().of(function, np.radians(angles))
@@ -82,73 +82,35 @@ def degrees_for_radians(step: Step, trace: Trace) -> Changes:
         waves = made.waves
         return replace(made, waves=InDegrees(waves.size, waves.base, waves.start, waves.pairs))
 
-    yield from _changed(step, trace, Sinusoids, other)
-    if isinstance(step.operation, OfAngles):  # cosines and sines at once
-        both = {s.name: other(s.operation) for s in trace if isinstance(s.operation, OfAngles)}
-        yield both, {}
-
-
-class AddedOtherwise(AddedByPlace):
-    """Scores with a function of what a rule gives added."""
-
-    function: Callable[[Array], Array]
-
-    def numbers(self, heads: int, n: int, m: int) -> Array:
-        return self.function(super().numbers(heads, n, m))
-
-
-def _biased(step: Step, trace: Trace, rule: Callable[[Expression], Nodes]) -> Changes:
-    """Yield a step in which something else is added to the scores, and all such steps."""
-    if step.plain.startswith("biased"):
-        names = [other.plain for other in trace if other.plain.startswith("biased")]
-        change = rewritten_steps(trace, names, rule)
-        if step.name in change:
-            yield {step.name: change[step.name]}, {}
-            yield change, {}
-
-
-def _with_slopes(step: Step, trace: Trace, function: Callable[[Array, Array], Array]) -> Changes:
-    """Yield scores to which a function of numbers and slopes, (heads, …), is added."""
-
-    def rule(node: Expression) -> Nodes:
-        if isinstance(node, AddedByPlace) and "slope" in node.rule.names:
-            slopes = np.reshape(node.rule.names["slope"], (-1, 1, 1))
-            yield AddedOtherwise(node.operand, node.rule, lambda array: function(array, slopes))
-
-    return _biased(step, trace, rule)
+    return _changed(step, trace, Sinusoids | OfAngles, other)
 
 
 @mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
-def sign_of_position_bias(step: Step, trace: Trace) -> Changes:
-    def rule(node: Expression) -> Nodes:
-        if isinstance(node, AddedByPlace):
-            yield AddedOtherwise(node.operand, node.rule, np.negative)
-        elif isinstance(node, Add) and isinstance(node.right, AtDistances):
-            yield replace(node, right=negative(node.right))
-
-    return _biased(step, trace, rule)
+def sign_of_position_bias(node: AddedByPlace | AtDistances) -> Nodes:
+    yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
 
 
 @mistake("The distance was not multiplied by the slope.", "Calculate {formula}.")
-def slope_forgotten(step: Step, trace: Trace) -> Changes:
-    return _with_slopes(step, trace, lambda numbers, slopes: numbers / slopes)
+def slope_forgotten(node: AddedByPlace) -> Nodes:
+    if np.all(slopes := node.rule.names.get("slope", 0.0)):
+        yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
 
 
 @mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
-def slopes_exchanged(step: Step, trace: Trace) -> Changes:
-    return _with_slopes(step, trace, lambda numbers, slopes: numbers[::-1])
+def slopes_exchanged(node: AddedByPlace) -> Nodes:
+    if np.size(node.rule.names.get("slope", 0.0)) > 1:
+        yield _added(node, lambda numbers: numbers[::-1])
 
 
-@mistake(
-    "The table was read from its other end, at i − j.",
-    "The first number is for j − i = −k: {formula}.",
-)
-def table_reversed(step: Step, trace: Trace) -> Changes:
-    def rule(node: Expression) -> Nodes:
-        if isinstance(node, AtDistances):
-            yield wrong(lambda table: table[..., ::-1][..., 0, node.which], node.table)
+def _added(node: AddedByPlace, function: Callable[[Array], Array]) -> Expression:
+    """Return scores with a function of what a rule gives for each head, query and key added."""
+    numbers = function(node.numbers(*array_of(node).shape[1:]))
+    return wrong(lambda scores: scores + numbers, node.operand)
 
-    return _biased(step, trace, rule)
+
+@mistake("The table was read from its other end, at i − j.", "The first number is for j − i = −k.")
+def table_reversed(node: AtDistances) -> Nodes:
+    yield wrong(lambda table: node.apply(table[..., ::-1]), node.table)
 
 
 @mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
