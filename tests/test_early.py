@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import attncli
+from attncli.checking.agreement import CUT, RoundingRule
 from attncli.checking.check import Report
 from attncli.checking.judged import Compared
+from attncli.checking.schedules import Schedule
 
 
 def reason(report: Report, step: str) -> str:
@@ -71,3 +73,22 @@ def test_few_numbers_of_many_digits_are_floats() -> None:
     assert abs(weights[0] - 0.98201379) < 1e-8
     assert attncli.check(problem, {"weights": [["0.98193359", "0.017990112"]]}).verdict == "correct"
     assert attncli.check(problem, {"weights": [["0.98193361", "0.017990112"]]}).verdict == "wrong"
+
+
+def test_only_what_a_rounding_changes_is_named() -> None:
+    """Q, K and the scores are whole, so that nothing of them is cut off."""
+    problem = attncli.Problem(Q=[[1, 2], [3, 1]], K=[[1, 2], [3, 1]], V=[[1, 0], [0, 1]])
+    trace, rule = attncli.compute(problem), RoundingRule(1, mode=CUT)
+    whole = frozenset({"Q", "K", "scores"})
+    assert Schedule(whole | {"scaled"}, rule).words(trace) == "scaled cut off after 1 decimal"
+    assert Schedule(whole, rule).words(trace) == "numbers cut off"
+    assert Schedule(whole | {"1/3"}, rule).words(trace) == "1/3 cut off after 1 decimal"
+    every = Schedule(frozenset(trace.steps), rule).words(trace)
+    assert every == "the steps that are not shown cut off after 1 decimal"
+
+
+def test_a_weight_that_was_adjusted_has_not_every_digit() -> None:
+    problem = attncli.Problem(kind="cross", Q=[[1]], K=[[1]] * 6, V=[[1]] * 6, score="dot")
+    report = attncli.check(problem, {"weights": [["0.165", *["0.167"] * 5]]})
+    assert report.verdict == "correct"
+    assert reason(report, "weights") == "the largest weight adjusted so that they sum to 1"
