@@ -364,6 +364,7 @@ def test_an_unbounded_interval_is_no_evidence() -> None:
     shown = [["1.0000", "0.0000", "0.0000"], ["0.0000", "0.0000", "1.0000"]]
     for loss in ("3.20", "5.00", "6.75", "7.9", "9.0"):
         assert message(problem, probabilities=shown, loss=loss) == "Only loss is wrong."
+    problem["W_u"] = [[1, 0, 0], [0, 0, 1]]
     right = attncli.compute(attncli.Problem(**problem))["loss"].value.item()
     found = finding(problem, loss=f"{right / np.log(10):.4f}")
     assert named(found) == ["logarithm_to_base_10"]

@@ -35,6 +35,10 @@ ALIKE = (
 """Pairs of mistakes that are one and the same if they give the same numbers."""
 
 
+MIN_EXACT = 2
+"""Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
+
+
 class MistakeInStep(Record, eq=False):
     """A mistake that may have been made in a step, and what would have been calculated instead."""
 
@@ -126,26 +130,25 @@ def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Exp
 def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
     """Return which of two mistakes gives each wrong row of a step, if that is no coincidence."""
     rows = [*dict.fromkeys(place[2] for place in wrong.cells)] if wrong.wrong.ndim == 4 else []
-    step, before = wrong.step, [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
+    before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
     for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
         mine = [row for row in rows if _explained(wrong.within([row]), made)]
-        rest = [row for row in rows if row not in mine]
-        both = [(rest, one) for one in _explanations(wrong.within(rest), before)] if rest else []
-        if not both or (first := _explained(wrong.within(mine), made)) is None:
+        parts = [wrong.within(mine), wrong.within([row for row in rows if row not in mine])]
+        tried = zip(parts, ([made], before), strict=True)
+        first, other = (_explanations(part, every) if part.cells else [] for part, every in tried)
+        if not first or not other:
             continue
-        both = [(mine, first), both[0]]
-        chances = [
-            min(1.0, wrong.within(part).chance(one.hypothesis, len(before))) for part, one in both
-        ]
+        both = list(zip(parts, (first[0], other[0]), strict=True))
+        chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
         if np.prod(chances) <= MAX_COINCIDENCE:
-            found = [one.made.finding(step, _rows(wrong, part)) for part, one in both]
+            one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
             what, hint = (
-                f"{found[0].sentence(is_whole)[:-1]}; {small(found[1].sentence(is_whole))}"
+                f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
                 for is_whole in (True, False)
             )
-            advice = " ".join(dict.fromkeys(one.advice for one in found))
+            advice = " ".join(dict.fromkeys((one.advice, two.advice)))
             is_certain = max(chances) <= MAX_COINCIDENCE
-            return Finding(found[0].id, what, advice, certain=is_certain, hint=hint)
+            return Finding(one.id, what, advice, certain=is_certain, hint=hint)
     return None
 
 
@@ -179,8 +182,9 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         return None
     if not is_possible(judge.trace, operands.written, step, change, found):
         return None
-    is_exact = bool(wrong.fits(numbers).all())
-    if not is_exact and wrong.is_first and not operands.is_first(step):
+    is_several = len(wrong.cells) >= MIN_EXACT
+    is_exact = is_several and bool(wrong.fits(numbers).all())
+    if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
         unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
@@ -248,11 +252,13 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
     rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
     enough = all(cells[:, :, r].sum() > 1 for r in rows)
     if cells.shape[2] > len(rows) and enough and fits[:, :, rows].all():
-        return _rows(wrong, rows)
+        return _rows(wrong)
     return ""
 
 
-def _rows(wrong: WrongStep, rows: Sequence[int]) -> str:
+def _rows(wrong: WrongStep) -> str:
+    """Return the names of the rows that hold the wrong cells."""
+    rows = dict.fromkeys(place[2] for place in wrong.cells)
     return _listed(wrong.noun(-2), [wrong.line(-2, row) for row in rows])
 
 

@@ -131,8 +131,8 @@ class WrongStep:
         Lines with the same numbers count once. Of the shares of a line, so do equal ones, and the
         last one follows from the others.
         """
-        along = axis_of_shares(self.step)
-        axis, lines = along or -1, dict[Index, dict[Index, tuple[float, float]]]()
+        along, lines = axis_of_shares(self.step), dict[Index, dict[Index, tuple[float, float]]]()
+        axis = -1 if along is None else along
         for at in self.cells:
             numbers = float(self.given[at]), float(self.judged.yours[at])
             lines.setdefault((*at[:axis], *at[axis:][1:]), {})[at] = numbers

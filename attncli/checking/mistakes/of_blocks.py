@@ -146,16 +146,15 @@ def residual_of_normed(step: Step, trace: Trace) -> Changes:
             yield {step.name: replace(made, left=normed)}, {}
 
 
-@mistake("{used} was added, not {right}.", "Calculate {formula}.")
+@mistake("{used} was added, not what went into this half of the layer.", "Calculate {formula}.")
 def residual_of_another_step(step: Step, trace: Trace) -> Changes:
     """What went into the layer, or an earlier one, was added."""
     used: Expression = trace.steps.get("residual_1", step)
     for made in _residual(step):
         while isinstance(used, Step) and isinstance(used.operation, Add):
-            used, right = used.operation.left, made.left
-            if isinstance(used, Step) and isinstance(right, Step) and used is not right:
-                words = {"used": used.name, "right": right.name}
-                yield {step.name: replace(made, left=used)}, words
+            used = used.operation.left
+            if isinstance(used, Step) and used is not made.left:
+                yield {step.name: replace(made, left=used)}, {"used": used.name}
 
 
 def _residual(step: Step) -> Iterator[Add]:
