@@ -75,7 +75,7 @@ def test_a_mistake_in_a_hidden_step_is_named(more: dict[str, Any], name: str, id
 def test_one_side_of_the_cache_is_upside_down(more: dict[str, Any], way: int) -> None:
     """Keys in another order than the values give a wrong output, which alone tells of it."""
     keys = drawn(6, more, 1)
-    steps = Student(keys, "cache_upside_down", way).work()
+    steps = Student(keys, "cache_upside_down", way=way).work()
     shown = {name: steps[name] for name in steps if name[0] == "Q" or name == "output"}
     finding = attncli.check(attncli.Problem(**keys), written(shown)).findings["output"]
     assert "cache_upside_down" in {finding.id, *(other.id for other in finding.also)}, finding
