@@ -14,7 +14,8 @@ START = """# The mistakes that `attn check` names
 In the order in which they are preferred: the simpler first. Words in braces are filled in. No
 mistake is named whose calculation does not give the student's numbers, and two at most. Where none
 fits, slips are looked for: one number, one row or column, a blocked cell, a sign, swapped digits,
-lines that have changed places, a common factor. What may be a coincidence is said with "perhaps".
+lines that have changed places, a common factor. Where different rows show different mistakes, each
+row has its own. What may be a coincidence is said with "perhaps".
 Of a step that holds one number everywhere nothing but that is said (`all_the_same`).
 This page is written by `docs/mistakes.py`.
 

@@ -42,6 +42,7 @@ LAYER = ("layer",)
 CASES = {
     "variance_of_a_sample": Case("variance", "normed", LAYER),
     "squares_not_centred": Case("variance", "normed", LAYER),
+    "deviation_for_variance": Case("variance", "normed"),
     "root_of_variance_forgotten": Case("normed"),
     "eps_outside_the_root": Case("normed"),
     "eps_forgotten": Case("normed"),
@@ -52,6 +53,7 @@ CASES = {
     "gain_and_shift_forgotten": Case("normed"),
     "residual_forgotten": Case("residual"),
     "residual_of_normed": Case("residual"),
+    "residual_of_another_step": Case("residual"),
     "activation_forgotten": Case("activated", "feed_forward"),
     "other_activation": Case("activated", "feed_forward"),
     "activation_after_the_product": Case("activated", "feed_forward"),
@@ -121,6 +123,9 @@ def drawn(seed: int, count: int, **more: Any) -> Keys:
 
 def places(id_: str, count: int) -> Iterator[tuple[int, int] | None]:
     """Yield where a mistake is made: in every layer and half, and in one half of the last layer."""
+    if id_ == "residual_of_another_step":  # what goes into the first layer is X
+        yield from [(1, 2)] if count == 1 else [(1, 2), (2, 1), (2, 2)]
+        return
     yield None
     at = EVERY_CASE[id_].at
     if at in HALVES:

@@ -19,7 +19,8 @@ PAST = {"past": True}
 DECODE = {"kind": "decode"}
 
 CASES: dict[str, list[tuple[dict[str, Any], str]]] = {
-    "cache_without_new_token": [(PAST, "exp"), (DECODE, "exp_2")]
+    "cache_without_new_token": [(PAST, "exp"), (DECODE, "exp_2")],
+    "cache_upside_down": [(PAST, "K_all"), (DECODE, "K_2")],
 }
 """For which problems a mistake is made, and in which step it shows first."""
 
@@ -47,6 +48,8 @@ def test_a_mistake_is_named(id_: str, heads: int) -> None:
         steps = Student(problem, id_).work()
         report = attncli.check(attncli.Problem(**problem), written(steps))
         assert report.first_wrong_step == at, (report.first_wrong_step, more)
+        is_one = report.steps[at].counts["wrong"] == heads  # which tells nothing of what was done
+        assert is_one or report.findings[at].id == id_, (report.findings[at], more)
 
 
 HIDDEN = [
@@ -65,6 +68,17 @@ def test_a_mistake_in_a_hidden_step_is_named(more: dict[str, Any], name: str, id
     report = attncli.check(attncli.Problem(**problem), written({name: steps[name]}))
     finding = report.findings[name]
     assert id_ in {finding.id, *(other.id for other in finding.also)}, finding
+
+
+@pytest.mark.parametrize("more", [PAST, DECODE])
+@pytest.mark.parametrize("way", [0, 1])
+def test_one_side_of_the_cache_is_upside_down(more: dict[str, Any], way: int) -> None:
+    """Keys in another order than the values give a wrong output, which alone tells of it."""
+    keys = drawn(6, more, 1)
+    steps = Student(keys, "cache_upside_down", way=way).work()
+    shown = {name: steps[name] for name in steps if name[0] == "Q" or name == "output"}
+    finding = attncli.check(attncli.Problem(**keys), written(shown)).findings["output"]
+    assert "cache_upside_down" in {finding.id, *(other.id for other in finding.also)}, finding
 
 
 @pytest.mark.parametrize("heads", [1, 2])

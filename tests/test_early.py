@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import attncli
+from attncli.checking.agreement import CUT, RoundingRule
 from attncli.checking.check import Report
 from attncli.checking.judged import WRONG, Compared
+from attncli.checking.schedules import Schedule
 
 
 def reason(report: Report, step: str) -> str:
@@ -75,6 +77,25 @@ def test_few_numbers_of_many_digits_are_floats() -> None:
     assert attncli.check(problem, {"weights": [["0.98193361", "0.017990112"]]}).verdict == "wrong"
 
 
+def test_only_what_a_rounding_changes_is_named() -> None:
+    """Q, K and the scores are whole, so that nothing of them is cut off."""
+    problem = attncli.Problem(Q=[[1, 2], [3, 1]], K=[[1, 2], [3, 1]], V=[[1, 0], [0, 1]])
+    trace, rule = attncli.compute(problem), RoundingRule(1, mode=CUT)
+    whole = frozenset({"Q", "K", "scores"})
+    assert Schedule(whole | {"scaled"}, rule).words(trace) == "scaled cut off after 1 decimal"
+    assert Schedule(whole, rule).words(trace) == "numbers cut off"
+    assert Schedule(whole | {"1/3"}, rule).words(trace) == "1/3 cut off after 1 decimal"
+    every = Schedule(frozenset(trace.steps), rule).words(trace)
+    assert every == "the steps that are not shown cut off after 1 decimal"
+
+
+def test_a_weight_that_was_adjusted_has_not_every_digit() -> None:
+    problem = attncli.Problem(kind="cross", Q=[[1]], K=[[1]] * 6, V=[[1]] * 6, score="dot")
+    report = attncli.check(problem, {"weights": [["0.165", *["0.167"] * 5]]})
+    assert report.verdict == "correct"
+    assert reason(report, "weights") == "the largest weight adjusted so that they sum to 1"
+
+
 # Whole numbers beside decimals
 
 WORKED: dict[str, Any] = {"scores": [[1.94, 2, 0.5]], "V": [[1], [0], [0]]}
@@ -122,13 +143,14 @@ def test_a_small_whole_number_is_right_as_the_rounding_of_a_number_that_is_no_sh
 
 
 def test_one_who_cuts_off_keeps_further_digits() -> None:
-    """Scores of 25/7 and 11/7: with every step cut off to 3 decimals, 2 of them written."""
-    problem = attncli.Problem(scores=[[25 / 7, 11 / 7]], V=[[1], [3]])
-    # e^3.571 = 35.552, not e^3.57 = 35.516 or e^(25/7) = 35.567; 4.812/40.364 = 0.119
-    shown = {"exp": [["35.56", "4.81"]], "sum": [["40.37"]], "weights": [["0.88", "0.11"]]}
-    assert attncli.check(problem, shown).verdict == "correct"
-    shown["exp"] = [["35.52", "4.81"]]
-    assert attncli.check(problem, shown).verdict == "wrong"
+    """Every step is cut off after 3 decimals, of which 2 are written: 25/7 = 3.571428 is 3.571."""
+    problem = attncli.Problem(Q=[[25, 11]], K=[[1, 0], [0, 1]], V=[[1], [3]], scale="1/7")
+    # e^3.571 = 35.552, not e^3.57 = 35.516 or e^(25/7) = 35.567; 4.811/40.363 = 0.119
+    shown = {"scaled": [["3.57", "1.57"]], "exp": [["35.55", "4.81"]], "sum": [["40.36"]]}
+    report = attncli.check(problem, shown | {"weights": [["0.88", "0.11"]]})
+    assert report.verdict == "correct"
+    assert reason(report, "exp") == "numbers cut off after 3 decimals"
+    assert attncli.check(problem, shown | {"exp": [["35.53", "4.81"]]}).verdict == "wrong"
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ CASES: dict[str, list[Case]] = {
         *(Case("masked", {"mask": "causal"}, way) for way in (0, 1)),
         *(Case("masked", {"mask": "window"}, way) for way in range(4)),
     ],
+    "mask_part_forgotten": [Case("masked", {"mask": "sliding"}, way) for way in (0, 1)],
     "mask_after_softmax": [
         Case("weights", CAUSAL, skip=("masked", "exp", "sum")),
         Case("weights", CAUSAL | {"columns": True}, skip=("masked", "exp", "sum")),
@@ -501,7 +502,7 @@ class Work(NamedTuple):
         before, half = self.before(at), self.habit.half_units(mine)
         candidates: list[tuple[float, Wrong]] = []
         for step in (at, *(s for s in self.paper.steps if s not in self.steps)):
-            for way in range(4):
+            for way in range(6):
                 done = Wrong(id_, step, way)
                 try:
                     found = self.paper.work(done, given=before, until=at, any_size=True)[at]

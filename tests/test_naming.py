@@ -284,16 +284,16 @@ def numbers_wrong_for_no_reason(
         given[step] = wrong(random, known[step])
         habit = HABITS[int(random.integers(len(HABITS)))]
         report = attncli.check(attncli.Problem(**paper.problem()), paper.sheet(given, habit))
-        found = report.findings.get(step)
-        if report.first_wrong_step == step and found is not None:
-            said.append(found.message)
+        if report.first_wrong_step == step:
+            found = report.findings.get(step)
+            said.append(found.message if found else "")
     return said
 
 
 def is_claim(said: str) -> bool:
     """Whether a sentence names a cause without a "perhaps"."""
     is_fact = said.startswith("Only") and (": it is " in said or ":" not in said)
-    return not is_fact and "perhaps" not in said.lower()
+    return bool(said) and not is_fact and "perhaps" not in said.lower()
 
 
 @pytest.mark.parametrize("sort", ["integers", "decimals", "heads"])
@@ -318,6 +318,101 @@ def test_a_random_row_gets_no_certain_cause(sort: str) -> None:
 
     claims = [one for one in numbers_wrong_for_no_reason(sort, wrong) if is_claim(one)]
     assert len(claims) <= 1, claims
+
+
+# ---- two keys, and numbers that are the same
+
+TWO_KEYS: dict[str, Any] = {
+    "kind": "cross",
+    "Q": [[1, 0]],
+    "K": [[1, 0], [0, 1]],
+    "V": [[1], [2]],
+    "score": "dot",
+}
+"""The weights are 0.7311 and 0.2689."""
+
+
+@pytest.mark.parametrize(
+    ("queries", "weights", "id_", "said"),
+    [
+        (1, ["0.27 0.73"], "cells_swapped", "weights[1, 1] and weights[1, 2] have changed places"),
+        (1, ["0.2689 0.7311"], "cells_swapped", "weights[1, 1] and weights[1, 2] have changed"),
+        (2, ["0.27 0.73"] * 2, "columns_swapped", "columns 1 and 2 have changed places"),
+        (2, ["0.73 0.27", "0.27 0.73"], "cells_swapped", "weights[2, 1] and weights[2, 2] have"),
+        (1, ["1.00 0.00"], "not_exponentiated", "the scores were taken as they are"),
+        (2, ["1.00 0.00"] * 2, "not_exponentiated", "the scores were taken as they are"),
+    ],
+)
+def test_a_row_of_two_names_no_mistake_for_sure(
+    queries: int, weights: list[str], id_: str, said: str
+) -> None:
+    """1 − p for p is what a copyist writes, too; and the same numbers again are no evidence."""
+    problem = TWO_KEYS | {"Q": TWO_KEYS["Q"] * queries}
+    found = finding(problem, weights=[row.split() for row in weights])
+    assert found is not None
+    assert (found.id, found.certain) == (id_, False)
+    assert found.message.startswith(f"Perhaps {said}")
+
+
+def test_an_unbounded_interval_is_no_evidence() -> None:
+    """−ln 0.0000 may be any large number, so a loss beside it tells of no logarithm."""
+    one = [[1, 0], [0, 1]]
+    layer = {"W_q": one, "W_k": one, "W_v": one, "norm": "none"}
+    problem: dict[str, Any] = {"kind": "transformer", "X": one, "layers": [layer]}
+    problem["target"] = [2, 1]
+    problem["W_u"] = [[9, 0, 0], [0, 0, 9]]
+    shown = [["1.0000", "0.0000", "0.0000"], ["0.0000", "0.0000", "1.0000"]]
+    for loss in ("3.20", "5.00", "6.75", "7.9", "9.0"):
+        assert message(problem, probabilities=shown, loss=loss) == "Only loss is wrong."
+    problem["W_u"] = [[1, 0, 0], [0, 0, 1]]
+    right = attncli.compute(attncli.Problem(**problem))["loss"].value.item()
+    found = finding(problem, loss=f"{right / np.log(10):.4f}")
+    assert named(found) == ["logarithm_to_base_10"]
+
+
+# ---- different mistakes in different rows
+
+
+def shares(scores: Numbers) -> Numbers:
+    e = np.exp(scores)
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+MIXED: dict[str, Any] = {
+    "X": [[1, 0, 2], [0.5, 1, 1], [2, 1, 0]],
+    "W_q": [[0, 1, 0.5, -1], [1, 0, 0.5, 0], [-0.5, 1, 0, 0.5]],
+    "W_k": [[1, 0.5, 0, 0], [0, 1, -1, 0.5], [0.5, 0, 1, 1]],
+    "W_v": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]],
+    "mask": "causal",
+}
+
+
+@pytest.mark.parametrize(("decimals", "is_certain"), [(2, False), (3, True), (4, True)])
+def test_each_row_may_have_its_own_mistake(decimals: int, is_certain: bool) -> None:
+    scores = _scores(MIXED)
+    keep = np.where(np.tril(np.ones((3, 3))), 0, -np.inf)
+    weights = np.vstack([shares(scores / 2)[:1], shares(scores / 4 + keep)[1:]])
+    texts = [[f"{x:.{decimals}f}" for x in row] for row in weights]
+    found = finding(MIXED, weights=texts)
+    assert found is not None
+    rest = "in rows 2 and 3, scaled: the scores were divided by d_k"
+    perhaps = "In" if is_certain else "Perhaps in"
+    assert found.message == (
+        f"{perhaps} row 1, masked: the mask was not applied; {rest} = 4, not by √d_k = √4 = 2."
+    )
+    assert found.hint == f"In row 1, masked: the mask was not applied; {rest}, not by √d_k."
+    assert found.id == "mask_missing"
+
+
+@pytest.mark.parametrize("sort", ["integers", "decimals"])
+def test_random_rows_get_no_mistakes_of_their_own(sort: str) -> None:
+    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
+        made = numbers.copy()
+        for row in random.choice(made.shape[1], 2, replace=False):
+            made[0, row] += random.integers(1, 15, made.shape[2])
+        return made
+
+    assert not [one for one in numbers_wrong_for_no_reason(sort, wrong) if "; in row" in one]
 
 
 # ---- the worked line

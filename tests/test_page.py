@@ -323,7 +323,7 @@ def test_an_explanation_says_why_where_it_is_asked(attn: Attn) -> None:
     plain = attn("explain", sample, "sum[am]")
     said = attn("explain", sample, "sum[am]", "--why")
     heading, *rest = plain.out.splitlines()
-    reason = "What the numbers are divided by, so that they become shares of 1."
+    reason = "The numbers are divided by this sum, so that they become shares of 1."
     assert said.out.splitlines() == [heading, reason, *rest]
     (record,) = [json.loads(attn("explain", sample, "sum[am]", "--why", "-f", "json").out)]
     assert record["why"] == reason

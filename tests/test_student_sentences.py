@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_adjusted_weights_sum_to_one_also_after_a_coarse_sum() -> None:
 
 
 def test_a_mistake_at_every_time_names_no_single_one() -> None:
-    report = report_of("recurrent", {"c_3": "[0.742, 0.661]"})
+    report = report_of("recurrent", {"c_3": "[0.7415, 0.6605]"})
     finding = report.findings["c_3"]
     assert finding.message == "h_{t−1} was used instead of c_{t−1}."
     assert "the context c_{t−1}" in finding.advice
@@ -121,3 +122,29 @@ def test_a_formula_is_written_out_only_as_far_as_the_students_numbers_give_it() 
     # e^(-1.5842) + e^(-0.4349) is 0.8525: it is the sum of the rounded powers that is 0.8524.
     line = "sum[2] = exp[2, 1] + exp[2, 2] = 0.2051 + 0.6473 = 0.8524"
     assert line in render(check(problem, answers), "table")
+
+
+@pytest.mark.parametrize(
+    ("id_", "said"),
+    [
+        ("divided_by_largest", "The largest number of each row was taken, not its sum."),
+        ("divided_by_length", "The root of the sum of squares of each row was taken, not its sum."),
+    ],
+)
+def test_a_sum_is_not_said_to_be_divided(id_: str, said: str) -> None:
+    """Neither in the step of the sums nor in the weights, which are divided by them."""
+    scores = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0]])
+    problem: dict[str, Any] = {"scores": scores.tolist(), "V": [[1, 0], [0, 1], [1, 1]]}
+    e = np.exp(scores)
+    total = e.max(axis=1) if id_ == "divided_by_largest" else np.sqrt((e * e).sum(axis=1))
+    for name, numbers in (("sum", total[:, None]), ("weights", e / total[:, None])):
+        given = {name: [[f"{x:.4f}" for x in row] for row in numbers]}
+        finding = check(Problem(**problem), given).findings[name]
+        assert (finding.id, finding.message) == (id_, said)
+
+
+def test_the_reason_of_a_sum_is_a_sentence() -> None:
+    trace = compute(Problem(scores=[[1, 0]], V=[[1], [2]]))
+    assert trace["sum"].why == (
+        "The numbers are divided by this sum, so that they become shares of 1."
+    )

@@ -136,7 +136,7 @@ class Sum(Operation):
     operand: Expression
     along: int
     unfolds = True
-    why = "What the numbers are divided by, so that they become shares of 1."
+    why = "The numbers are divided by this sum, so that they become shares of 1."
 
     def needs(self, part: Part) -> tuple[Part, ...]:
         rows, columns = part

@@ -225,6 +225,9 @@ class RoundingRule(Record):
             found = np.copysign(whole / power, numbers)
         return np.where(np.isfinite(found), found, numbers)
 
+    def keeps(self, numbers: Array) -> bool:
+        return bool(np.isclose(self(numbers), numbers, rtol=FLOAT_ERROR, atol=0).all())
+
     def ties(self, numbers: Array) -> Array:
         """Return which numbers are in the middle between two rounded ones."""
         units, _ = self._units(numbers)

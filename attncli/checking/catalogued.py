@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.softmax import Sum
-from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.answers import Written
 from attncli.checking.hypotheses import Hypothesis, WrongStep
 from attncli.checking.judged import CORRECT, Finding
@@ -20,10 +20,10 @@ from attncli.checking.mistakes.mistake import Blanks, Mistake
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.operations import Transposed
-from attncli.tape.replay import Change, Replay, broadcast_to_step
+from attncli.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
-from attncli.text.sentences import all_of
+from attncli.text.sentences import all_of, small
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
 """The two steps that each of these mistakes exchanges."""
@@ -33,6 +33,7 @@ ALIKE = (
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""
+
 
 MIN_EXACT = 2
 """Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
@@ -107,19 +108,50 @@ class Explained(Record, eq=False):
     made: MistakeInStep
     numbers: Array
     finding: Finding
+    hypothesis: Hypothesis
     rank: tuple[bool, ...]
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
-    before = mistakes_before(wrong.judge, wrong.step, is_alone)
-    found = list(filter(None, (_explained(wrong, made) for made in before)))
-    if not found:
+    before = [*mistakes_before(wrong.judge, wrong.step, is_alone)]
+    if not (found := _explanations(wrong, before)):
         return None
-    first, *others = sorted(found, key=lambda one: one.rank)
+    first, *others = found
     also = (other.finding for other in others if _says_more(wrong.judge, other, first))
-    is_certain = len(wrong.cells) > 1 or wrong.is_certain(Hypothesis(first.finding, None), 2)
+    is_certain = wrong.chance(first.hypothesis, len(before)) <= MAX_COINCIDENCE
     return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
+
+
+def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Explained]:
+    """Return the mistakes that give the numbers of a step, the likeliest first."""
+    found = filter(None, (_explained(wrong, made) for made in before))
+    return sorted(found, key=lambda one: one.rank)
+
+
+def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
+    """Return which of two mistakes gives each wrong row of a step, if that is no coincidence."""
+    rows = [*dict.fromkeys(place[2] for place in wrong.cells)] if wrong.wrong.ndim == 4 else []
+    before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
+    for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
+        mine = [row for row in rows if _explained(wrong.within([row]), made)]
+        parts = [wrong.within(mine), wrong.within([row for row in rows if row not in mine])]
+        tried = zip(parts, ([made], before), strict=True)
+        first, other = (_explanations(part, every) if part.cells else [] for part, every in tried)
+        if not first or not other:
+            continue
+        both = list(zip(parts, (first[0], other[0]), strict=True))
+        chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
+        if np.prod(chances) <= MAX_COINCIDENCE:
+            one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
+            what, hint = (
+                f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
+                for is_whole in (True, False)
+            )
+            advice = " ".join(dict.fromkeys((one.advice, two.advice)))
+            is_certain = max(chances) <= MAX_COINCIDENCE
+            return Finding(one.id, what, advice, certain=is_certain, hint=hint)
+    return None
 
 
 def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
@@ -158,6 +190,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
+    expected: Values = numbers
     if not is_exact:
         make = partial(operands.ranges.changed, step, change)
         ranges = broadcast_to_step(operands.kept(("intervals", made), step, make), step)
@@ -165,12 +198,14 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):
             return None
+        expected = ranges
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
     rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
     finding = replace(made.finding(step, where), gives_all=not where)
-    return Explained(made, numbers, finding, rank)
+    hypothesis = Hypothesis(finding, expected, is_fact=bool(is_seen))
+    return Explained(made, numbers, finding, hypothesis, rank)
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
@@ -219,8 +254,14 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
     rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
     enough = all(cells[:, :, r].sum() > 1 for r in rows)
     if cells.shape[2] > len(rows) and enough and fits[:, :, rows].all():
-        return _listed(wrong.noun(-2), [wrong.line(-2, r) for r in rows])
+        return _rows(wrong)
     return ""
+
+
+def _rows(wrong: WrongStep) -> str:
+    """Return the names of the rows that hold the wrong cells."""
+    rows = dict.fromkeys(place[2] for place in wrong.cells)
+    return _listed(wrong.noun(-2), [wrong.line(-2, row) for row in rows])
 
 
 def _listed(noun: str, names: list[str]) -> str:

@@ -10,7 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import interval
 from attncli.checking import hypotheses, line_slips
 from attncli.checking.agreement import CUT_OFF, agrees
-from attncli.checking.catalogued import by_a_mistake, mistakes_before
+from attncli.checking.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
 from attncli.checking.hypotheses import SlipSearch, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
@@ -122,8 +122,10 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if is_alone and not _first(wrong, (line_slips.mask_slip,)):
         found = _first(wrong, OF_A_NUMBER)
     if not found and (found := by_a_mistake(wrong, is_alone)) and not is_one:
-        return found
-    found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL) or _where(wrong)
+        swapped = _first(wrong, (line_slips.exchanged_shares,))
+        return replace(swapped, certain=False, also=(found,)) if swapped else found
+    found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
+    found = found or by_mistakes_in_rows(wrong) or _where(wrong)
     is_local = found is not None and (is_one or found.place or wrong.is_only_line)
     return _with_worked(found, wrong) if found and is_local else found
 

@@ -247,7 +247,7 @@ def _explained_by(operands: Operands, given: Given, trial: Trial) -> ExplainedCe
         gives[~given.written.blank] = fits[index]
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
-            words = part.each[index].words(list(operands.trace.steps))
+            words = part.each[index].words(operands.trace)
             return ExplainedCells(cells, found[index], words)
     return None
 

@@ -15,6 +15,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import FLOAT_ERROR, MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
+from attncli.checking.reference import axis_of_shares
 from attncli.explaining.terms import Term, Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
@@ -35,16 +36,16 @@ class Hypothesis(Record, eq=False):
     written: Array | None = None  # the numbers without the slip; None for what is written
     unit: Array | None = None  # the units of these
     fitted: int = 0  # number of cells that it was fitted to, which are no evidence
-    is_fact: bool = False  # True if it only states what is seen, and guesses nothing
+    is_fact: bool = False  # True if it only states what is seen, here or in another step
 
 
 class WrongStep:
     """A step with wrong cells, and a judge who has judged every step up to it."""
 
-    def __init__(self, judge: Judge, judged: Compared) -> None:
+    def __init__(self, judge: Judge, judged: Compared, within: Array | bool = True) -> None:
         self.judge, self.judged, self.step = judge, judged, judged.step
-        self.wrong: Array = judged.codes == WRONG
-        self.shown: Array = judged.codes != MISSING
+        self.wrong: Array = (judged.codes == WRONG) & within
+        self.shown: Array = (judged.codes != MISSING) & within
         self.cells: list[Index] = [tuple(place) for place in np.argwhere(self.wrong).tolist()]
         self.given = judged.written.values
         self.off: Array = np.abs(self.given - judged.yours)
@@ -57,6 +58,11 @@ class WrongStep:
         # The axis across which one line holds all wrong cells: −2 for a row of the layout.
         self.axis = next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
         self._worked = Worked(judge.operands.written)
+
+    def within(self, rows: list[int]) -> WrongStep:
+        """Return the step as if only some rows of the layout had been handed in."""
+        is_in = np.isin(np.arange(self.wrong.shape[-2]), rows)[:, None]
+        return WrongStep(self.judge, self.judged, is_in)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
@@ -90,7 +96,8 @@ class WrongStep:
         unit = judged.unit if unit is None else unit
         expected = follows if expected is None else interval(expected)
         width = expected.high - expected.low
-        is_narrow = (expected.low == expected.high) | (width <= self.off)
+        is_narrow = (width <= self.off) & np.isfinite(width)  # an unbounded one tells nothing
+        is_narrow |= expected.low == expected.high
         if 2 * (is_narrow & self.wrong).sum() < self.wrong.sum():
             return np.zeros(self.wrong.shape, bool)
         is_left = (expected.low == follows.low) & (expected.high == follows.high)
@@ -98,20 +105,42 @@ class WrongStep:
         found: Array = agrees(written, unit, expected) | is_left
         return found | ~self.shown
 
-    def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
-        """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
+    def chance(self, hypothesis: Hypothesis, tried: int) -> float:
+        """Return how many of the hypotheses that were tried would fit as well by coincidence.
 
-        It agrees by chance with the probability of the interval width, relative to the error.
+        One agrees by chance with the probability of the interval width, relative to the error.
         """
-        given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
-        off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
+        if hypothesis.is_fact:
+            return 0.0
+        at = self._independent
+        given, yours = self.given[at], self.judged.yours[at]
+        ends = interval(self.judged.follows if hypothesis.expected is None else hypothesis.expected)
+        off, spread = self.off[at], np.nan_to_num((ends.high - ends.low)[at], nan=0.0)
         if hypothesis.written is not None:
             off = np.minimum(off, np.minimum(np.abs(given), np.abs(yours)))
         share = FLOAT_ERROR * np.abs(np.nan_to_num(yours))
-        digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
+        digits = np.maximum(self.judged.unit[at], _grid(given, yours))
         found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
         found = np.sort(np.nan_to_num(found, nan=1.0))
-        return bool(tried * np.prod(found[hypothesis.fitted :]) <= MAX_COINCIDENCE)
+        return float(tried * np.prod(found[hypothesis.fitted :]))
+
+    @cached_property
+    def _independent(self) -> tuple[list[int], ...]:
+        """The places of the wrong cells that are evidence of their own.
+
+        Lines with the same numbers count once. Of the shares of a line, so do equal ones, and the
+        last one follows from the others.
+        """
+        along, lines = axis_of_shares(self.step), dict[Index, dict[Index, tuple[float, float]]]()
+        axis = -1 if along is None else along
+        for at in self.cells:
+            numbers = float(self.given[at]), float(self.judged.yours[at])
+            lines.setdefault((*at[:axis], *at[axis:][1:]), {})[at] = numbers
+        found = list[Index]()
+        for line in {tuple(line.values()): line for line in lines.values()}.values():
+            different = {numbers: at for at, numbers in line.items()}.values()
+            found += line if along is None else [*different][:-1] or different
+        return tuple(map(list, zip(*found, strict=True)))
 
     def cell(self, place: Index) -> str:
         return cell_name(self.step, place_of(self.step, place))
@@ -192,7 +221,7 @@ def explained_by(wrong: WrongStep, search: SlipSearch) -> Finding | None:
         return None
     first = holding[0]
     is_only = len({one.finding.what for one in holding}) == 1
-    is_certain = first.is_fact or (is_only and wrong.is_certain(first, len(tried)))
+    is_certain = first.is_fact or (is_only and wrong.chance(first, len(tried)) <= MAX_COINCIDENCE)
     return replace(first.finding, certain=is_certain)
 
 

@@ -15,6 +15,7 @@ from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exac
 from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.checking.judged import ALL_THE_SAME, Finding
 from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.reference import axis_of_shares
 from attncli.explaining.terms import Leaf, Term
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.operations import Divide
@@ -277,6 +278,13 @@ def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
         swapped[one], swapped[other] = places[other], places[one]
         what = f"{wrong.cell(one)} and {wrong.cell(other)} have changed places."
         yield found("cells_swapped", what, "Write each number into its own cell.", swapped)
+
+
+def exchanged_shares(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Two shares of a line have changed places, as 1 − p for p, which many mistakes give."""
+    along = axis_of_shares(wrong.step)
+    if along is not None and {*wrong.wrong.sum(axis=along).ravel().tolist()} <= {0, 2}:
+        yield from exchange(wrong)
 
 
 def all_the_same(wrong: WrongStep) -> Finding | None:

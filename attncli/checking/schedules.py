@@ -170,16 +170,21 @@ class Schedule(Record, eq=False):
     constant: RoundedConstant | None = None
     adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
-    def words(self, order: Sequence[str]) -> str:
-        """Return the words of a report; `order` holds the names of all steps in their order."""
+    def words(self, steps: Iterable[Step]) -> str:
+        """Return the words of a report, with the names of steps, in their order, that it changes.
+
+        Without a rounding, it explains the weights that are adjusted, not those with every digit.
+        """
         said = [self.constant.words] if self.constant else []
-        if self.rounding is not None and self.names:
-            names = sorted(self.names, key=lambda n: order.index(n) if n in order else -1)
+        if (rounding := self.rounding) is not None and self.names:
+            order = {step.name: step.array for step in steps}
+            changed = [n for n in order if n in self.names and not rounding.keeps(order[n])]
+            names = [*sorted(self.names - order.keys()), *changed] or ["numbers"]
             what = all_of(names) if len(names) <= 3 else "the steps that are not shown"
-            said.append(f"{what} {self.rounding}")
-        if self.adjusts:
+            said.append(f"{what} {rounding.mode if names == ['numbers'] else rounding}")
+        if self.adjusts or not said:
             said.append("the largest weight adjusted so that they sum to 1")
-        return ", and ".join(said) or "every digit kept"
+        return ", and ".join(said)
 
 
 class Schedules(Record, eq=False):

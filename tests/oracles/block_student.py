@@ -60,6 +60,7 @@ class Student:
         self.keys, self.wrong, self.at, self.decimals, self.way = keys, wrong, at, decimals, way
         self.steps: dict[str, Numbers] = {}
         self.prefix, self.here = "", (0, 0)
+        self.first: Numbers = np.zeros(0)
 
     def does(self, wrong: str) -> bool:
         return self.wrong == wrong and self.at in (None, self.here)
@@ -74,7 +75,7 @@ class Student:
         """Return every step."""
         table = np.array(self.keys["embedding"]["table"], float)
         x = self.write("X", table[self.rows("tokens")])
-        layers = self.keys["layers"]
+        layers, self.first = self.keys["layers"], x
         for number, layer in enumerate(layers, 1):
             self.prefix = f"layers.{number}." if len(layers) > 1 else ""
             for half, function in ((1, self.attention), (2, self.feed_forward)):
@@ -109,6 +110,8 @@ class Student:
             x = np.zeros_like(x)
         elif self.does("residual_of_normed"):
             x = read
+        elif self.does("residual_of_another_step"):
+            x = self.first
         sum_ = self.write(f"residual_{self.here[1]}", x + made)
         return sum_ if is_pre else self.norm(layer, sum_)
 
@@ -139,6 +142,8 @@ class Student:
 
     def spread(self, name: str, numbers: Numbers) -> Numbers:
         """Write the mean or the variance of each token; over the tokens, it is kept to itself."""
+        if self.does("deviation_for_variance") and name != "mean":
+            numbers = np.sqrt(numbers)
         name = f"{name}_{self.here[1]}"
         return numbers if self.does("norm_over_tokens") else self.write(name, numbers)
 

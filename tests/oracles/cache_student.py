@@ -34,6 +34,7 @@ class Student:
 
     Attributes:
         goes_on: takes a step's name and its numbers, and returns what is used in later steps.
+        way: 0 where a mistake with the cache is made in K alone, 1 in V alone; else in both.
     """
 
     def __init__(
@@ -41,9 +42,10 @@ class Student:
         keys: dict[str, Any],
         wrong: str = "",
         goes_on: Callable[[str, Numbers], Numbers] = lambda _, numbers: numbers,
+        way: int | None = None,
     ) -> None:
         self.keys, self.wrong, self.heads = keys, wrong, keys.get("heads", 1)
-        self.goes_on = goes_on
+        self.goes_on, self.way = goes_on, way
         self.steps: dict[str, Numbers] = {}
 
     def note(self, name: str, numbers: Numbers) -> Numbers:
@@ -65,8 +67,8 @@ class Student:
         blocked = 0
         if "past" in self.keys:
             past = self.keys["past"]
-            k = self.note("K_all", np.concatenate([cut(past["K"], self.heads), k], axis=1))
-            v = self.note("V_all", np.concatenate([cut(past["V"], self.heads), v], axis=1))
+            k = self.note("K_all", self.appended(cut(past["K"], self.heads), k, 0))
+            v = self.note("V_all", self.appended(cut(past["V"], self.heads), v, 1))
             blocked = 1
         self.finish(self.attend(q, k, v, "", blocked))
         return self.steps
@@ -86,11 +88,17 @@ class Student:
             q, k, v = (
                 self.note(f"{name.lower()}{suffix}", whole[name][:, t : t + 1]) for name in "QKV"
             )
-            all_k = self.note(f"K{suffix}", np.concatenate([all_k, k], axis=1))
-            all_v = self.note(f"V{suffix}", np.concatenate([all_v, v], axis=1))
+            all_k = self.note(f"K{suffix}", self.appended(all_k, k, 0))
+            all_v = self.note(f"V{suffix}", self.appended(all_v, v, 1))
             made = self.attend(q, all_k, all_v, suffix, 1 if t else 0)
             rows.append(self.note(f"z{suffix}", made))
         self.finish(np.concatenate(rows, axis=1))
+
+    def appended(self, cache: Numbers, new: Numbers, way: int) -> Numbers:
+        parts = [cache, new]
+        if self.wrong == "cache_upside_down" and self.way in (way, None):
+            parts.reverse()
+        return np.concatenate(parts, axis=1)
 
     def attend(self, q: Numbers, k: Numbers, v: Numbers, suffix: str, new: int) -> Numbers:
         """Score, normalise and mix; `new` keys at the end are those of the new token."""

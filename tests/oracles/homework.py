@@ -139,6 +139,7 @@ class Drawing:
         forms: dict[str, Any] = {
             "matrix": keep,
             "window": {"window": [1, 0]},
+            "sliding": {"causal": True, "window": [1, 2]},
             "lengths": {"lengths": self.m - 1},
         }
         return forms.get(form, form)

@@ -271,6 +271,19 @@ def mask_as_minus_one(paper: Paper, name: str, known: Known, wrong: Wrong) -> Nu
 
 
 @student
+def mask_part_forgotten(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
+    """Way 0 forgets the window, way 1 that the mask is causal."""
+    if name != "masked":
+        return None
+    places = [(i, j) for i in range(paper.n) for j in range(paper.m)]
+    kept = [j <= i if wrong.way == 0 else i - 1 <= j <= i + 2 for i, j in places]
+    keep = np.array(kept).reshape(paper.n, paper.m)
+    if keep.all():  # nothing is left of the mask
+        raise ImpossibleError
+    return np.where(keep, scores_before(paper, name, known), -np.inf)
+
+
+@student
 def padding_at_wrong_end(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
     if (real := bounds(paper, name)) is None:
         return None

@@ -7,7 +7,7 @@ heads is a list of such lists.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, exp, sin, sqrt
+from math import cos, exp, radians, sin, sqrt
 from typing import Any
 
 from numpy.random import Generator
@@ -64,6 +64,10 @@ class Student:
             t += (1, -1)[self.way]
         return float(t / base**exponent)
 
+    def read(self, angle: float) -> float:
+        """Return an angle as the calculator reads it."""
+        return radians(angle) if self.does("degrees_for_radians") else angle
+
     def partners(self, size: int) -> list[tuple[int, int]]:
         """Return the features of each pair; the last one may have no partner."""
         halves = self.p.get("pairs", "neighbours") == "halves"
@@ -77,8 +81,8 @@ class Student:
         functions = (cos, sin) if self.does("sine_and_cosine_exchanged") else (sin, cos)
         for t, row in enumerate(rows):
             for pair, (first, second) in enumerate(self.partners(d)):
-                row[first] = functions[0](self.angle(t, pair, d))
-                row[second] = functions[1](self.angle(t, pair, d))
+                row[first] = functions[0](self.read(self.angle(t, pair, d)))
+                row[second] = functions[1](self.read(self.angle(t, pair, d)))
         return [row[:d] for row in rows]
 
     def note(self, name: str, numbers: Any) -> Any:
@@ -107,10 +111,14 @@ class Student:
         """Return what is added to a score; the number of heads is a power of two."""
         if self.does("positions_left_out"):
             return 0.0
+        sign = -1 if self.does("sign_of_position_bias") else 1
         if self.p["name"] == "alibi":
-            return float(-abs(i - j) * 2.0 ** (-8 * (head + 1) / heads))
+            place = heads - head if self.does("slopes_exchanged") else head + 1
+            slope = 1.0 if self.does("slope_forgotten") else 2.0 ** (-8 * place / heads)
+            return float(-sign * abs(i - j) * slope)
         k = len(self.p["table"]) // 2
-        return float(self.p["table"][max(-k, min(k, j - i)) + k])
+        distance = i - j if self.does("table_reversed") else j - i
+        return float(sign * self.p["table"][max(-k, min(k, distance)) + k])
 
     def work(self) -> dict[str, Any]:
         """Return every step that the student writes."""
@@ -136,11 +144,12 @@ class Student:
             angles = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
             angles = self.note("angles", angles)
             waves = [
-                self.note(name, [[function(angle) for angle in row] for row in angles])
+                self.note(name, [[function(self.read(angle)) for angle in row] for row in angles])
                 for name, function in (("cos", cos), ("sin", sin))
             ]
-            q = self.note("Q_rotated", [self.turned(rows, *waves) for rows in q])
-            k = self.note("K_rotated", [self.turned(rows, *waves) for rows in k])
+            turned = [[self.turned(rows, *waves) for rows in side] for side in (q, k)]
+            q = self.note("Q_rotated", q if self.does("one_side_turned", 0) else turned[0])
+            k = self.note("K_rotated", k if self.does("one_side_turned", 1) else turned[1])
             if self.does("values_rotated"):
                 v = [self.turned(rows, *waves) for rows in v]
         results = [times(w, rows) for w, rows in zip(self.weights(q, k), v, strict=True)]

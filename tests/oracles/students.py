@@ -115,6 +115,7 @@ class Paper:
                 elif "window" in mask:
                     before, after = mask["window"]
                     keep[i, j] = i - before - left <= j <= i + after + right
+                    keep[i, j] *= j <= i + later or "causal" not in mask
                 else:
                     keep[i, j] = j < mask["lengths"] + later
         return keep
@@ -469,7 +470,7 @@ class Paper:
                 raise ImpossibleError
             mask = "causal"
         if isinstance(mask, dict) and "window" in mask:
-            bound = "left" if way < 2 else "right"
+            bound = ("left", "right", "later")[way // 2]
             return self._kept(mask, **{bound: by})
         return self._kept(mask, later=by)
 

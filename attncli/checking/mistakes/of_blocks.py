@@ -41,6 +41,13 @@ def squares_not_centred(node: Variance) -> Nodes:
     yield MeanSquare(node.operand)
 
 
+@mistake(
+    "The root was taken, one step too early.", "Calculate {formula}, and take the root afterwards."
+)
+def deviation_for_variance(node: Variance | MeanSquare) -> Nodes:
+    yield wrong(np.sqrt, node)
+
+
 @mistake("The root of the variance was not taken.", "Divide by the root: {formula}.")
 def root_of_variance_forgotten(node: Deviation) -> Nodes:
     yield wrong(lambda v: v + node.eps, node.operand)
@@ -137,6 +144,17 @@ def residual_of_normed(step: Step, trace: Trace) -> Changes:
         normed = trace.steps.get(step.plain.replace("residual", "normed"))
         if normed is not None and trace.problem.place == "pre":
             yield {step.name: replace(made, left=normed)}, {}
+
+
+@mistake("{used} was added, not what went into this half of the layer.", "Calculate {formula}.")
+def residual_of_another_step(step: Step, trace: Trace) -> Changes:
+    """What went into the layer, or an earlier one, was added."""
+    used: Expression = trace.steps.get("residual_1", step)
+    for made in _residual(step):
+        while isinstance(used, Step) and isinstance(used.operation, Add):
+            used = used.operation.left
+            if isinstance(used, Step) and used is not made.left:
+                yield {step.name: replace(made, left=used)}, {"used": used.name}
 
 
 def _residual(step: Step) -> Iterator[Add]:

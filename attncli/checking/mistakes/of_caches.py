@@ -6,8 +6,10 @@ import numpy as np
 
 from attncli.attention.masks import Masked
 from attncli.checking.mistakes.mistake import Changes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_of
+from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.mechanisms.recurrent import Below
 from attncli.mechanisms.trace import Trace
+from attncli.records import replace
 from attncli.tape.step import Expression, Step
 
 
@@ -31,3 +33,14 @@ def cache_without_new_token(step: Step, trace: Trace) -> Changes:
 def _first_alone(scores: Expression, count: int, keys: int) -> Masked:
     keep = (np.arange(keys) < count).astype(float)[None, None, None]
     return Masked(scores, wrong(lambda _: keep, scores))
+
+
+@mistake(
+    "The new row was put above the cache, not below it.",
+    "The cache is in the order of time: the new row is the last one.",
+)
+def cache_upside_down(step: Step, trace: Trace) -> Changes:
+    """In `decode`, at every time."""
+    if step.plain[0] in "KV" and made_by(Below, step):
+        every = ((s, made_by(Below, s)) for s in trace if s.plain[0] == step.plain[0])
+        yield {s.name: replace(made, parts=made.parts[::-1]) for s, made in every if made}, {}

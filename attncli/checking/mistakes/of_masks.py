@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.attention.masks import Mask, Masked, first_place, kept
+from attncli.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
@@ -73,6 +73,16 @@ def _is_causal(made: Masked) -> bool:
     """Return True if a mask keeps the past and blocks the future, however it was written."""
     keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
+
+
+@mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
+def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
+    mask, made = trace.problem.rules.mask, made_by(Masked, step)
+    for part in (name for name in MASKS if name in mask):
+        keep = kept({k: v for k, v in mask.items() if k != part}, *step.array.shape[-2:])
+        if made and keep is not None:
+            other = wrong(lambda _, keep=keep: keep, made.mask)
+            yield {step.name: replace(made, mask=other)}, {"part": part}
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")

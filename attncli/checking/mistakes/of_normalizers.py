@@ -105,7 +105,7 @@ def _exponents(power: Exp) -> Expression:
     return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
 
 
-@mistake("The numbers were divided by the largest of their {line}.", DIVIDE_BY_SUM)
+@mistake("The largest number of each {line} was taken, not its sum.", DIVIDE_BY_SUM)
 def divided_by_largest(node: Sum | Divide) -> Nodes:
     def largest(powers: Expression, along: int) -> Expression:
         return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
@@ -145,7 +145,7 @@ def _sum_of_others(numbers: Any, along: int) -> Any:
     return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
 
 
-@mistake("Each {line} was divided by its length, the root of the sum of squares.", DIVIDE_BY_SUM)
+@mistake("The root of the sum of squares of each {line} was taken, not its sum.", DIVIDE_BY_SUM)
 def divided_by_length(node: Sum | Divide) -> Nodes:
     """The powers divided by their length, or the scores by theirs."""
     yield from _with_divisor(node, _length)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
 from attncli.attention.biases import AddedByPlace, AtDistances
-from attncli.attention.waves import PAIRS, Angles, Embedded, Rotated, Sinusoids
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
+from attncli.attention.waves import PAIRS, Angles, Embedded, OfAngles, Rotated, Sinusoids, Waves
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import EMPTY, replace
@@ -45,10 +48,69 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_left_out(step: Step, trace: Trace) -> Changes:
-    yield from _changed(step, trace, Rotated | Embedded | AddedByPlace, lambda m: m.operands[0])
+    yield from _changed(step, trace, Embedded | AddedByPlace, lambda m: m.operands[0])
     made = step.operation
+    if isinstance(made, Rotated):
+        yield _not_turned(trace, "QK"), {}
     if isinstance(made, Add) and (step.plain == "embedded" or isinstance(made.right, AtDistances)):
         yield {step.name: made.left}, {}
+
+
+def _not_turned(trace: Trace, letters: str) -> dict[str, Expression]:
+    """Return queries, keys or both as they are before they are turned by their positions."""
+    every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
+    return {s.name: made.operand for s, made in every if made}
+
+
+@mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
+def one_side_turned(step: Step, trace: Trace) -> Changes:
+    if made_by(Rotated, step):
+        turned, left = ("keys", "queries") if step.plain[0] == "Q" else ("queries", "keys")
+        yield _not_turned(trace, step.plain[0]), {"turned": turned, "left": left}
+
+
+class InDegrees(Waves):
+    """Waves whose angles are taken as degrees, though they are radians."""
+
+    def of(self, function: str, angles: Array) -> Array:
+        return super().of(function, np.radians(angles))
+
+
+@mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
+def degrees_for_radians(step: Step, trace: Trace) -> Changes:
+    def other(made: Any) -> Any:
+        waves = made.waves
+        return replace(made, waves=InDegrees(waves.size, waves.base, waves.start, waves.pairs))
+
+    return _changed(step, trace, Sinusoids | OfAngles, other)
+
+
+@mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
+def sign_of_position_bias(node: AddedByPlace | AtDistances) -> Nodes:
+    yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
+
+
+@mistake("The distance was not multiplied by the slope.", "Calculate {formula}.")
+def slope_forgotten(node: AddedByPlace) -> Nodes:
+    if np.all(slopes := node.rule.names.get("slope", 0.0)):
+        yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
+
+
+@mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
+def slopes_exchanged(node: AddedByPlace) -> Nodes:
+    if np.size(node.rule.names.get("slope", 0.0)) > 1:
+        yield _added(node, lambda numbers: numbers[::-1])
+
+
+def _added(node: AddedByPlace, function: Callable[[Array], Array]) -> Expression:
+    """Return scores with a function of what a rule gives for each head, query and key added."""
+    numbers = function(node.numbers(*array_of(node).shape[1:]))
+    return wrong(lambda scores: scores + numbers, node.operand)
+
+
+@mistake("The table was read from its other end, at i − j.", "The first number is for j − i = −k.")
+def table_reversed(node: AtDistances) -> Nodes:
+    yield wrong(lambda table: node.apply(table[..., ::-1]), node.table)
 
 
 @mistake("Sine and cosine were exchanged.", "Look them up again: sin 0 = 0, and cos 0 = 1.")
