@@ -11,7 +11,8 @@ from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import WRONG, Compared, Finding, Given, Judged
 from attncli.checking.judging import Judge
 from attncli.checking.ways import with_change
-from attncli.records import replace
+from attncli.records import EMPTY, replace
+from attncli.tape.replay import Change
 
 
 def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:
@@ -22,29 +23,34 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
     copied wrongly. The one that leaves the fewest later numbers wrong holds for all later steps.
     """
     steps, findings = dict[str, Judged](), dict[str, Finding]()
+    first: dict[str, Judge] = {}  # by which steps are judged in which a known mistake is made, too
     for name in judge.trace.steps:
-        judged = steps[name] = judge.judged[name]
-        if finding := None if _only_unreadable(judged) else diagnose(judge, judged):
+        known = first.get(name, judge)
+        judged = steps[name] = known.judged[name]
+        if finding := None if _only_unreadable(judged) else diagnose(known, judged):
             findings[name] = finding
-        if isinstance(judged, Compared) and judged.has(WRONG) and judge.wrong_after(name):
-            others = _after(judge, judged, findings.get(name))
+        if not isinstance(judged, Compared) or name in first:
+            continue
+        if judged.has(WRONG) and judge.wrong_after(name):
+            change = finding.change if finding else EMPTY
+            others = _after(judge, judged, change)
+            first |= dict.fromkeys(change, judge)
             judge = min((judge, *others), key=lambda other: other.wrong_after(name))
     return steps, findings
 
 
-def _after(judge: Judge, judged: Compared, finding: Finding | None) -> Iterator[Judge]:
+def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
     name, written = judged.step.name, judged.written
     values = np.where(judged.codes == WRONG, np.nan, written.values)
     copied = {**judge.given, name: replace(written, values=values)}
-    yield Judge(judge.reference, copied, judge, name)
-    if finding and finding.change:
+    yield Judge(judge.reference, copied, judge, {name})
+    if change:
         try:
-            change = partial(with_change, change=finding.change)
-            mistaken = judge.reference.changed(change)
+            mistaken = judge.reference.changed(partial(with_change, change=change))
         except ValueError:  # NumPy's, for shapes that do not go together
             return
         if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
-            yield Judge(mistaken, judge.given, judge, name)
+            yield Judge(mistaken, judge.given, judge, {name, *change})
 
 
 def _only_unreadable(judged: Judged) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from itertools import chain
 
@@ -26,23 +26,28 @@ from attncli.tape.step import Step
 class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
-    Another judge may have judged them before: then its wrong steps are judged again, from the named
-    one on. In later steps, a number that this judge explains follows from what was done in that
-    step.
+    Another judge may have judged them before. Then the steps in which something was done wrong are
+    judged again, and wrong steps after them: there, a number that this judge explains follows from
+    what was done.
     """
 
     def __init__(
-        self, reference: Reference, given: Matrices, before: Judge | None = None, since: str = ""
+        self,
+        reference: Reference,
+        given: Matrices,
+        before: Judge | None = None,
+        done_wrong: Container[str] = (),
     ) -> None:
         self.reference, self.trace, self.given = reference, reference.trace, given
         self.judged: dict[str, Judged] = dict(before.judged) if before else {}
-        names = list(self.trace.steps)
-        for name in names[names.index(since) if since else 0 :]:
-            first = self.judged.get(name)
-            if first is None or name == since:
-                self.judged[name] = self._judge(self.trace[name])
-            elif isinstance(first, Compared) and first.has(status.WRONG):
-                self.judged[name] = first.followed(self._judge(self.trace[name]))
+        is_after = before is None
+        for step in self.trace:
+            first, is_here = self.judged.get(step.name), step.name in done_wrong
+            is_after |= is_here
+            if first is None or is_here:
+                self.judged[step.name] = self._judge(step)
+            elif is_after and isinstance(first, Compared) and first.has(status.WRONG):
+                self.judged[step.name] = first.followed(self._judge(step))
 
     def wrong_after(self, name: str) -> int:
         """Return the number of wrong cells in the steps after a step."""

@@ -137,7 +137,7 @@ STEP_GROUPS = (
 EVERY = range(len(STEP_GROUPS))
 
 COMMON_GROUPS: tuple[Sequence[int], ...] = (
-    *(EVERY, range(4, 10), range(3, 8)),
+    *(range(4, 10), range(3, 8)),
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
@@ -230,7 +230,7 @@ EXACT = Schedules((Schedule(),))
 
 def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
     """Return the schedules for steps that are worked on the way to one, the likelier first."""
-    hidden = [one.name for one in worked if not (operands.is_whole(one) or _is_copied(one))]
+    hidden = [one.name for one in worked if not operands.is_whole(one)]
     make = partial(_schedules, hidden, operands.roundings, (*worked, step))
     # The submissions of a class show the same steps.
     every = (*(one.name for one in worked), step.name)
@@ -254,10 +254,11 @@ def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list
     usual, common = list[Schedule](), list[Schedule]()
     if names:
         by_own = list(_own_schedules(names, own, step.backward))
-        usual = [one for one in by_own if one.names == frozenset(names)]
+        wholes = _wholes(names)
+        usual = [one for one in by_own if one.names in wholes]
         likely += [one for one in by_own if one not in usual]
         common = list(_common_schedules(names, own, step.backward))
-        whole = [*usual, *(one for one in common if one.names == frozenset(names))]
+        whole = [*usual, *(one for one in common if one.names in wholes)]
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
@@ -267,18 +268,17 @@ def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list
 
 
 def _own_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
-    parts = [frozenset(names)] if is_backward else list(_parts(names).values())
+    parts = () if is_backward else list(_parts(names).values())
     ways = [rounding.of_mode(mode) for rounding in own for mode in (UP, CUT)]
-    for count in (len(parts), *range(1, len(parts))):
-        for chosen in combinations(parts, count):
-            together = frozenset(chain.from_iterable(chosen))
-            yield from (Schedule(together, rounding) for rounding in ways)
+    some = chain.from_iterable(combinations(parts, count) for count in range(1, len(parts)))
+    for together in (*_wholes(names), *(frozenset().union(*chosen) for chosen in some)):
+        yield from (Schedule(together, rounding) for rounding in ways)
 
 
 def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = _parts(names)
-    chosen: dict[frozenset[str], None] = {}
-    for wanted in (EVERY,) if is_backward else COMMON_GROUPS:
+    chosen: dict[frozenset[str], None] = dict.fromkeys(_wholes(names))
+    for wanted in () if is_backward else COMMON_GROUPS:
         found = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
         if found:
             chosen[found] = None
@@ -291,6 +291,12 @@ def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> It
         yield from (Schedule(together, rounding) for rounding in ways)
 
 
+def _wholes(names: Sequence[str]) -> list[frozenset[str]]:
+    """Return all names; and those without X, which a block copies from a table."""
+    calculated = (name for name in names if name.rpartition(".")[2] != "X")
+    return [*filter(None, dict.fromkeys((frozenset(names), frozenset(calculated))))]
+
+
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     """Return the names that are rounded together, by their index in `STEP_GROUPS`."""
     found: dict[int, set[str]] = {}
@@ -300,13 +306,6 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
         index = next(known, len(STEP_GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
-
-
-def _is_copied(step: Step) -> bool:
-    """Return True if a step holds numbers of an input alone, such as rows that are looked up."""
-    return any(
-        one.operation is None and np.isin(step.array, one.array).all() for one in sources(step)
-    )
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
