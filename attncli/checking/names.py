@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,17 +51,18 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys mean and that change nothing, so the trace has none."""
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
-    wide = _wide(trace) if unknown else trace
+    wide = trace.kept("wide", partial(with_named_steps, trace)) if unknown else trace
     found = [_meaning(word, wide) for word in unknown]
     names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
     return tuple(name for name in names if name in wide.added)
 
 
-_wide = lru_cache(maxsize=8)(with_named_steps)  # many submissions have keys that mean nothing
-
-
-@lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
 def _meaning(word: str, trace: Trace) -> Meaning | InputError:
+    """Return what a key means; the rows of a class's table have the same headings."""
+    return trace.kept(("meaning", word), partial(_read, word, trace))
+
+
+def _read(word: str, trace: Trace) -> Meaning | InputError:
     if word in trace:
         return trace[word], (), False
     if len(word) > MAX_KEY_LENGTH:
@@ -71,9 +72,9 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
     except InputError as error:
         from attncli.notation.grid import undecorated  # few submissions have headings for keys
 
-        name = undecorated(word)
-        found = error if name in ("", word) else _meaning(name, trace)
-        return error if isinstance(found, InputError) else found
+        name, unknown = undecorated(word), InputError(*error.faults)  # without what raised it
+        found = unknown if name in ("", word) else _meaning(name, trace)
+        return unknown if isinstance(found, InputError) else found
 
 
 def _cells(word: str, trace: Trace) -> Meaning:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,11 @@ from attncli.tape.step import Step
 from attncli.text.layer_names import OF_LAYER
 from attncli.text.notebook import Shown
 from attncli.tiles.tiled import Tiled
+
+T = TypeVar("T")
+
+MAX_KEPT = 4_096
+"""Maximum number of results that a trace keeps in memory; then all are dropped. Chosen."""
 
 
 class Trace(Record, Shown, eq=False):
@@ -46,6 +53,22 @@ class Trace(Record, Shown, eq=False):
 
     def __contains__(self, name: object) -> bool:
         return name in self.steps
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.fields}  # copies keep no results
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a result that depends on this trace and a key alone; work it out only once."""
+        found: T | None = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= MAX_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = make()
+        return found
 
     def around(self, step: Step) -> Trace:
         """Return the layer of a step as a trace, by the plain names of its steps and inputs.
