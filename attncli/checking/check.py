@@ -45,7 +45,8 @@ class Report(Record, Shown, eq=False):
         answers: for each wanted name, the step whose numbers count: the step of that name, or one
             that equals it.
         cells: which cells of that step count, as an index of its value; () for all.
-        skipped: the keys of the answers that mean no step, each with a hint or "".
+        skipped: the keys of the answers that mean no step, each with a hint; "" for one that is
+            clearly no answer.
         dtype: the type of the floats of arrays from a program; "" for handwork.
         convention: what was done otherwise in the whole of such a calculation.
     """
@@ -135,7 +136,8 @@ class Report(Record, Shown, eq=False):
             return "wrong"
         if all((codes == status.MISSING).all() for codes in self.counting.values()):
             return "empty"
-        return "incomplete" if self.left_out else "correct"
+        is_passed_over = any(hint for _, hint in self.skipped)
+        return "incomplete" if self.left_out or is_passed_over else "correct"
 
     @property
     def points(self) -> dict[str, float]:

@@ -24,6 +24,7 @@ from attncli.text.escapes import visible
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
+IS_INPUT = "is an input of the problem, not a step"
 
 At: TypeAlias = tuple[Any, ...]
 """An index of a step's value: () for all cells, or a head, row or cell."""
@@ -97,7 +98,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
-    if base in trace or base in trace.inputs:
+    if base in trace or base in trace.inputs or base in trace.problem.names:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
     names = meant(base, trace.steps, trace.added)
@@ -110,7 +111,7 @@ def _input(name: str, word: str, trace: Trace) -> InputError:
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"
-    message = f"{visible(name)} is an input of the problem, not a step"
+    message = f"{visible(name)} {IS_INPUT}"
     return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
 
 

@@ -67,7 +67,7 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    names = keys_of(only)
+    names = tuple(problem.names.get(name, name) for name in keys_of(only))
     with located(problem.source):
         _check_names(names)
         unrounded: Trace | None = None
@@ -82,7 +82,7 @@ def compute(
         is_all = only is None or problem.gradient  # a backward pass needs every step
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
-        tape.take_rows = take_rows
+        tape.take_rows, tape.called = take_rows, problem.called
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
@@ -102,6 +102,22 @@ def _check_names(names: Collection[str]) -> None:
         raise fail(message, hint=did_you_mean(name, ALIASES))
 
 
+def _check_course_names(tape: Tape, problem: Problem) -> None:
+    """Raise an InputError for a name of a step that is another step's, or for no step at all."""
+    from attncli.tape.words import ALIASES
+
+    plain = {step.plain for step in tape.steps.values()}
+    for word, name in problem.names.items():
+        if name not in plain and name not in ALIASES:
+            message, known = f"names: there is no step {visible(name)}", (*plain, *ALIASES)
+            raise fail(message, "names", word, hint=did_you_mean(name, known))
+        if word in plain and word != name:
+            message = f"names: {visible(word)} is the name of another step"
+            raise fail(message, "names", word, hint="take another name")
+        if word in problem.given:
+            tape.warn(f"names: {word} is a key of this problem, so it does not mean {name}")
+
+
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
     name = METHODS[problem.kind]
@@ -112,6 +128,8 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
         gradient(tape, problem, method)
     else:
         method(tape, problem)
+    if problem.names:
+        _check_course_names(tape, problem)
     for step in (*tape.inputs.values(), *tape.steps.values()):
         step.array.flags.writeable = False
     warnings = (*problem.warnings, *tape.warnings)

@@ -18,7 +18,7 @@ from attncli.tiles.tiled import Tiled
 
 T = TypeVar("T")
 
-MAX_KEPT = 4_096
+MAX_KEPT_BY_TRACE = 4_096
 """Maximum number of results that a trace keeps in memory; then all are dropped. Chosen."""
 
 
@@ -65,7 +65,7 @@ class Trace(Record, Shown, eq=False):
         """Return a result that depends on this trace and a key alone; work it out only once."""
         found: T | None = self._kept.get(key)
         if found is None:
-            if len(self._kept) >= MAX_KEPT:
+            if len(self._kept) >= MAX_KEPT_BY_TRACE:
                 self._kept.clear()
             found = self._kept[key] = make()
         return found

@@ -182,6 +182,11 @@ class Problem(Values):
         changed.__dict__.update(self.__dict__, **attributes)
         return changed
 
+    @property
+    def called(self) -> dict[str, str]:
+        """What the course calls the steps, by their names; a key of the problem keeps its own."""
+        return {step: word for word, step in self.names.items() if word not in self.given}
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a problem does not change; make a new one")
 
