@@ -15,6 +15,7 @@ from attncli.checking.diagnosis import diagnose
 from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
+from attncli.checking.readings import judged_as_read
 from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission, own_submission, submission_of
 from attncli.checking.ways import Way, likeliest
@@ -134,9 +135,10 @@ class Report(Record, Shown, eq=False):
         """`correct`, `incomplete`, `wrong`, or `empty` where nothing was given."""
         if self.wrong_steps:
             return "wrong"
-        if all((codes == status.MISSING).all() for codes in self.counting.values()):
-            return "empty"
         is_passed_over = any(hint for _, hint in self.skipped)
+        is_empty = all((codes == status.MISSING).all() for codes in self.counting.values())
+        if is_empty and not is_passed_over:
+            return "empty"
         return "incomplete" if self.left_out or is_passed_over else "correct"
 
     @property
@@ -208,7 +210,8 @@ class AnswerKey:
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
         contents = contents_of(submission) if self._reference.is_small else ""
-        report = self._reports.pop(contents, None) or self._judged(submission)
+        report = self._reports.pop(contents, None)
+        report = report or judged_as_read(submission, self.trace, self._judged)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:

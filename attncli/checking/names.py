@@ -52,10 +52,15 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys mean and that change nothing, so the trace has none."""
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
-    wide = trace.kept("wide", partial(with_named_steps, trace)) if unknown else trace
+    wide = with_all_steps(trace) if unknown else trace
     found = [_meaning(word, wide) for word in unknown]
     names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
     return tuple(name for name in names if name in wide.added)
+
+
+def with_all_steps(trace: Trace) -> Trace:
+    """Return a trace with all steps that change nothing; many submissions name what is none."""
+    return trace.kept("wide", partial(with_named_steps, trace))
 
 
 def _meaning(word: str, trace: Trace) -> Meaning | InputError:
