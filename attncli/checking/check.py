@@ -210,8 +210,7 @@ class AnswerKey:
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
         contents = contents_of(submission) if self._reference.is_small else ""
-        report = self._reports.pop(contents, None)
-        report = report or judged_as_read(submission, self.trace, self._judged)
+        report = self._reports.pop(contents, None) or self._as_read(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
@@ -264,6 +263,10 @@ class AnswerKey:
             title=self.problem.title,
             cells={name: at for name, (_, at) in meant},
         )
+
+    def _as_read(self, submission: Submission) -> Report:
+        report, said, skipped = judged_as_read(submission, self.trace, self._judged)
+        return replace(report, said=said + report.said, skipped=report.skipped + skipped)
 
     def _judged(self, submission: Submission) -> Report:
         reference, names = self._reference, named_steps(submission.matrices, self.trace)

@@ -6,19 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from attncli.checking.answers import ShapeMismatch, read_submission
-from attncli.checking.judged import WRONG, Misshapen
+from attncli.checking.judged import WRONG, Finding, Judged, Misshapen
 from attncli.checking.names import find_answer, with_all_steps
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
 from attncli.errors import InputError, KeyPath
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.words import LETTERS, meant
-
-if TYPE_CHECKING:
-    from attncli.checking.check import Report
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.
@@ -33,36 +30,52 @@ CELL = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
 """The places of a cell as formulas have them: _10, _{1,0}."""
 
 
+class Judgment(Protocol):
+    """What a report says that helps to choose a reading; see `Report`."""
+
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def steps(self) -> Mapping[str, Judged]: ...
+    @property
+    def findings(self) -> Mapping[str, Finding]: ...
+    @property
+    def counts(self) -> dict[str, int]: ...
+
+
+R = TypeVar("R", bound=Judgment)
+
+
 class Letter(Record):
     """A letter, or another word for several steps, in a submission."""
 
     base: str
     rests: Mapping[str, str]  # what is behind it, by the keys of the submission
     meant: tuple[str, ...]  # the steps that people call so, the most usual first
-    fitting: tuple[str, ...]  # those of them that have the shape of the matrices; or "" alone
+    fitting: tuple[str, ...] = ()  # those that have the shape of the matrices; or "" alone
 
 
 def judged_as_read(
-    submission: Submission, trace: Trace, judge: Callable[[Submission], Report]
-) -> Report:
+    submission: Submission, trace: Trace, judge: Callable[[Submission], R]
+) -> tuple[R, tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the report on a submission in the reading of its letters that makes most of it right.
 
     Of readings that make as much right, one counts whose wrong steps a mistake explains, then one
-    that has the steps in order. A letter that may still mean several steps is left out, and said.
+    that has the steps in order. A letter that may still mean several steps is left out. Beside the
+    report come a sentence for each unusual reading, and the keys that are left out, with hints.
     """
     letters = [*_letters(submission, trace)]
-    if not letters:
-        return judge(submission)
-    tried: list[tuple[tuple[int, int, bool], tuple[str, ...], Report]] = []
-    for steps in islice(product(*(one.fitting for one in letters)), MAX_READINGS):
+    tried: list[tuple[tuple[int, int, bool], tuple[str, ...], R]] = []
+    every = product(*(one.fitting for one in letters)) if letters else ()
+    for steps in islice(every, MAX_READINGS):
         with suppress(InputError):  # such as two words for the same cells
             read = _read_as(submission, letters, steps)
             report = judge(read)
             tried.append((_score(report, read), steps, report))
             if not _is_wrong(report):
                 break
-    if not tried:
-        return judge(submission)
+    if not letters or not tried:
+        return judge(submission), (), ()
     best = max(score for score, _, _ in tried)
     likeliest = [(steps, report) for score, steps, report in tried if score == best]
     first, report = likeliest[0]
@@ -70,17 +83,17 @@ def judged_as_read(
     clear = tuple(names[0] if _is_clear(names, report) else "" for names in may_be)
     if clear != first:
         report = _judged_without(submission, letters, clear, judge)
-    said, skipped = list[str](), [*report.skipped]
+    said, skipped = list[str](), list[tuple[str, str]]()
     for one, step, names in zip(letters, clear, may_be, strict=True):
         if not step:
             hint = _may_mean(names if len(names) > 1 else one.meant)
             skipped += [(word, f"{hint}; write the name of the step") for word in one.rests]
         elif step != one.meant[0]:
             said.append(f"{one.base} is read as {step}.")
-    return replace(report, said=(*said, *report.said), skipped=tuple(skipped))
+    return report, tuple(said), tuple(skipped)
 
 
-def _is_clear(names: Sequence[str], report: Report) -> bool:
+def _is_clear(names: Sequence[str], report: Judgment) -> bool:
     """Return True if a letter means one step, and does not hold the numbers of another one."""
     finding = report.findings.get(names[0])
     return len(names) == 1 and (finding is None or finding.id != "another_step")
@@ -95,8 +108,8 @@ def _judged_without(
     submission: Submission,
     letters: Sequence[Letter],
     steps: Sequence[str],
-    judge: Callable[[Submission], Report],
-) -> Report:
+    judge: Callable[[Submission], R],
+) -> R:
     """Return the report on a submission without the letters of which no step is known."""
     try:
         return judge(_read_as(submission, letters, steps))
@@ -122,8 +135,11 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
         names = [*dict.fromkeys(names)]
         if not names or (len(names) == 1 and all(_is_known(key, trace) for key in of_base)):
             continue
-        one = Letter(base, of_base, tuple(names), ())
-        fitting = [name for name in names if _fits(submission, one, name, wide)]
+        one = Letter(base, of_base, tuple(names))
+        fits = {name: _fits(submission, one, name, wide) for name in names}
+        fitting = [name for name in names if fits[name]]
+        if {*fits.values()} == {None}:
+            continue
         # Of steps that equal each other, one that no other letter means.
         equal: dict[int, list[str]] = {}
         for name in fitting:
@@ -141,16 +157,19 @@ def _is_known(word: str, trace: Trace) -> bool:
     return True
 
 
-def _fits(submission: Submission, letter: Letter, step: str, wide: Trace) -> bool:
-    """Return True if all matrices of a letter have the shapes of a step, or of its cells."""
+def _fits(submission: Submission, letter: Letter, step: str, wide: Trace) -> bool | None:
+    """Return True if all matrices of a letter have the shapes of a step, or of its cells.
+
+    None is returned if they cannot be read so, as the step has no such cells, for example.
+    """
     alone = {key: submission.matrices[key] for key in letter.rests}
     read = _read_as(replace(submission, matrices=alone), [letter], [step])
     try:
         matrices, skipped = read_submission(read, wide)
     except InputError:
-        return False
+        return None
     wrong = [one for one in matrices.values() if isinstance(one, ShapeMismatch)]
-    return not skipped and all(one.transposed for one in wrong)
+    return all(one.transposed for one in wrong) if matrices and not skipped else None
 
 
 def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[str]) -> Submission:
@@ -191,7 +210,7 @@ def _places(rest: str, raw: Any, added: int) -> str:
     return rest if rest[:1] in ("", "[") else re.sub(r"[_^]?\{?(.*?)\}?", r"_\1", rest, count=1)
 
 
-def _score(report: Report, read: Submission) -> tuple[int, int, bool]:
+def _score(report: Judgment, read: Submission) -> tuple[int, int, bool]:
     """Return how many numbers are right, how many wrong steps a mistake explains, and the order."""
     counts = report.counts
     right = sum(counts[x] for x in ("correct", "last_digit", "rounded_early", "follows"))
@@ -201,5 +220,5 @@ def _score(report: Report, read: Submission) -> tuple[int, int, bool]:
     return right, explained, all(a <= b for a, b in pairwise(places))
 
 
-def _is_wrong(report: Report) -> bool:
+def _is_wrong(report: Judgment) -> bool:
     return any(one.has(WRONG) or isinstance(one, Misshapen) for one in report.steps.values())

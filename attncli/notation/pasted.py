@@ -34,7 +34,7 @@ PRINTED = (
     r"(?:\s*,\s*\w+=[\w.':<>]+)*\s*,?\s*\)?[\s;,.]*"
 )
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
-IN_ROUND_BRACKETS = rf"\s*\(?\s*(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+\)?\s*"
+IN_ROUND_BRACKETS = rf"\s*(?:\(\s*)?(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+(?:\)\s*)?"
 """Rows in round brackets."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
@@ -53,7 +53,7 @@ def grid_of(text: str) -> LabelledGrid:
     """
     if re.search(ELLIPSIS, text):
         raise NumberError(NUMBERS_MISSING)
-    text = _without_name(text)
+    text = _without_r_signs(_without_name(text))
     if "\\" in text:
         from attncli.notation import from_tex
 
@@ -79,6 +79,16 @@ def _without_name(text: str) -> str:
     """Return a text with blanks in place of the `W_q =` before a matrix."""
     name = re.match(r"\s*[^\W\d][\w^{}]*\s*:?=(?=\s*\S)\s*", text)
     return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
+
+
+def _without_r_signs(text: str) -> str:
+    """Return a text with blanks in place of the numbers that R prints: [1,], [,1], [1]."""
+    if len(re.findall(r"(?m)^[ \t]*\[,\d+\]", text)) > 1:
+        raise NumberError("its columns are in several parts; print all of them side by side")
+    signs = r"\[,\d+\](?=[ \t]*(?:\[,|$))|^[ \t]*\[\d+,\](?=[ \t])"
+    if re.match(r"\s*\[1\][ \t]+[-\d.]", text):  # a vector: its lines are one row
+        signs = r"^[ \t]*\[\d+\]|\n"
+    return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
 
 
 def _without_brackets(text: str) -> str:

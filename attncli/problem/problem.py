@@ -100,8 +100,7 @@ class Problem(Values):
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if is_small(part)}
         held.update(given=tuple(raw), written=written, source=nowhere, number=None, own=frozenset())
-        shapes = {key: self._in_rows(key, a).shape for key, a in self._own_matrices().items()}
-        sizes = held["sizes"] = sizes_of(held, shapes)
+        sizes = held["sizes"] = self._sizes(raw)
         refuse(sizes.faults)
         with needing("sizes"):
             if self.layers:
@@ -112,6 +111,19 @@ class Problem(Values):
             held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         held["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
+
+    def _sizes(self, raw: Mapping[str, Any]) -> Sizes:
+        """Return the sizes of all matrices; a flat list is a column where only a column fits."""
+        held = self.__dict__
+        arrays = self._own_matrices()
+        shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
+        sizes = sizes_of(held, shapes)
+        for key in (key for key in arrays if sizes.faults and _is_flat(raw.get(key))):
+            turned = {**shapes, key: shapes[key][::-1]}
+            other = sizes_of(held, turned)
+            if len(other.faults) < len(sizes.faults):
+                sizes, shapes, held[key] = other, turned, arrays[key].T
+        return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
         """Return the same problem with another marking; a mapping changes only its own keys.
@@ -356,6 +368,14 @@ def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
 
 def nowhere(path: KeyPath) -> Place:
     return Place("")
+
+
+def _is_flat(raw: object) -> bool:
+    """Return True for a list of numbers, or a line of them, and not of rows."""
+    if isinstance(raw, str):
+        return "\n" not in raw.strip() and "[" not in raw
+    is_list = isinstance(raw, list) and not any(isinstance(part, list) for part in raw)
+    return is_list or (isinstance(raw, np.ndarray) and raw.ndim == 1)
 
 
 def _is_array(value: object) -> bool:
