@@ -87,7 +87,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
-        found = find_cells(with_key(word), trace.steps, trace.inputs, trace.added)
+        found = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
     except InputError as error:
         key = key_of(base)
         if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):

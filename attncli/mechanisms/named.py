@@ -17,8 +17,8 @@ from attncli.records import replace
 from attncli.tape.find import Cells, find_cells, find_steps
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
-from attncli.tape.words import called_by
 from attncli.text.escapes import visible
+from attncli.text.layer_names import called_by
 from attncli.text.suggestions import did_you_mean
 
 LAST = {**dict.fromkeys(("self", "cross", "pooling"), "output"), "transformer": "attended"}
@@ -88,7 +88,7 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
     Raises:
         InputError: for a name that means nothing in this calculation.
     """
-    name = with_key(name)
+    name = with_key(name, trace.called)
     try:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:

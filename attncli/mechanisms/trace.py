@@ -88,6 +88,11 @@ class Trace(Record, Shown, eq=False):
         return self.steps["output" if "output" in self.steps else list(self.steps)[-1]]
 
     @property
+    def called(self) -> list[str]:
+        """What the course of the problem calls some of the steps."""
+        return [step.called for step in self if step.called] if self.problem.names else []
+
+    @property
     def path(self) -> str:
         """How the steps of n × m numbers were calculated, in words."""
         tiled = (step.operation for step in self if isinstance(step.operation, Tiled))

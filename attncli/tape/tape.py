@@ -13,7 +13,7 @@ from attncli.notation.text import text
 from attncli.records import EMPTY, Record
 from attncli.tape.step import Expression, Step, notation_of
 from attncli.tape.walk import array_of
-from attncli.tape.words import called_by
+from attncli.text.layer_names import called_by
 
 TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""

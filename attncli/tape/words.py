@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache
 from itertools import chain
 
@@ -80,9 +80,6 @@ OTHERS = (
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
 
-OF_COURSE = re.compile(rf"(?P<before>(?:d_)?(?:{OF_LAYER.pattern})?)(?P<name>.+?)(?P<time>_\d+)?")
-"""The name of a step, with what a course's name of it keeps before and behind."""
-
 IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 
 
@@ -115,21 +112,6 @@ def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     known = "|".join(re.escape(_plain(name)) for name in names)
     parts = "net|score|normalize|qknorm|past|positions|embedding|finalnorm"
     return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|final|\d)*")
-
-
-def called_by(name: str, called: Mapping[str, str]) -> str:
-    """Return what a course calls a step, by what it calls some steps; "" for its own name.
-
-    >>> called_by("d_layers.2.scores", {"scores": "a"}), called_by("scores_3", {"scores": "a"})
-    ('d_layers.2.a', 'a_3')
-    """
-    match = OF_COURSE.fullmatch(name) if called else None
-    if match is None:
-        return ""
-    whole = match["name"] + (match["time"] or "")
-    time = "" if whole in called else match["time"] or ""
-    word = called.get(whole) or called.get(match["name"], "")
-    return word and f"{match['before']}{word}{time}"
 
 
 def has_time(name: str) -> bool:
