@@ -205,14 +205,14 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     """
     if len(fault.path) > 1:
         return fault.message
-    is_cell, shape = "[" in str(fault.path[0]), _shape_of(raw)
+    is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
     is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
     if is_copy or not (is_cell or shape):
         return ""
     return WHICH_STEP if fault.hint.startswith("there are") else fault.hint
 
 
-def _shape_of(raw: Any) -> Shape:
+def shape_of(raw: Any) -> Shape:
     """Return the shape of a matrix; () for what is none, such as a date, a remark, or names."""
     if isinstance(raw, str | int | float) and "\n" not in str(raw).strip():
         return ()

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice, pairwise, product
 from typing import Any, Protocol, TypeVar
 
-from attncli.checking.answers import ShapeMismatch, read_submission
+from attncli.checking.answers import ShapeMismatch, read_submission, shape_of
 from attncli.checking.judged import WRONG, Finding, Judged, Misshapen
 from attncli.checking.names import find_answer, with_all_steps
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
@@ -40,7 +40,7 @@ class Judgment(Protocol):
     @property
     def findings(self) -> Mapping[str, Finding]: ...
     @property
-    def counts(self) -> dict[str, int]: ...
+    def verdict(self) -> str: ...
 
 
 R = TypeVar("R", bound=Judgment)
@@ -72,13 +72,15 @@ def judged_as_read(
             read = _read_as(submission, letters, steps)
             report = judge(read)
             tried.append((_score(report, read), steps, report))
-            if not _is_wrong(report):
+            if report.verdict == "correct":
                 break
     if not letters or not tried:
         return judge(submission), (), ()
     best = max(score for score, _, _ in tried)
     likeliest = [(steps, report) for score, steps, report in tried if score == best]
     first, report = likeliest[0]
+    if not _is_wrong(report):
+        likeliest = likeliest[:1]  # the others hold the same numbers
     may_be = [tuple(dict.fromkeys(names)) for names in zip(*(s for s, _ in likeliest), strict=True)]
     clear = tuple(names[0] if _is_clear(names, report) else "" for names in may_be)
     if clear != first:
@@ -138,6 +140,7 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
         one = Letter(base, of_base, tuple(names))
         fits = {name: _fits(submission, one, name, wide) for name in names}
         fitting = [name for name in names if fits[name]]
+        fitting.sort(key=lambda name: (-(fits[name] or 0), name not in trace))
         if {*fits.values()} == {None}:
             continue
         # Of steps that equal each other, one that no other letter means.
@@ -157,10 +160,10 @@ def _is_known(word: str, trace: Trace) -> bool:
     return True
 
 
-def _fits(submission: Submission, letter: Letter, step: str, wide: Trace) -> bool | None:
-    """Return True if all matrices of a letter have the shapes of a step, or of its cells.
+def _fits(submission: Submission, letter: Letter, step: str, wide: Trace) -> int | None:
+    """Return 2 if all matrices of a letter have the shape of a step, 1 if they can be laid out so.
 
-    None is returned if they cannot be read so, as the step has no such cells, for example.
+    0 is returned if their shapes are wrong, None if they mean no cells of the step.
     """
     alone = {key: submission.matrices[key] for key in letter.rests}
     read = _read_as(replace(submission, matrices=alone), [letter], [step])
@@ -169,7 +172,11 @@ def _fits(submission: Submission, letter: Letter, step: str, wide: Trace) -> boo
     except InputError:
         return None
     wrong = [one for one in matrices.values() if isinstance(one, ShapeMismatch)]
-    return all(one.transposed for one in wrong) if matrices and not skipped else None
+    if not matrices or skipped:
+        return None
+    shapes = {shape_of(raw) for raw in alone.values()}
+    is_same = step in wide and shapes == {wide[step].value.shape}
+    return 1 + is_same if all(one.transposed for one in wrong) else 0
 
 
 def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[str]) -> Submission:
@@ -211,9 +218,14 @@ def _places(rest: str, raw: Any, added: int) -> str:
 
 
 def _score(report: Judgment, read: Submission) -> tuple[int, int, bool]:
-    """Return how many numbers are right, how many wrong steps a mistake explains, and the order."""
-    counts = report.counts
-    right = sum(counts[x] for x in ("correct", "last_digit", "rounded_early", "follows"))
+    """Return how many numbers are right, how many wrong steps a mistake explains, and the order.
+
+    Numbers count in steps of which half is right; a few of others may be right by accident.
+    """
+    right = 0
+    for counts in (judged.counts for judged in report.steps.values()):
+        of_step = sum(counts.values()) - counts["missing"] - counts["wrong"]
+        right += of_step if of_step >= counts["wrong"] else 0
     explained = sum(one.gives_all and one.certain for one in report.findings.values())
     order = [*report.trace.steps]
     places = [order.index(name) for name in read.matrices if name in report.trace]
