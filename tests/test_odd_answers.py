@@ -329,4 +329,4 @@ def test_one_key_judges_any_number_of_submissions_as_a_key_of_their_own(
         answers = {"output": [[f"{x * factor:.{digits}f}" for x in row] for row in output]}
         ours, alone = key.check(answers), attncli.check(problem, answers)
         assert attncli.render(ours, "json") == attncli.render(alone, "json")
-        assert len(key._reference._kept) <= 8
+        assert len(key.trace._kept) <= 8

@@ -93,10 +93,11 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
-        if word in KEYS_BESIDE_STEPS and word not in trace:
+        name = submission.read_as.get(word, word)
+        if name in KEYS_BESIDE_STEPS and word not in trace:
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
-            step, at, is_transposed = find_answer(word, trace, raw)
+            step, at, is_transposed = find_answer(name, trace, raw)
             raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
             matrix = None
             try:

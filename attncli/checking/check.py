@@ -269,7 +269,7 @@ class AnswerKey:
         return replace(report, said=said + report.said, skipped=report.skipped + skipped)
 
     def _judged(self, submission: Submission) -> Report:
-        reference, names = self._reference, named_steps(submission.matrices, self.trace)
+        reference, names = self._reference, named_steps(submission.answers, self.trace)
         if names:
             change = partial(reference.changed, partial(with_named_steps, names=names))
             reference = reference.kept(("named", names), change)

@@ -29,12 +29,9 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
         if re.fullmatch(PATTERN, name) is None:
             message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
             raise fail(message, *path, name, hint="write a letter or a word, such as a or alpha")
-        if name in found:
-            message = f"{dotted(path)} has {visible(name)} twice"
-            raise fail(message, *path, hint="leave one of them out", needs="text")
         meant = forms.as_text(step, (*path, name)).strip()
-        if meant in found.values():
-            message = f"{dotted(path)} has two names for {visible(meant)}"
+        if name in found or meant in found.values():
+            message = f"{dotted(path)} has {visible(name if name in found else meant)} twice"
             raise fail(message, *path, name, hint="leave one of them out", needs="values")
         found[name] = meant
     return found

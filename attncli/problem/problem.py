@@ -114,15 +114,15 @@ class Problem(Values):
 
     def _sizes(self, raw: Mapping[str, Any]) -> Sizes:
         """Return the sizes of all matrices; a flat list is a column where only a column fits."""
-        held = self.__dict__
         arrays = self._own_matrices()
         shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
-        sizes = sizes_of(held, shapes)
-        for key in (key for key in arrays if sizes.faults and _is_flat(raw.get(key))):
+        sizes = sizes_of(self.__dict__, shapes)
+        flat = [key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw[key])]
+        for key in flat:
             turned = {**shapes, key: shapes[key][::-1]}
-            other = sizes_of(held, turned)
+            other = sizes_of(self.__dict__, turned)
             if len(other.faults) < len(sizes.faults):
-                sizes, shapes, held[key] = other, turned, arrays[key].T
+                sizes, shapes, self.__dict__[key] = other, turned, arrays[key].T
         return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
@@ -371,11 +371,8 @@ def nowhere(path: KeyPath) -> Place:
 
 
 def _is_flat(raw: object) -> bool:
-    """Return True for a list of numbers, or a line of them, and not of rows."""
-    if isinstance(raw, str):
-        return "\n" not in raw.strip() and "[" not in raw
-    is_list = isinstance(raw, list) and not any(isinstance(part, list) for part in raw)
-    return is_list or (isinstance(raw, np.ndarray) and raw.ndim == 1)
+    """Return True for a list, or a line, of numbers, and not of rows."""
+    return "[" not in raw if isinstance(raw, str) else np.ndim(raw) == 1  # type: ignore[arg-type]
 
 
 def _is_array(value: object) -> bool:

@@ -73,12 +73,16 @@ def _word(report: Report, name: str) -> str:
     return report.trace[name].word if name in report.trace else name
 
 
-def left_out(report: Report) -> str:
-    """Return which cells are left out of what is wanted, or of the given steps; "" for none."""
+def left_out(report: Report, share: float = 1.0) -> str:
+    """Return which cells are left out of what is wanted, or of the given steps; "" for none.
+
+    Without a marking, steps of which more than a share of the cells is missing are not named.
+    """
     counts = {name: n for name, n in report.left_out.items() if name not in report.not_given}
     if not report.marking.expected:
         given = {name: one for name, one in report.steps.items() if isinstance(one, Given)}
-        counts = {name: (one.counts["missing"], one.codes.size) for name, one in given.items()}
+        every = {name: (one.counts["missing"], one.codes.size) for name, one in given.items()}
+        counts = {name: n for name, n in every.items() if n[0] <= share * n[1]}
     cells = [cell_count(_word(report, name), *n) for name, n in counts.items() if n[0]]
     return f"left out: {', '.join(cells)}" if cells else ""
 
@@ -90,7 +94,7 @@ def not_given(report: Report) -> str:
 
 def _incomplete(report: Report) -> Iterator[str]:
     """Yield sentences on what is missing of what counts, and on answers that were not read."""
-    yield from filter(None, (left_out(report), not_given(report), _skipped_with_hint(report)))
+    yield from filter(None, (left_out(report, 0.5), not_given(report), _skipped_with_hint(report)))
 
 
 def numbers_right(report: Report, codes: Iterable[Array]) -> str:
