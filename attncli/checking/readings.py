@@ -129,6 +129,8 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
                 equal.setdefault(id(wide[name].array), name)
             elif any(step.startswith(f"{name}_") for step in trace.steps):
                 equal[hash(name)] = name
+        if letter not in LETTERS and len(equal) < 2:
+            continue
         one = Letter(base, rests[base], tuple(equal.values()))
         fits = {name: _fits(submission, one, name, wide) for name in one.meant}
         if any(fit is not None for fit in fits.values()):
