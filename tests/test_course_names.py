@@ -156,6 +156,7 @@ def test_keys_of_the_problem_are_no_letters() -> None:
         ("scores[9, 9]", "1", "incomplete"),
         ("weights", [["idk", "idk"]], "incomplete"),
         ("date", "2026-11-24", "correct"),
+        ("a line of work", [["2"]], "correct"),
         ("group", "7", "correct"),
         ("group", ["Ada", "Bo"], "correct"),
         ("dk", "2", "correct"),

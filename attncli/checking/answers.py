@@ -210,7 +210,9 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
     if is_copy or not (is_cell or shape):
         return ""
-    return WHICH_STEP if fault.hint.startswith("there are") else fault.hint
+    if is_cell or not fault.hint.startswith("there are"):
+        return fault.hint
+    return WHICH_STEP if np.prod(shape) > 1 else ""
 
 
 def shape_of(raw: Any) -> Shape:

@@ -25,7 +25,7 @@ WORD = re.compile(
 )
 """A letter or another word for steps, and the places behind it."""
 
-CELL = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
+SUBSCRIPTS = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
 """The places of a cell as formulas have them: _10, _{1,0}."""
 
 
@@ -40,7 +40,7 @@ class Judgment(Protocol):
     def verdict(self) -> str: ...
 
 
-R = TypeVar("R", bound=Judgment)
+ReportT = TypeVar("ReportT", bound=Judgment)
 
 
 class Letter(Record):
@@ -53,8 +53,8 @@ class Letter(Record):
 
 
 def judged_as_read(
-    submission: Submission, trace: Trace, judge: Callable[[Submission], R]
-) -> tuple[R, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    submission: Submission, trace: Trace, judge: Callable[[Submission], ReportT]
+) -> tuple[ReportT, tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the report on a submission in the reading of its letters that makes most of it right.
 
     Of readings that make as much right, one counts whose wrong steps a mistake explains, then one
@@ -88,10 +88,10 @@ def _likeliest(
     submission: Submission,
     letters: Sequence[Letter],
     trace: Trace,
-    judge: Callable[[Submission], R],
-) -> list[tuple[tuple[str, ...], R]]:
+    judge: Callable[[Submission], ReportT],
+) -> list[tuple[tuple[str, ...], ReportT]]:
     """Return the steps that letters may mean in the best readings, each with its report."""
-    tried: list[tuple[tuple[int, int, bool], tuple[str, ...], R]] = []
+    tried: list[tuple[tuple[int, int, bool], tuple[str, ...], ReportT]] = []
     for steps in islice(product(*(one.fitting for one in letters)), MAX_READINGS):
         read = _read_as(submission, letters, steps)
         try:
@@ -161,12 +161,12 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
 def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[str]) -> Submission:
     """Return a submission with steps for its letters; "" is none."""
     every = [rest for one in letters for rest in one.rests.values()]
-    is_from_0 = any("0" in match.groups() for match in map(CELL.fullmatch, every) if match)
+    is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
     found = {}
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
-            match = CELL.fullmatch(rest)
+            match = SUBSCRIPTS.fullmatch(rest)
             if match and isinstance(submission.matrices[key], str | int | float):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row

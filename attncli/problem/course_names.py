@@ -31,7 +31,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
     return found
 
 
-NAMES = Form(
+COURSE_NAMES = Form(
     _names,
     (
         forms.STRING,

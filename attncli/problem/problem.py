@@ -117,7 +117,9 @@ class Problem(Values):
         arrays = self._own_matrices()
         shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
         sizes = sizes_of(self.__dict__, shapes)
-        flat = [key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw[key])]
+        flat = [
+            key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key))
+        ]
         for key in flat:
             turned = {**shapes, key: shapes[key][::-1]}
             other = sizes_of(self.__dict__, turned)
