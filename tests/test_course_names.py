@@ -96,7 +96,7 @@ def test_a_letter_is_read_as_the_step_that_its_numbers_are(attn: Attn, tmp_path:
         ({"a": [[1, 2, 3]] * 3, "Q": X}, "a", "weights or scores or scaled"),
         ({"S": [["0.33"] * 3] * 3}, "S", "scores or scaled or weights"),
         ({"alpha_12": "0.5", "Q": X}, "alpha_12", "weights or scores or scaled"),
-        ({"b": [[1, 2]], "Q": X}, "b", "weights or output or biased"),
+        ({"b": [[1, 2]], "Q": X}, "b", "weights or output"),
     ],
 )
 def test_two_readings_are_both_said_and_no_mistake_is_named(

@@ -326,11 +326,7 @@ KEYS: dict[str, Key] = {
         forms.number(), "the rate of one step of gradient descent, for every weight"
     ),
     "names": Key(
-        COURSE_NAMES,
-        "what a course calls the steps",
-        {},
-        example="a: scores, b: weights",
-        as_written=True,
+        COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights"
     ),
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),

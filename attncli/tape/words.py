@@ -49,7 +49,7 @@ LETTER_WORDS = r"""
 a α alpha \alpha: weights scores scaled masked
 A: weights scores scaled masked output
 W w P p: weights
-b: weights output biased
+b: weights output
 S s: scores scaled masked weights sum
 e E: scores scaled masked exp
 c C: context output concat
