@@ -129,9 +129,12 @@ def test_heads_tell_what_z_is(attn: Attn, tmp_path: Path) -> None:
     for step in ("context", "output"):
         report = attncli.check(given, written(given, Z=step))
         assert (report.verdict, read(report)) == ("correct", [step])
-    report = attncli.check(given, {"Q": WIDE, "Z": [[1, 2, 3, 4]] * 3})
-    assert report.verdict == "incomplete"
-    assert dict(report.skipped)["Z"].startswith("may mean output or ")
+    answers = {"Q": WIDE, "Z": [[9, 8, 7, 6]] * 3}
+    assert attncli.check(given, answers).wrong_steps == ["output"]
+    turned = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
+    report = attncli.check(attncli.Problem(X=WIDE, heads=2, W_o=turned), answers)
+    assert (report.verdict, dict(report.findings)) == ("incomplete", {})
+    assert dict(report.skipped)["Z"].startswith("may mean concat or output")
 
 
 def test_keys_of_the_problem_are_no_letters() -> None:

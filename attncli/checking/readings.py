@@ -133,9 +133,10 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
             continue
         one = Letter(base, rests[base], tuple(equal.values()))
         fits = {name: _fits(submission, one, name, wide) for name in one.meant}
-        if any(fit is not None for fit in fits.values()):
-            fitting = sorted(filter(fits.get, fits), key=lambda name: fits[name] != 2)
-            yield replace(one, fitting=tuple(fitting) or ("",))
+        best = max((fit for fit in fits.values() if fit is not None), default=None)
+        if best is not None:
+            fitting = tuple(name for name in fits if best and fits[name] == best)
+            yield replace(one, fitting=fitting or ("",))
 
 
 def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:
