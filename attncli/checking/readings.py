@@ -49,7 +49,8 @@ class Letter(Record):
     base: str
     rests: Mapping[str, str]  # what is behind it, by the keys of the submission
     meant: tuple[str, ...]  # the steps that people call so, the most usual first
-    fitting: tuple[str, ...] = ()  # those that have the shape of the matrices; or "" alone
+    fitting: tuple[str, ...] = ()  # those in whose shape the matrices can be laid out; or "" alone
+    exact: frozenset[str] = frozenset()  # those that have the very shape
 
 
 def judged_as_read(
@@ -91,14 +92,16 @@ def _likeliest(
     judge: Callable[[Submission], ReportT],
 ) -> list[tuple[tuple[str, ...], ReportT]]:
     """Return the steps that letters may mean in the best readings, each with its report."""
-    tried: list[tuple[tuple[int, int, bool], tuple[str, ...], ReportT]] = []
+    tried: list[tuple[tuple[int, ...], tuple[str, ...], ReportT]] = []
     for steps in islice(product(*(one.fitting for one in letters)), MAX_READINGS):
         read = _read_as(submission, letters, steps)
         try:
             report = judge(read)
         except InputError:  # such as two words for the same cells
             continue
-        tried.append((_score(report, read, trace), steps, report))
+        exact = sum(step in one.exact for one, step in zip(letters, steps, strict=True))
+        right, *others = _score(report, read, trace)
+        tried.append(((right, exact, *others), steps, report))
         if report.verdict == "correct":
             break
     best = max((score for score, _, _ in tried), default=None)
@@ -133,10 +136,10 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
             continue
         one = Letter(base, rests[base], tuple(equal.values()))
         fits = {name: _fits(submission, one, name, wide) for name in one.meant}
-        best = max((fit for fit in fits.values() if fit is not None), default=None)
-        if best is not None:
-            fitting = tuple(name for name in fits if best and fits[name] == best)
-            yield replace(one, fitting=fitting or ("",))
+        if any(fit is not None for fit in fits.values()):
+            fitting = sorted(filter(fits.get, fits), key=lambda name: fits[name] != 2)
+            exact = frozenset(name for name in fits if fits[name] == 2)
+            yield replace(one, fitting=tuple(fitting) or ("",), exact=exact)
 
 
 def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:

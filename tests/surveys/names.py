@@ -177,9 +177,8 @@ def _unfair(before: Report, after: Report, letters: Mapping[str, str], key: Answ
             return "incomplete without readings"
     given = [name for name, judged in before.steps.items() if judged.status != "missing"]
     for name, finding in after.findings.items():
-        is_meant = any(
-            name == one or after.trace[name].array is before.trace[one].array for one in given
-        )
-        if not is_meant:
+        found = np.sort(after.trace[name].array, axis=None)  # output is context in another layout
+        others = (np.sort(before.trace[one].array, axis=None) for one in given)
+        if name not in given and not any(np.array_equal(found, other) for other in others):
             return f"{finding.id} named in {name}, which was not handed in"
     return ""
