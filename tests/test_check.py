@@ -234,8 +234,8 @@ def test_the_cells_that_a_report_names_are_keys_of_answers_and_of_explain(attn: 
 def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
     good = attncli.load(SAMPLES / "i_am_good.yaml")
     twice = "numbers of scores are given twice, by"
-    both = misread({"S[I, am]": 10, "S[I, I]": 14, "scores[1, 2]": 10}, good)
-    assert f"{twice} S[I, am] and scores[1, 2]" in both
+    both = misread({"QK^T[I, am]": 10, "QK^T[I, I]": 14, "scores[1, 2]": 10}, good)
+    assert f"{twice} QK^T[I, am] and scores[1, 2]" in both
     step = misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
     assert f"{twice} scores and scores[1, 2]" in step
     assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
@@ -296,7 +296,9 @@ def test_answers_that_cannot_be_read() -> None:
     assert "row 1, column 1 of weights: inf is infinite" in misread({"weights": "inf"})
     assert "1e400 is too large" in misread({"weights": "1e400"})
     assert "nan is not a number" in misread({"weights": "nan"})
-    assert "A and weights are the same step" in misread({"A": PUBLISHED, "weights": PUBLISHED})
+    assert "alphas and weights are the same step" in misread(
+        {"alphas": PUBLISHED, "weights": PUBLISHED}
+    )
     assert "scores must be a matrix" in misread({"scores": {"a": 1}})
     assert "the problem has no answers" in misread(None)
     heads = attncli.load(SAMPLES / "heads_cut.yaml")

@@ -419,3 +419,28 @@ def test_truths_are_no_numbers_but_in_a_mask() -> None:
 def test_a_scale_that_is_no_float_is_refused() -> None:
     with pytest.raises(InputError, match="scale is not a number"):
         attncli.Problem(X=[[1, 2]], scale=10**400)
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "shape"),
+    [
+        ({"Q": [[1, 0]], "K": [[1, 0], [0, 1], [1, 1]], "V": [3, 2, 1.5]}, "V", (3, 1)),
+        ({"Q": [[1, 0]], "K": [[1, 0], [0, 1], [1, 1]], "V": np.array([3, 2, 1.5])}, "V", (3, 1)),
+        ({"Q": [[1, 0]], "K": [[1, 0], [0, 1], [1, 1]], "V": "3 2 1.5"}, "V", (3, 1)),
+        ({"X": [[1, 0], [0, 1]], "W_v": [1, 2]}, "W_v", (2, 1)),
+        ({"X": [[1, 2], [3, 4]], "V": [1, 2], "W_o": [[1, 2]]}, "V", (2, 1)),
+        ({"X": [1, 2, 3]}, "X", (1, 3)),
+        ({"X": [[1]], "W_q": [1, 2], "W_k": [1, 2]}, "W_q", (1, 2)),
+    ],
+)
+def test_a_flat_list_is_a_column_where_only_a_column_fits(
+    given: dict[str, Any], key: str, shape: tuple[int, ...]
+) -> None:
+    problem = attncli.Problem(**given)
+    assert getattr(problem, key).shape == shape
+    assert attncli.compute(problem).output.size
+
+
+def test_a_list_that_fits_neither_way_is_refused_as_a_row() -> None:
+    with pytest.raises(attncli.InputError, match="V has 1 row, but K has 3 rows"):
+        attncli.Problem(Q=[[1, 0]], K=[[1, 0], [0, 1], [1, 1]], V=[3, 2])

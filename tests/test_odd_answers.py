@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import attncli
-from attncli.checking import reference
+from attncli.mechanisms import trace
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import SAMPLES, Attn
@@ -320,7 +320,7 @@ def test_one_key_judges_any_number_of_submissions_as_a_key_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a key keeps is bounded, and changes nothing in a report."""
-    monkeypatch.setattr(reference, "MAX_KEPT_RESULTS", 8)
+    monkeypatch.setattr(trace, "MAX_KEPT_RESULTS", 8)
     problem = attncli.load(SAMPLES / "heads_cut.yaml")
     key, numbers = attncli.AnswerKey(problem), random.Random(5)
     output = key.trace.output
@@ -329,4 +329,4 @@ def test_one_key_judges_any_number_of_submissions_as_a_key_of_their_own(
         answers = {"output": [[f"{x * factor:.{digits}f}" for x in row] for row in output]}
         ours, alone = key.check(answers), attncli.check(problem, answers)
         assert attncli.render(ours, "json") == attncli.render(alone, "json")
-        assert len(key._reference._kept) <= 8
+        assert len(key.trace._kept) <= 8

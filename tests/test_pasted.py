@@ -36,6 +36,14 @@ MEANT: dict[str, tuple[str, Any]] = {
     "semicolons": ("1 2; 3 4", FOUR),
     "semicolons_at_ends": ("1 2;\n3 4;", FOUR),
     "semicolons_of_excel": ("0,5;-1,0\n2,0;1,5", HALF),
+    # R
+    "r": ("     [,1] [,2]\n[1,]    1    2\n[2,]    3    4\n", FOUR),
+    "r_signs": ("     [,1] [,2]\n[1,]  0.5 -1.0\n[2,]  2.0  1.5", HALF),
+    "r_names_of_columns": ("      d1  d2\n[1,] 0.5 -1.0\n[2,] 2.0  1.5", HALF),
+    "r_names_of_rows": ("   [,1] [,2]\nI     1    2\nam    3    4", FOUR),
+    "r_assignment": ("W_q =\n     [,1] [,2]\n[1,]    1    2\n[2,]    3    4\n", FOUR),
+    "r_vector": ("[1] 1 2 3", [[1, 2, 3]]),
+    "r_long_vector": (" [1] 1 2 3\n [4] 4 5", [[1, 2, 3, 4, 5]]),
     # NumPy and PyTorch
     "numpy": ("[[1. 0.]\n [0. 1.]]", UNIT),
     "numpy_signs": ("[[ 0.5 -1. ]\n [ 2.   1.5]]", HALF),

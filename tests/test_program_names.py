@@ -142,10 +142,15 @@ def test_a_cache_in_a_file(tmp_path: Path, attn: Attn) -> None:
 
 
 def test_states_may_be_rotated_or_not() -> None:
-    keys = {**KEYS, "positions": "rope"}
-    with pytest.raises(InputError) as caught:
-        attncli.check(attncli.Problem(**keys), {"query_states": numbers(KEYS)["Q"]})
-    assert str(caught.value).startswith("query_states may mean Q or Q_rotated here")
+    problem = attncli.Problem(**{**KEYS, "positions": "rope"})
+    trace = attncli.compute(problem)
+    for name in ("Q", "Q_rotated"):
+        report = attncli.check(problem, {"query_states": trace[name].value})
+        assert (report.verdict, report.steps[name].status) == ("correct", "correct")
+    report = attncli.check(problem, {"query_states": trace["Q"].value + 1})
+    assert report.verdict == "incomplete"
+    hint = "may mean Q or Q_rotated; write the name of the step"
+    assert report.skipped == (("query_states", hint),)
 
 
 def test_attention_scores_of_a_program_are_weights_in_keras() -> None:

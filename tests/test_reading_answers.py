@@ -417,7 +417,7 @@ def test_keys_that_mean_no_step_cost_themselves_alone(attn: Attn, tmp_path: Path
     assert (said["dk"], said["email"], said["wieghts"]) == ("", "", "did you mean weights?")
     assert said["X"].startswith("write the step's name over its numbers")
     assert said["Q"] == "row 1, column 1 of Q: see is not a number"
-    assert key().check(sheet).verdict == "correct"
+    assert key().check(sheet).verdict == "incomplete"
     (tmp_path / "a.yaml").write_text("dk: 2\ngroup: 3\n")
     result = attn("check", GOOD, tmp_path / "a.yaml")
     assert result.status == 2

@@ -325,7 +325,7 @@ def test_lists_in_a_text_have_commas_between_numbers() -> None:
         ("scores: [[4,,,],[1,0,,]]", "1:13: a cell is empty"),
         ("scores: [[4,,,],[1,0,,]]", "an empty cell is written ~"),
         ("scores: [[-, - , -]]", "write -inf, or ~ for a cell that is left out"),
-        ("S: [[1, 2, 3]]\nscores: [[1, 2, 3]]", "S and scores are the same step"),
+        ("QKT: [[1, 2, 3]]\nscores: [[1, 2, 3]]", "QKT and scores are the same step"),
     ],
 )
 def test_what_may_have_been_meant(attn: Attn, plain: Path, text: str, said: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
-from attncli.checking.names import At, find_answer
+from attncli.checking.names import IS_INPUT, At, find_answer
 from attncli.checking.submission import KEYS_BESIDE_STEPS, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import labelled_texts
@@ -46,6 +46,9 @@ IN_A_STACK = re.compile(r"(\[\d+\])*")
 """The end of a key of one matrix of a stack, such as [2]."""
 
 
+WHICH_STEP = "write the name of the step"
+
+
 class Written(Record, eq=False):
     """The numbers of one step as a student wrote them, in the layout of the step's array."""
 
@@ -76,7 +79,7 @@ Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
 """What was written, by the name of the step."""
 
 Skipped: TypeAlias = tuple[tuple[str, str], ...]
-"""The keys that mean no step, or hold no numbers, each with a hint or ""."""
+"""The keys that mean no step, or hold no numbers, each with a hint; "" for what is no answer."""
 
 
 def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
@@ -90,10 +93,11 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
-        if word in KEYS_BESIDE_STEPS and word not in trace:
+        name = submission.read_as.get(word, word)
+        if name in KEYS_BESIDE_STEPS and word not in trace:
             continue
         with collected(unknown if raw is not None else []), located(submission.heading):
-            step, at, is_transposed = find_answer(word, trace, raw)
+            step, at, is_transposed = find_answer(name, trace, raw)
             raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
             matrix = None
             try:
@@ -121,7 +125,9 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     refuse([*faults, *([] if is_known else unknown)])
     fault_of = {str(one.path[0]): one for one in unknown}
     words = [word for word in submission.matrices if word in fault_of]
-    skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
+    skipped = tuple(
+        (word, _hint(fault_of[word], submission.matrices[word], trace)) for word in words
+    )
     return _of_one_computer(matrices), skipped
 
 
@@ -192,13 +198,32 @@ def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
         raise fail(message, matrix.word, *place)
 
 
-def _hint(fault: Fault, raw: Any) -> str:
-    """Return the hint for a skipped key that may be a typo, or the reason why it has no numbers."""
+def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
+    """Return the hint for a skipped key that may be a step's; "" if it is clearly no answer.
+
+    That is a copy of an input of the problem, and what holds no matrix, unless its name is that of
+    a cell.
+    """
     if len(fault.path) > 1:
         return fault.message
-    is_number = isinstance(raw, str | int | float) and "\n" not in str(raw)
-    is_slip = "[" in str(fault.path[0]) or not is_number
-    return fault.hint if is_slip and not fault.hint.startswith("there are") else ""
+    is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
+    is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
+    if is_copy or not (is_cell or shape):
+        return ""
+    if is_cell or not fault.hint.startswith("there are"):
+        return fault.hint
+    return WHICH_STEP if np.prod(shape) > 1 else ""
+
+
+def shape_of(raw: Any) -> Shape:
+    """Return the shape of a matrix; () for what is none, such as a date, a remark, or names."""
+    if isinstance(raw, str | int | float) and "\n" not in str(raw).strip():
+        return ()
+    try:
+        texts, _ = labelled_texts(raw, (), ragged=True)
+    except InputError:
+        return ()
+    return texts.shape if 2 * np.isfinite(numbers_of(texts)[0]).sum() > texts.size else ()
 
 
 def _of_one_computer(found: Matrices) -> Matrices:

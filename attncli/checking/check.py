@@ -16,6 +16,7 @@ from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_array
 from attncli.checking.follow_through import behind, without_work
 from attncli.checking.judged import STATUSES, Compared, Finding, Judged, Misshapen
 from attncli.checking.names import At, mask_of, named_steps, with_step_names
+from attncli.checking.readings import judged_as_read
 from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission, own_submission, submission_of
 from attncli.checking.ways import Way, likeliest
@@ -47,7 +48,8 @@ class Report(Record, Shown, eq=False):
         answers: for each wanted name, the step whose numbers count: the step of that name, or one
             that equals it.
         cells: which cells of that step count, as an index of its value; () for all.
-        skipped: the keys of the answers that mean no step, each with a hint or "".
+        skipped: the keys of the answers that mean no step, each with a hint; "" for one that is
+            clearly no answer.
         dtype: the type of the floats of arrays from a program; "" for handwork.
         convention: what was done otherwise in the whole of such a calculation.
         unearned: the rows that follow from invented numbers without work, and earn 0, by step.
@@ -137,9 +139,11 @@ class Report(Record, Shown, eq=False):
         """`correct`, `incomplete`, `wrong`, or `empty` where nothing was given."""
         if self.wrong_steps:
             return "wrong"
-        if all((codes == status.MISSING).all() for codes in self.counting.values()):
+        is_passed_over = any(hint for _, hint in self.skipped)
+        is_empty = all((codes == status.MISSING).all() for codes in self.counting.values())
+        if is_empty and not is_passed_over:
             return "empty"
-        return "incomplete" if self.left_out else "correct"
+        return "incomplete" if self.left_out or is_passed_over else "correct"
 
     @property
     def points(self) -> dict[str, float]:
@@ -212,7 +216,7 @@ class AnswerKey:
             answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         )
         contents = contents_of(submission) if self._reference.is_small else ""
-        report = self._reports.pop(contents, None) or self._judged(submission)
+        report = self._reports.pop(contents, None) or self._as_read(submission)
         if contents and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[contents] = report  # as the last one, which is dropped last
             if len(self._reports) > MAX_KEPT_REPORTS:
@@ -273,8 +277,12 @@ class AnswerKey:
             unearned=unearned,
         )
 
+    def _as_read(self, submission: Submission) -> Report:
+        report, said, skipped = judged_as_read(submission, self.trace, self._judged)
+        return replace(report, said=said + report.said, skipped=report.skipped + skipped)
+
     def _judged(self, submission: Submission) -> Report:
-        reference, names = self._reference, named_steps(submission.matrices, self.trace)
+        reference, names = self._reference, named_steps(submission.answers, self.trace)
         if names:
             change = partial(reference.changed, partial(with_named_steps, names=names))
             reference = reference.kept(("named", names), change)

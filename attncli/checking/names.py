@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from attncli.text.escapes import visible
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
+IS_INPUT = "is an input of the problem, not a step"
 
 At: TypeAlias = tuple[Any, ...]
 """An index of a step's value: () for all cells, or a head, row or cell."""
@@ -51,17 +52,23 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys mean and that change nothing, so the trace has none."""
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
-    wide = _wide(trace) if unknown else trace
+    wide = with_all_steps(trace) if unknown else trace
     found = [_meaning(word, wide) for word in unknown]
     names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
     return tuple(name for name in names if name in wide.added)
 
 
-_wide = lru_cache(maxsize=8)(with_named_steps)  # many submissions have keys that mean nothing
+def with_all_steps(trace: Trace) -> Trace:
+    """Return a trace with all steps that change nothing; many submissions name what is none."""
+    return trace.kept("wide", partial(with_named_steps, trace))
 
 
-@lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
 def _meaning(word: str, trace: Trace) -> Meaning | InputError:
+    """Return what a key means; the rows of a class's table have the same headings."""
+    return trace.kept(("meaning", word), partial(_read, word, trace))
+
+
+def _read(word: str, trace: Trace) -> Meaning | InputError:
     if word in trace:
         return trace[word], (), False
     if len(word) > MAX_KEY_LENGTH:
@@ -71,16 +78,16 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
     except InputError as error:
         from attncli.notation.grid import undecorated  # few submissions have headings for keys
 
-        name = undecorated(word)
-        found = error if name in ("", word) else _meaning(name, trace)
-        return error if isinstance(found, InputError) else found
+        name, unknown = undecorated(word), InputError(*error.faults)  # without what raised it
+        found = unknown if name in ("", word) else _meaning(name, trace)
+        return unknown if isinstance(found, InputError) else found
 
 
 def _cells(word: str, trace: Trace) -> Meaning:
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
-        found = find_cells(with_key(word), trace.steps, trace.inputs, trace.added)
+        found = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
     except InputError as error:
         key = key_of(base)
         if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):
@@ -96,7 +103,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
-    if base in trace or base in trace.inputs:
+    if base in trace or base in trace.inputs or base in trace.problem.names:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
     names = meant(base, trace.steps, trace.added)
@@ -109,7 +116,7 @@ def _input(name: str, word: str, trace: Trace) -> InputError:
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"
-    message = f"{visible(name)} is an input of the problem, not a step"
+    message = f"{visible(name)} {IS_INPUT}"
     return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
 
 

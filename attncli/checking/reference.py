@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -23,10 +22,6 @@ T = TypeVar("T")
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
 
-MAX_KEPT_RESULTS = 1_000
-"""Maximum number of results that are kept in memory; then all are dropped. One submission needs at
-most 220 of those of a sample, and 1,000 take about 16 MB (measured). Chosen."""
-
 
 class Reference(Record, eq=False):
     """The correct calculations of a problem, with which submissions are compared."""
@@ -38,29 +33,13 @@ class Reference(Record, eq=False):
     def is_small(self) -> bool:
         return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
 
-    @cached_property
-    def _kept(self) -> dict[Hashable, Any]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.fields}  # copies keep no results
-
     def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """Return a result that depends on the problem and a key alone; work it out only once.
 
         Where the students of a class hand in only the output, this makes judging a wrong one three
         times as fast (benchmarks/checking.py).
         """
-        if not self.is_small:
-            return make()
-        with suppress(KeyError):  # another thread may clear them
-            found: T = self._kept[key]
-            return found
-        found = make()
-        if len(self._kept) >= MAX_KEPT_RESULTS:
-            self._kept.clear()
-        self._kept[key] = found
-        return found
+        return self.trace.kept(key, make) if self.is_small else make()
 
     def changed(self, change: Callable[[Trace], Trace]) -> Reference:
         return Reference(change(self.trace), tuple(map(change, self.others)))

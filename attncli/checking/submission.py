@@ -37,7 +37,7 @@ PROBLEM = "problem"
 VARIANT = "variant"
 """Key of the variant that was worked."""
 
-KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS)))
+KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
 """Keys of a submission that are not names of steps. A new key has a place here."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
@@ -59,6 +59,7 @@ class Submission(Record, eq=False):
         problem: the number or the title of the problem, if the submission holds it.
         variant: the name of the variant, if the submission holds it.
         is_named: True if the submission itself holds the student's name.
+        read_as: the names of steps and cells that letters mean, by key; "" for an unread key.
     """
 
     name: str
@@ -71,11 +72,13 @@ class Submission(Record, eq=False):
     problem: str = ""
     variant: str = ""
     is_named: bool = False
+    read_as: Mapping[str, str] = EMPTY
 
     @property
     def answers(self) -> dict[str, Any]:
-        """The matrices without remarks and names."""
-        return {key: raw for key, raw in self.matrices.items() if key not in KEYS_BESIDE_STEPS}
+        """The matrices without remarks and names, by the names of steps that letters mean."""
+        named = ((key, self.read_as.get(key, key)) for key in self.matrices)
+        return {name: self.matrices[k] for k, name in named if name not in KEYS_BESIDE_STEPS}
 
     @property
     def is_row(self) -> bool:

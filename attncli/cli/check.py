@@ -34,6 +34,7 @@ ASKED_HELP = "The steps, or cells, that count; by default all."
 POINTS_HELP = "Points of each right step, or cell."
 DIGITS_HELP = "Digits that answers must have; fewer are wrong."
 TOLERANCE_HELP = "How far a right number may be off."
+NAMES_HELP = "What the course calls the steps."
 FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
 DTYPE_HELP = "The floats of arrays from a program: float64, float32, float16, bfloat16."
 RTOL_HELP = "How far such an array may be off, relative to its step's largest number."
@@ -59,6 +60,9 @@ def check(
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
+    names: Annotated[
+        str | None, options.marking(metavar="'NAME: STEP, …'", help=NAMES_HELP)
+    ] = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
     points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
@@ -95,7 +99,8 @@ def check(
 
     of_problem = for_problem(matrices)
     of_answers = {name: file for name, file in matrices.items() if name not in of_problem}
-    overrides = Overrides(run.marking_options(ctx), of_problem, allow_outside)
+    given = run.marking_options(ctx) | ({"names": names} if names else {})
+    overrides = Overrides(given, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)

@@ -10,13 +10,14 @@ from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.footprint import refuse_too_large
 from attncli.mechanisms.trace import Trace
-from attncli.problem.key_names import keys_of
+from attncli.problem.key_names import key_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
 from attncli.tape.tape import TakeRows, Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
+from attncli.text.layer_names import called_by
 from attncli.text.suggestions import did_you_mean
 
 METHODS = {
@@ -68,7 +69,8 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    names = keys_of(only)
+    words = [only] if isinstance(only, str) else only or ()
+    names = tuple(called_by(word, problem.names) or key_of(word) for word in words)
     with located(problem.source):
         _check_names(names)
         unrounded: Trace | None = None
@@ -83,7 +85,7 @@ def compute(
         is_all = only is None or problem.gradient  # a backward pass needs every step
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
-        tape.take_rows = take_rows
+        tape.take_rows, tape.called = take_rows, problem.called
         refuse_too_large(problem, tape, lambda other: _recorded(other, problem, None))
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
@@ -104,6 +106,22 @@ def _check_names(names: Collection[str]) -> None:
         raise fail(message, hint=did_you_mean(name, ALIASES))
 
 
+def _check_course_names(tape: Tape, problem: Problem) -> None:
+    """Raise an InputError for a name of a step that is another step's, or for no step at all."""
+    from attncli.tape.words import ALIASES
+
+    plain = {step.plain for step in tape.steps.values()}
+    for word, name in problem.names.items():
+        if name not in plain and name not in ALIASES:
+            message, known = f"names: there is no step {visible(name)}", (*plain, *ALIASES)
+            raise fail(message, "names", word, hint=did_you_mean(name, known))
+        if word in plain and word != name:
+            message = f"names: {visible(word)} is the name of another step"
+            raise fail(message, "names", word, hint="take another name")
+        if word in problem.given:
+            tape.warn(f"names: {word} is a key of this problem, so it does not mean {name}")
+
+
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
     name = METHODS[problem.kind]
@@ -114,6 +132,8 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
         gradient(tape, problem, method)
     else:
         method(tape, problem)
+    if problem.names:
+        _check_course_names(tape, problem)
     for step in (*tape.inputs.values(), *tape.steps.values()):
         step.array.flags.writeable = False
     warnings = (*problem.warnings, *tape.warnings)

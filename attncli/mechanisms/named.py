@@ -18,6 +18,7 @@ from attncli.tape.find import Cells, find_cells, find_steps
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
 from attncli.text.escapes import visible
+from attncli.text.layer_names import called_by
 from attncli.text.suggestions import did_you_mean
 
 LAST = {**dict.fromkeys(("self", "cross", "pooling"), "output"), "transformer": "attended"}
@@ -69,11 +70,14 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
     for step in trace:
         made = None if step.operation is None else transform(step.operation, rule)
         for name in before.get(step.name, ()):
-            made = steps[name] = replace(step, name=name, operation=made)
+            word = called_by(name, trace.problem.called)
+            made = steps[name] = replace(step, name=name, operation=made, called=word)
         last = steps[step.name] = step if made is step.operation else replace(step, operation=made)
         for name in after.get(step.name, ()):
             symbol = "A" if name.startswith("weights") else name
-            last = steps[name] = replace(last, name=name, symbol=symbol, operation=last)
+            word = called_by(name, trace.problem.called)
+            last = replace(last, name=name, symbol=symbol, operation=last, called=word)
+            steps[name] = last
         read[step.name] = last
     return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
 
@@ -84,7 +88,7 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
     Raises:
         InputError: for a name that means nothing in this calculation.
     """
-    name = with_key(name)
+    name = with_key(name, trace.called)
     try:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +16,12 @@ from attncli.tape.step import Step
 from attncli.text.layer_names import OF_LAYER
 from attncli.text.notebook import Shown
 from attncli.tiles.tiled import Tiled
+
+T = TypeVar("T")
+
+MAX_KEPT_RESULTS = 1_000
+"""Maximum number of results that are kept in memory; then all are dropped. One submission needs at
+most 220 of those of a sample, and 1,000 take about 16 MB (measured). Chosen."""
 
 
 class Trace(Record, Shown, eq=False):
@@ -47,6 +56,24 @@ class Trace(Record, Shown, eq=False):
     def __contains__(self, name: object) -> bool:
         return name in self.steps
 
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.fields}  # copies keep no results
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a result that depends on this trace and a key alone; work it out only once."""
+        with suppress(KeyError):  # another thread may clear them
+            found: T = self._kept[key]
+            return found
+        found = make()
+        if len(self._kept) >= MAX_KEPT_RESULTS:
+            self._kept.clear()
+        self._kept[key] = found
+        return found
+
     def around(self, step: Step) -> Trace:
         """Return the layer of a step as a trace, by the plain names of its steps and inputs.
 
@@ -63,6 +90,11 @@ class Trace(Record, Shown, eq=False):
     def last(self) -> Step:
         """The step `output`; where there is no such step, the last one."""
         return self.steps["output" if "output" in self.steps else list(self.steps)[-1]]
+
+    @property
+    def called(self) -> list[str]:
+        """What the course of the problem calls some of the steps."""
+        return [step.called for step in self if step.called] if self.problem.names else []
 
     @property
     def path(self) -> str:

@@ -53,7 +53,7 @@ def grid_of(text: str) -> LabelledGrid:
     """
     if re.search(ELLIPSIS, text):
         raise NumberError(NUMBERS_MISSING)
-    text = _without_name(text)
+    text = _without_r_signs(_without_name(text))
     if "\\" in text:
         from attncli.notation import from_tex
 
@@ -79,6 +79,16 @@ def _without_name(text: str) -> str:
     """Return a text with blanks in place of the `W_q =` before a matrix."""
     name = re.match(r"\s*[^\W\d][\w^{}]*\s*:?=(?=\s*\S)\s*", text)
     return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
+
+
+def _without_r_signs(text: str) -> str:
+    """Return a text with blanks in place of the numbers that R prints: [1,], [,1], [1]."""
+    if len(re.findall(r"(?m)^[ \t]*\[,\d+\]", text)) > 1:
+        raise NumberError("its columns are in several parts; print all of them side by side")
+    signs = r"\[,\d+\](?=[ \t]*(?:\[,|$))|^[ \t]*\[\d+,\](?=[ \t])"
+    if re.match(r"\s*\[1\][ \t]+[-\d.]", text):  # a vector: its lines are one row
+        signs = r"^[ \t]*\[\d+\]|\n"
+    return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
 
 
 def _without_brackets(text: str) -> str:

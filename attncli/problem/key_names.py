@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from attncli.errors import Fault, refuse
@@ -89,17 +89,19 @@ def pattern_of(key: str) -> str:
     return between + "".join(letter + between for letter in letters)
 
 
-def with_key(word: str) -> str:
+def with_key(word: str, known: Collection[str] = ()) -> str:
     """Return the name of a step, a cell or a matrix with the key that it begins with.
 
-    A single letter is kept, as it also names rows: v[am] is a row of X where there is no V.
+    A single letter is kept, as it also names rows: v[am] is a row of X where there is no V. So are
+    the `known` names of a course.
 
     >>> with_key("W^Q[1, 2]"), with_key("scores[am, I]")
     ('W_q[1, 2]', 'scores[am, I]')
     """
     base, bracket, rest = word.partition("[")
     key = key_of(base.strip())
-    return word if key == base.strip() or len(key) == 1 else f"{key}{bracket}{rest}"
+    is_kept = base.strip() in (key, *known) or len(key) == 1
+    return word if is_kept else f"{key}{bracket}{rest}"
 
 
 def with_keys(given: Mapping[str, Any]) -> dict[str, Any]:

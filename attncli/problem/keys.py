@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
+from attncli.problem.course_names import COURSE_NAMES
 from attncli.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.values import (
@@ -323,6 +324,9 @@ KEYS: dict[str, Key] = {
     ),
     "learning_rate": Key(
         forms.number(), "the rate of one step of gradient descent, for every weight"
+    ),
+    "names": Key(
+        COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights"
     ),
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),

@@ -94,5 +94,6 @@ class ProblemKeys(TypedDict, total=False):
     target: Words
     gradient: Matrix | Mapping[str, object]
     learning_rate: Number
+    names: Mapping[str, str] | str | None
     answers: Mapping[str, object] | None
     marking: Marking | Mapping[str, object] | None

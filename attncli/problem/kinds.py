@@ -17,7 +17,7 @@ Shapes = dict[str, tuple[str, ...]]
 TEXT_KEYS = ("title", "notes", "student", "variant", "problem")
 """Keys of text about a problem and its student, with which nothing is calculated."""
 
-COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "answers", "marking")
+COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "marking")
 """Keys of every kind."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
@@ -86,19 +86,20 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
     """Return the points of steps by name; a text has commas between them: `weights: 4, Q: 1`."""
-    if not isinstance(raw, str):
-        return _by_name(raw.items() if isinstance(raw, Mapping) else None, path)
-    parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
-    pairs = [(name, value) for name, sign, value in parts if sign]
-    with needing("text"):
-        return _by_name(pairs if len(pairs) == len(parts) else None, path)
+    said = "must be a number for each step", "write such as {weights: 4, output: 3}"
+    with needing("text" if isinstance(raw, str) else ""):
+        values = by_name(raw, path, *said).items()
+        return {name: as_points(POINTS.read(value, (*path, name))) for name, value in values}
 
 
-def _by_name(pairs: Iterable[tuple[object, object]] | None, path: KeyPath) -> dict[str, float]:
-    """Return the points of steps by name; refuse a name that is given twice."""
+def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, object]:
+    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a name given twice."""
+    pairs = [*raw.items()] if isinstance(raw, Mapping) else None
+    if isinstance(raw, str):
+        parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
+        pairs = [(name, value) for name, _, value in parts] if all(x[1] for x in parts) else None
     if pairs is None:
-        hint = "write such as {weights: 4, output: 3}"
-        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
+        raise fail(f"{dotted(path)} {said}", *path, hint=hint)
     found: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
@@ -106,7 +107,7 @@ def _by_name(pairs: Iterable[tuple[object, object]] | None, path: KeyPath) -> di
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
         found[word] = value
-    return {name: as_points(POINTS.read(value, (*path, name))) for name, value in found.items()}
+    return found
 
 
 def _share(raw: object, path: KeyPath) -> float:

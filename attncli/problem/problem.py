@@ -101,8 +101,7 @@ class Problem(Values):
         refuse([*misused(raw, held)])
         written = {key: part for key, part in raw.items() if is_small(part)}
         held.update(given=tuple(raw), written=written, source=nowhere, number=None, own=frozenset())
-        shapes = {key: self._in_rows(key, a).shape for key, a in self._own_matrices().items()}
-        sizes = held["sizes"] = sizes_of(held, shapes)
+        sizes = held["sizes"] = self._sizes(raw)
         refuse(sizes.faults)
         with needing("sizes"):
             if self.layers:
@@ -113,6 +112,21 @@ class Problem(Values):
             held["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         held["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
+
+    def _sizes(self, raw: Mapping[str, Any]) -> Sizes:
+        """Return the sizes of all matrices; a flat list is a column where only a column fits."""
+        arrays = self._own_matrices()
+        shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
+        sizes = sizes_of(self.__dict__, shapes)
+        flat = [
+            key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key))
+        ]
+        for key in flat:
+            turned = {**shapes, key: shapes[key][::-1]}
+            other = sizes_of(self.__dict__, turned)
+            if len(other.faults) < len(sizes.faults):
+                sizes, shapes, self.__dict__[key] = other, turned, arrays[key].T
+        return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
         """Return the same problem with another marking; a mapping changes only its own keys.
@@ -182,6 +196,11 @@ class Problem(Values):
         changed = Problem.__new__(Problem)
         changed.__dict__.update(self.__dict__, **attributes)
         return changed
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the course calls the steps, by their names; a key of the problem keeps its own."""
+        return {step: word for word, step in self.names.items() if word not in self.given}
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a problem does not change; make a new one")
@@ -361,6 +380,11 @@ def _of_layer(named: Mapping[str, Any], copy: bool) -> Problem:
 
 def nowhere(path: KeyPath) -> Place:
     return Place("")
+
+
+def _is_flat(raw: object) -> bool:
+    """Return True for a list, or a line, of numbers, and not of rows."""
+    return "[" not in raw if isinstance(raw, str) else np.ndim(raw) == 1  # type: ignore[arg-type]
 
 
 def _is_array(value: object) -> bool:

@@ -90,6 +90,7 @@ class Values:
     target: tuple[str, ...]
     gradient: Mapping[str, Any]
     learning_rate: float | None
+    names: Mapping[str, str]
     answers: Mapping[str, Any] | None
     marking: Marking
 

@@ -164,8 +164,8 @@ class _Writer:
         """Return the places to go to, each with its name: groups where there are any, or steps."""
         entries = list(enumerate(self.page.entries))
         groups = [(self.place(f"part-{n}"), entry.group) for n, entry in entries if entry.group]
-        names = (entry.steps[0].name for _, entry in entries)
-        return groups or [(self.place(name), name) for name in names]
+        steps = (entry.steps[0] for _, entry in entries)
+        return groups or [(self.place(step.name), step.word) for step in steps]
 
     def entry(self, entry: Entry) -> Iterator[str]:
         names = [step.name for step in entry.steps]

@@ -87,7 +87,7 @@ def _parts(page: Page) -> Iterator[str]:
 
 
 def _entry(entry: Entry, level: str) -> Iterator[str]:
-    yield f"{level} {', '.join(escaped(step.name) for step in entry.steps)}"
+    yield f"{level} {', '.join(escaped(step.word) for step in entry.steps)}"
     for panel in entry.inputs:
         yield from _named(panel)
     yield _block([heading(step, ascii_text) for step in entry.steps])

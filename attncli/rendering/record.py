@@ -16,9 +16,12 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
+from attncli.notation import tree
+from attncli.notation.text import text
 from attncli.records import Record
 from attncli.rendering.pieces import WRITE_SIZE, in_parts, some_rows
 from attncli.rendering.selection import Selection
+from attncli.tape.step import Step
 from attncli.text.numbers import every_digit, floats, rounded
 
 HOLE = f"rows{os.urandom(16).hex()}"
@@ -225,6 +228,16 @@ def _halved(array: Array) -> Array:
     return half if (np.isinf(half) == np.isinf(array)).all() else array
 
 
+def _public_formula(step: Step, trace: Trace) -> str:
+    """Return the formula of a step with public names, whatever its course calls the steps."""
+    public = {one.called: tree.named(one.name) for one in trace if one.called}
+
+    def rule(node: tree.Formula) -> tree.Formula | None:
+        return public.get(text(node)) if isinstance(node, tree.Name) else None
+
+    return text(tree.substituted(step.notation, rule) if public else step.notation)
+
+
 def record(
     trace: Trace, selection: Selection, matrix: Callable[[Array, int | None], Any]
 ) -> dict[str, Any]:
@@ -244,7 +257,7 @@ def record(
         value = step.value
         steps[step.name] = {
             "symbol": step.symbol,
-            "formula": step.formula,
+            "formula": _public_formula(step, trace),
             **({"why": step.why} if selection.why else {}),
             "axes": list(step.axes),
             "labels": {axis: list(words) for axis, words in step.labels.items()},

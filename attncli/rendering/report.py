@@ -262,15 +262,6 @@ def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
 
 def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells are left out of what is wanted, and the steps that are missing."""
-    given = [one for one in report.steps.values() if isinstance(one, Given)]
-    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
-    if report.marking.expected:
-        missing = report.left_out.items()
-        counts = {name: count for name, count in missing if name not in report.not_given}
-    cells = [verdicts.cell_count(name, *count) for name, count in counts.items() if count[0]]
-    if cells:
-        yield f"_ left out: {', '.join(cells)}"
-    if report.not_given:
-        yield f"not given: {', '.join(report.not_given)}"
-    if report.skipped:
-        yield verdicts.skipped(report.skipped)
+    if cells := verdicts.left_out(report):
+        yield f"_ {cells}"
+    yield from filter(None, (verdicts.not_given(report), verdicts.skipped(report.skipped)))

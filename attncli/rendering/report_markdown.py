@@ -47,7 +47,7 @@ def _report(page: ReportPage) -> Iterator[str]:
 
 def _remark(remark: Remark) -> Iterator[str]:
     aside = f" ({remark.aside})" if remark.aside else ""
-    yield f"## {remark.sign} {escaped(remark.step.name)}{aside}"
+    yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
     if found := remark.finding:
         yield f"{escaped(f'{visible(found.message)} {visible(found.advice)}')} (`{found.id}`)"
         if found.worked:

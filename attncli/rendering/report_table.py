@@ -97,21 +97,21 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
 def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
     """Yield one line for successive steps that are right, and one for those that follow."""
     for remark in remarks if any(remark.aside for remark in remarks) else ():
-        width = max(cell_width(one.step.name) for one in remarks)
-        name = remark.step.name + " " * (width - cell_width(remark.step.name))
+        width = max(cell_width(one.step.word) for one in remarks)
+        name = remark.step.word + " " * (width - cell_width(remark.step.word))
         line: Line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
         yield from wrapped(line, layout.width)
     remarks = [remark for remark in remarks if not remark.aside]
-    right = [remark.step.name for remark in remarks if remark.sign == "✓"]
+    right = [remark.step.word for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
         yield from wrapped([("✓ ", "right"), (", ".join(right), "")], layout.width)
     if following:
-        names = ", ".join(remark.step.name for remark in following)
+        names = ", ".join(remark.step.word for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
         said = f"{names} {verb} from {following[0].follows}"
         yield from wrapped([("→ ", "right"), (said, "")], layout.width)
-    early = (f"  {remark.step.name}: {remark.early}" for remark in following if remark.early)
+    early = (f"  {remark.step.word}: {remark.early}" for remark in following if remark.early)
     yield from _prose(early, layout)
     yield []
 

@@ -46,11 +46,11 @@ def verdict(report: Report, ids: bool = True) -> str:
     if first := report.first_wrong_step:
         finding = report.findings.get(first)
         what = (finding.id if ids else "") if finding else _rounding(report.steps[first])
-        return f"wrong, first at {first}{f' ({what})' if what else ''}"
+        return f"wrong, first at {_word(report, first)}{f' ({what})' if what else ''}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    return "; ".join([f"{report.verdict}: {_numbers(report)}", *_left_out(report)])
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *_incomplete(report)])
 
 
 def _numbers(report: Report) -> str:
@@ -68,14 +68,33 @@ def _numbers(report: Report) -> str:
     return said
 
 
-def _left_out(report: Report) -> Iterator[str]:
-    """Yield sentences on the missing cells and steps, of those that count."""
-    counts, names = report.left_out, report.not_given
-    cells = [cell_count(name, *count) for name, count in counts.items() if name not in names]
-    if cells:
-        yield f"left out: {', '.join(cells)}"
-    if names:
-        yield f"not given: {', '.join(names)}"
+def _word(report: Report, name: str) -> str:
+    """Return what the course calls a step; a name of cells as it is."""
+    return report.trace[name].word if name in report.trace else name
+
+
+def left_out(report: Report, share: float = 1.0) -> str:
+    """Return which cells are left out of what is wanted, or of the given steps; "" for none.
+
+    Without a marking, steps of which more than a share of the cells is missing are not named.
+    """
+    counts = {name: n for name, n in report.left_out.items() if name not in report.not_given}
+    if not report.marking.expected:
+        given = {name: one for name, one in report.steps.items() if isinstance(one, Given)}
+        every = {name: (one.counts["missing"], one.codes.size) for name, one in given.items()}
+        counts = {name: n for name, n in every.items() if n[0] <= share * n[1]}
+    cells = [cell_count(_word(report, name), *n) for name, n in counts.items() if n[0]]
+    return f"left out: {', '.join(cells)}" if cells else ""
+
+
+def not_given(report: Report) -> str:
+    names = [_word(report, name) for name in report.not_given]
+    return f"not given: {', '.join(names)}" if names else ""
+
+
+def _incomplete(report: Report) -> Iterator[str]:
+    """Yield sentences on what is missing of what counts, and on answers that were not read."""
+    yield from filter(None, (left_out(report, 0.5), not_given(report), _skipped_with_hint(report)))
 
 
 def numbers_right(report: Report, codes: Iterable[Array]) -> str:
@@ -141,10 +160,10 @@ def why(report: Report) -> str:
         judged = report.steps[first]
         return _rounding(judged) or next(unexplained(report, judged), "")
     if report.verdict == "empty":
-        parts = [verdict(report).removeprefix("empty: ")]
+        parts = [verdict(report).removeprefix("empty: "), _skipped_with_hint(report)]
     else:
-        parts = [*_left_out(report)]
-    return "; ".join(filter(None, [*parts, _skipped_with_hint(report)])) if parts else ""
+        parts = [*_incomplete(report)] if report.verdict == "incomplete" else []
+    return "; ".join(filter(None, parts))
 
 
 def points_of(*graded: Graded) -> str:
@@ -157,7 +176,8 @@ def points_of(*graded: Graded) -> str:
 def points_by_step(report: Report) -> str:
     """Return the points of a student as a sentence, with those of each step."""
     possible = report.marking.points
-    steps = (f"{name} {_of([earned], [possible[name]])}" for name, earned in report.points.items())
+    earned = report.points.items()
+    steps = (f"{_word(report, name)} {_of([got], [possible[name]])}" for name, got in earned)
     return f"points: {points_of(report)} ({', '.join(steps)})" if possible else ""
 
 
@@ -245,11 +265,12 @@ def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
         if step.name != next(iter(related)):
             return ""  # the first of them has the hint
         both = "both" if len(related) == 2 else "all"
-        where = f"{common[-1].name}, which was not handed in"
-        return f"{all_of(list(related))} {both} depend on {where}: compare it next."
+        where = f"{common[-1].word}, which was not handed in"
+        steps = all_of([_word(report, name) for name in related])
+        return f"{steps} {both} depend on {where}: compare it next."
     if not hidden or report.findings.get(step.name):
         return ""
-    *others, last = [one.name for one in hidden[-MOST_STEPS:]]
+    *others, last = [one.word for one in hidden[-MOST_STEPS:]]
     names = f"{', '.join(others)} or {last}" if others else last
     or_compare = ", or compare yours with the right numbers" if solution else ""
     return f"Hand in {names} too{or_compare}."

@@ -40,7 +40,7 @@ def cell(step: Step, place: Index) -> Cell:
     lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
     # The axis of sums has one place, which says nothing.
     pairs = [p for p in zip(step.axes[count:], place[count:], strict=True) if p[0] != "sum"]
-    return Cell(step.name, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
+    return Cell(step.word, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
 
 
 def matrix_name(step: Step, place: Index) -> str:
@@ -94,7 +94,7 @@ def place_word(
 
 def row_letter(step: Step) -> str:
     """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
-    return step.name.lower() if len(step.name) == 1 else step.name
+    return step.word.lower() if len(step.word) == 1 else step.word
 
 
 VALUES = {"key": "v", "query": "x", "state": ""}

@@ -120,7 +120,11 @@ class _Reader(Record):
         """Return the step, or else the input, of a name, also with the number of an only layer."""
         names = (base, base.removeprefix("layers.1."))
         found = (known.get(name) for name in names for known in (self.steps, self.inputs))
-        return next(filter(None, found), None)
+        return next(filter(None, found), None) or self.of_course(base)
+
+    def of_course(self, word: str) -> Step | None:
+        """Return the step that the course of the problem calls so."""
+        return next((step for step in self.steps.values() if word and step.called == word), None)
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.
@@ -208,7 +212,7 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
     for name in (word, word.removeprefix("layers.1.")):
         if name in steps:
             return [steps[name]]
-    if of_layers := [step for step in steps.values() if step.plain == word]:
+    if of_layers := [one for one in steps.values() if word in (one.plain, one.called)]:
         return of_layers
     found = None if word in inputs else _Reader(steps, inputs, added).called(word)
     return [] if found is None else [found]

@@ -148,6 +148,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         key: of an input, the key of the problem that gives it, such as "score.W"; or nothing.
         purpose: why the method does it, where its operation cannot know; or nothing.
         backward: whether it is of the backward pass, or of what follows from that.
+        called: what the course of the problem calls it; or nothing.
     """
 
     name: str
@@ -162,6 +163,12 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     key: str = ""
     purpose: str = ""
     backward: bool = False
+    called: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its name on pages: what the course calls it, or else its public name."""
+        return self.called or self.name
 
     @property
     def plain(self) -> str:
@@ -274,7 +281,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     @property
     def notation(self) -> tree.Formula:
         """How the step is made, as a formula."""
-        name = tree.named(self.name)
+        name = tree.named(self.word)
         if self.operation is None:
             return name
         if self.is_given:
@@ -340,4 +347,4 @@ def _name_of(step: Step, columns: bool, transposed: bool) -> tree.Formula:
     # transposed among steps whose tokens are columns.
     if len(step.trailing) >= 2 and step.columns != columns:
         transposed = not transposed
-    return tree.Transpose(tree.named(step.name)) if transposed else tree.named(step.name)
+    return tree.Transpose(tree.named(step.word)) if transposed else tree.named(step.word)

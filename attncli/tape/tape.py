@@ -13,6 +13,7 @@ from attncli.notation.text import text
 from attncli.records import EMPTY, Record
 from attncli.tape.step import Expression, Step, notation_of
 from attncli.tape.walk import array_of
+from attncli.text.layer_names import called_by
 
 TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""
@@ -54,6 +55,7 @@ class Tape:
         uniform: draws random errors, as NumPy's function of this name, the default, does.
         has_weights_taken: whether it has taken them.
         part: how the steps and inputs of a part of the calculation, such as a layer, are called.
+        called: what a course calls the steps, by their names.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Tape:
         self.backward = False
         self.has_weights_taken = False
         self.part = PartOfTape()
+        self.called: Mapping[str, str] = EMPTY
         self.take_rows: TakeRows | None = None
         self.uniform: Callable[..., Array] | None = None
 
@@ -95,7 +98,7 @@ class Tape:
         """
         name, key = self.part.of_input(name, key)
         labels, columns = self._labels(trailing, array), self.columns and not as_written
-        about = (labels, None, array, columns, self.group, key, "", False)
+        about = (labels, None, array, columns, self.group, key, "", False, "")
         step = self.inputs[name] = Step(name, name, leading, trailing, *about)
         return step
 
@@ -158,7 +161,8 @@ class Tape:
         if like is not None:
             leading, trailing, columns = like.leading, like.trailing, like.columns
         labels = self._labels(trailing, array)
-        about = (labels, operation, array, columns, self.group, "", why, self.backward)
+        called = called_by(name, self.called)
+        about = (labels, operation, array, columns, self.group, "", why, self.backward, called)
         symbol = symbol if symbol and not self.part.prefix else name
         step = self.steps[name] = Step(name, symbol, leading, trailing, *about)
         return step

@@ -45,6 +45,24 @@ ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS
 Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's (…_states).
 """
 
+LETTER_WORDS = r"""
+a α alpha \alpha: weights scores scaled masked
+A: weights scores scaled masked output
+W w P p: weights
+b: weights output
+S s: scores scaled masked weights sum
+e E: scores scaled masked exp
+c C: context output concat
+Z z: output context concat sum
+o O y Y: output context concat
+"""
+LETTERS = {
+    letter: steps.split()
+    for letters, steps in re.findall("(.+): (.+)", LETTER_WORDS)
+    for letter in letters.split()
+}
+"""The steps that a letter may mean in a submission, the most usual first; courses differ."""
+
 MODULE = re.compile(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
 """The module before the name of a hook of TransformerLens: blocks.0.attn.hook_pattern."""
 
