@@ -121,7 +121,7 @@ def test_the_reason_stands_in_one_sentence(course: Path, attn: Attn) -> None:
     assert all("\n" not in message for _, message in reasons.values())
 
 
-SWAPPED = "The scores are transposed: queries and keys have changed places."
+SWAPPED = "Perhaps the scores are transposed: queries and keys have changed places."
 
 
 def test_what_follows_from_rounding_alone_is_no_slip(attn: Attn) -> None:

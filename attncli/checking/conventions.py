@@ -154,7 +154,9 @@ def _batch_second(node: Operation, step: Step, trace: Trace) -> Expression | Non
     x = trace.inputs.get("X")
     if x is None or "batch" not in x.leading:
         return None
-    inside = transform(node, lambda part: wrong(swapped, part) if part.plain == "X" else part)
+    own = zip(node.operand_fields, node.operands, strict=False)
+    exchanged = {name: wrong(swapped, part) for name, part in own if part is x}
+    inside = replace(node, **exchanged) if exchanged else node
     if step is trace.last and node is step.operation:
         return wrong(swapped, inside)
     return None if inside is node else inside

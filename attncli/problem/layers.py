@@ -109,7 +109,7 @@ def layers_of(
             _refuse_added_positions(own)
             layer = make(every)
         of_keys = tuple(key for key in layer.given if key != "X")
-        layer.__dict__.update(own=keys.own, X=None, given=of_keys)
+        layer.__dict__.update(own=keys.own, X=None, given=of_keys, x_floats=problem.floats)
         found.append(layer)
     return tuple(found)
 
@@ -133,7 +133,10 @@ def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem,
         return found | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
 
     every = enumerate(problem.layers, 1)
-    return tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in every)
+    found = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in every)
+    for layer in found:
+        layer.__dict__["x_floats"] = problem.floats
+    return found
 
 
 def eps_of(norm: str, eps: float | None) -> float:

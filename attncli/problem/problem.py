@@ -55,6 +55,7 @@ class Problem(Values):
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
         own: of a layer of a transformer, which is a problem of its own: the keys it does not share.
+        x_floats: the type of the numbers of an X that is not known, as that of a layer.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -71,6 +72,7 @@ class Problem(Values):
     """
 
     own: frozenset[str]
+    x_floats: type[np.floating[Any]] = np.float64
     given: tuple[str, ...]
     sizes: Sizes
     rules: Rules
@@ -173,7 +175,7 @@ class Problem(Values):
         if self.layers:
             from attncli.problem.layers import with_arrays
 
-            changed.__dict__["layers"] = with_arrays(self, arrays)
+            changed.__dict__["layers"] = with_arrays(changed, arrays)
         changed.__dict__["rules"] = changed._rules()
         return changed
 
@@ -239,7 +241,9 @@ class Problem(Values):
         """The type of all numbers of the calculation: float32 if all those of tokens are short."""
         tokens = [self.__dict__[key] for key in ("X", "memory", "Q", "K", "V", "scores")]
         sizes = [a.itemsize for a in (*tokens, self.embedding.get("table")) if a is not None]
-        return np.float32 if max(sizes, default=8) < 8 else np.float64
+        if not sizes:
+            return self.x_floats
+        return np.float32 if max(sizes) < 8 else np.float64
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""

@@ -25,6 +25,13 @@ UNWRITABLE = 1e7
 """Nobody writes larger numbers out by hand."""
 
 
+def _of_attention(known: Known, name: str) -> Numbers:
+    """Return the numbers of a step that not every kind of problem has."""
+    if name not in known:
+        raise ImpossibleError
+    return known[name]
+
+
 class ImpossibleError(Exception):
     """Nobody can make this mistake here."""
 
@@ -567,7 +574,7 @@ class Paper:
                 raise ImpossibleError
             values = known["hidden"] if self.kind == "pooling" else self.shared(known["K"], RIGHT)
         if wrong.id == "queries_instead_of_values":
-            values = known["Q"]
+            values = _of_attention(known, "Q")
         if wrong.id == "shared_heads_alternate":
             values = self.shared(known["V"], wrong)
         return _product(weights, values, wrong)

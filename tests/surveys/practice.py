@@ -25,6 +25,7 @@ from attncli.explaining.explain import is_blank
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from attncli.notation.written import BLANK_CELLS
+from attncli.records import replace
 from tests.conftest import SAMPLES
 from tests.oracles.handwriting import written
 from tests.oracles.homework import draw
@@ -257,11 +258,14 @@ def survey(count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def is_named(problem: attncli.Problem, name: str, texts: list[str], says: str) -> bool:
-    """Return True if `check` names a mistake for the same cells, first or as another one."""
+    """Return True if `check` names a mistake for the same cells, first or as another one.
+
+    It says "perhaps" where the numbers are few; the page says it of no mistake.
+    """
     finding = report_on(problem, name, texts)[0].findings.get(name)
     if finding is None:
         return False
-    every = [finding, *finding.also]
+    every = [replace(one, certain=True) for one in (finding, *finding.also)]
     return says in [f"{one.sentence(solution=False)} {one.advice}" for one in every]
 
 
