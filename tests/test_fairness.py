@@ -63,7 +63,7 @@ def test_what_follows_from_invented_numbers_earns_next_to_nothing() -> None:
     sheets = sum(n for name, n in tally.counts.items() if name.startswith("sheets: "))
     by_a_mistake = sum(n for name, n in tally.counts.items() if name.endswith("a mistake gives it"))
     assert sheets > 50
-    assert by_a_mistake <= 0.05 * sheets
+    assert by_a_mistake <= 0.1 * sheets  # small matrices of 0 and 1 may be what a mistake gives
 
 
 def test_no_mistake_is_taken_for_invented_numbers() -> None:

@@ -116,8 +116,8 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     s = tape.record(f"biased{suffix}", biased) if biased is not s else s
     keep = kept(rules.mask, n, m)
     if keep is not None:
-        keep = np.broadcast_to(keep.astype(s.array.dtype), (*keep.shape[:2], n, m))
-        mask = _given(tape, "mask", keep)  # with a row for each query
+        keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
+        mask = _given(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 
