@@ -48,7 +48,8 @@ Those of programs are PyTorch's, TransformerLens's (hook_…) and Hugging Face's
 LETTER_WORDS = r"""
 a α alpha \alpha: weights scores scaled masked
 A: weights scores scaled masked output
-W w P p: weights
+W w: weights scores scaled masked
+P p: weights
 b: weights output
 S s: scores scaled masked weights sum
 e E: scores scaled masked exp
