@@ -209,8 +209,8 @@ class RoundingRule(Record):
         return replace(self, count=self.count + 1)
 
     def writes(self, unit: Array) -> bool:
-        """Return True if the rule may give numbers with these units in the last place."""
-        return self.is_significant or bool((unit == 10.0**-self.count).all())
+        """Return True if the rule may give numbers with these units, or zeros at their end."""
+        return self.is_significant or bool((unit > 0.9 * 10.0**-self.count).all())
 
     def of_mode(self, mode: str) -> RoundingRule:
         return replace(self, mode=mode)

@@ -291,7 +291,8 @@ def _sum_to_1(given: Given, rounded: Array, along: int) -> Array:
     """
     written = given.written.values
     off, total = np.abs(written - rounded), written.sum(axis=along, keepdims=True)
-    most = agreement.ROUNDED * given.unit.sum(axis=along, keepdims=True) + SAME
+    unit = given.unit.min(axis=along, keepdims=True)
+    most = agreement.ROUNDED * written.shape[along] * unit + SAME
     is_one = ((off > SAME).sum(axis=along, keepdims=True) <= 1) & (np.abs(total - 1) <= SAME)
     return np.broadcast_to(is_one & (off <= most).all(axis=along, keepdims=True), rounded.shape)
 

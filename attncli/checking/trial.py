@@ -24,7 +24,8 @@ MAX_COMBINATIONS = 64
 """Maximum number of combinations of the numbers of the shown steps of which a step is made."""
 
 MAX_STARTS = 40
-"""Maximum number of steps of which each is tried as the first that kept every digit."""
+"""Maximum number of steps of which each is tried as the first that kept every digit, and as the
+only one that did not."""
 
 
 class Reading(Record, eq=False):
@@ -44,8 +45,10 @@ def readings(operands: Operands, step: Step) -> Iterator[Reading]:
         chosen = zip(shown, choice, strict=True)
         yield Reading(hidden, {source.name: found for source, found in chosen})
     every = operands.ancestors(step)
-    for start in range(len(every) if len(every) <= MAX_STARTS else 0):
-        yield Reading(every[start:], is_kept=True)
+    for place, source in enumerate(every if len(every) <= MAX_STARTS else ()):
+        yield Reading(every[place:], is_kept=True)
+        if operands.is_whole(source):  # as written, and all others with every digit
+            yield Reading([*every[:place], *every[place + 1 :]], is_kept=True)
 
 
 def common_readings(operands: Operands, step: Step) -> list[Reading]:
