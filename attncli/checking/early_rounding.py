@@ -102,7 +102,8 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[ExplainedCells]
             near & given.agrees(found, units) & agreement.is_informative(found, largest(step.array))
         )
         middle = np.clip(given.written.values, found.low, found.high)
-        yield ExplainedCells(cells, middle, "the steps that are not shown, within rounding")
+        words = "the steps that are not shown rounded one digit finer (within rounding)"
+        yield ExplainedCells(cells, middle, words)
 
 
 def _may_be_rounded(operands: Operands, given: Given) -> bool:
@@ -275,8 +276,11 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     made, more = found[:, cells], agreement.float_error(values)
     over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
     cut = (over < unit - more) & np.where(values == 0, -over < unit - more, over >= -more)
-    cut &= cuts[:, None] & ~given.is_whole[cells]
-    fits: Array = (np.abs(over) <= agreement.ROUNDED * unit + more) | cut
+    cut &= ~given.is_whole[cells] | (np.abs(over) <= more)
+    rounded = np.abs(over) <= agreement.ROUNDED * unit + more
+    # Whoever cuts off does so everywhere.
+    are_cut = cuts[:, None] & (cut.sum(axis=1) > rounded.sum(axis=1))[:, None]
+    fits: Array = np.where(are_cut, cut, rounded)
     along = axis_of_shares(given.step)
     for rounding in roundings:
         if along is not None and rounding.writes(unit):

@@ -145,8 +145,9 @@ class Operands:
         follows = bounded(self.meant.result(step))
         beside = wrong.any(axis=-1, keepdims=True)  # numbers of a wrong row are right by accident
         unit = np.where(given.codes == CORRECT, given.unit_if_correct, given.unit)
-        # A wrong decimal may be the rounding of anything, even where all right numbers are exact.
-        is_exact_here = self._is_unrounded(given) & ~(wrong & (unit < 1))
+        # A wrong decimal may be the rounding of anything, even where all right numbers are exact; a
+        # whole number beside decimals is what it is.
+        is_exact_here = self._is_unrounded(given) & ~(wrong & (unit < 1)) | (wrong & given.is_whole)
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
         around = Interval(given.values - half, given.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
