@@ -46,6 +46,10 @@ class Place(Record):
         return f"    {lead}{window}{caret}"
 
 
+MAX_MESSAGE = 1000
+"""Maximum length of a message, in characters; a longer one quotes too much of the input."""
+
+
 class Fault(Record):
     """One thing that is wrong.
 
@@ -72,6 +76,8 @@ class Fault(Record):
     def __str__(self) -> str:
         """The message as a person reads it: place, fact, the line with a caret, the hint."""
         message = visible(self.message)
+        if len(message) > MAX_MESSAGE:
+            message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
         parts = [f"{self.place}: {message}" if self.place else message]
         if self.place and (excerpt := self.place.excerpt()):
             parts.append(excerpt)

@@ -145,3 +145,11 @@ def test_wrong_flags(arguments: list[str], message: str, attn: Attn, tmp_path: P
     assert result.status == 2
     assert message in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_message_quotes_no_more_than_can_be_read(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_text(f"kind: {'a' * 100_000}\nX: [[1]]\n")
+    result = attn("compute", "long.yaml", cwd=tmp_path)
+    assert result.status == 2
+    assert "unknown kind aaa" in result.err
+    assert len(result.err) < 2_000
