@@ -57,11 +57,10 @@ class MistakeInStep(Record, eq=False):
         # What changes several steps was not done in the first of them alone.
         is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
         places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
-        what = sentence.format(**words)
-        hint: str | None = sentence.format(**names)
+        what, hint = sentence.format(**words), sentence.format(**names)
         place = f"In {places}" if places else ""
-        hint = None if hint == what else hint
-        return Finding(self.mistake.id, what, advice, place, hint=hint, change=self.change)
+        other = None if hint == what else hint
+        return Finding(self.mistake.id, what, advice, place, hint=other, change=self.change)
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
@@ -135,14 +134,11 @@ def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
     before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
     for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
         mine = [row for row in rows if _explained(wrong.within([row]), made)]
-        parts = [wrong.within(mine), wrong.within([row for row in rows if row not in mine])]
-        tried = zip(parts, ([made], before), strict=True)
-        first, other = (_explanations(part, every) if part.cells else [] for part, every in tried)
-        if not first or not other:
-            continue
-        both = list(zip(parts, (first[0], other[0]), strict=True))
+        parts = wrong.within(mine), wrong.within([row for row in rows if row not in mine])
+        tried = [one for one in zip(parts, ([made], before), strict=True) if one[0].cells]
+        both = [(part, one) for part, every in tried for one in _explanations(part, every)[:1]]
         chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
-        if np.prod(chances) <= MAX_COINCIDENCE:
+        if len(both) == 2 and np.prod(chances) <= MAX_COINCIDENCE:
             one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
             what, hint = (
                 f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
