@@ -245,13 +245,10 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
         heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
         if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:
             return _listed("head", [str(h + 1) for h in heads])
-    if cells.ndim != 4:
-        return ""
     rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
-    enough = all(cells[:, :, r].sum() > 1 for r in rows)
-    if cells.shape[2] > len(rows) and enough and fits[:, :, rows].all():
-        return _rows(wrong)
-    return ""
+    enough = cells.ndim == 4 and all(cells[:, :, r].sum() > 1 for r in rows)
+    is_whole = enough and cells.shape[2] > len(rows) and fits[:, :, rows].all()
+    return _rows(wrong) if is_whole else ""
 
 
 def _rows(wrong: WrongStep) -> str:

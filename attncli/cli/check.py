@@ -180,7 +180,7 @@ def _write_totals(
     students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
 ) -> None:
     from attncli.rendering.csv import TAB
-    from attncli.rendering.totals import totals
+    from attncli.rendering.grades import totals
 
     table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))

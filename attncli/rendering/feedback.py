@@ -16,12 +16,12 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import EMPTY, Record
 from attncli.rendering import report_html
+from attncli.rendering.grades import column_title
 from attncli.rendering.markup import Script, page_parts, text
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.tally import Tally
-from attncli.rendering.totals import column_title
 from attncli.rendering.verdicts import numbers_right, points_of, points_of_step, reason
 
 MEANINGS = {
