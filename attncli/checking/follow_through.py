@@ -1,4 +1,4 @@
-"""What follow-through is worth: nothing where invented numbers leave no work to do."""
+"""Follow-through that earns nothing: what follows from invented numbers without any work."""
 
 from __future__ import annotations
 
