@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention import activations, heads, layer_norms, masks, normalizers, norms, scores
+from attncli.attention import activations, heads, masks, normalizers, norms, scores
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Sparsemax, Unblocked
@@ -357,10 +357,10 @@ OPERATIONS: list[Operation] = [
     activations.Relu(vector("bb")),
     activations.Phi(vector("bb")),
     activations.TanhGate(vector("bb")),
-    layer_norms.Mean(value("a")),
-    layer_norms.MeanSquare(value("a")),
-    layer_norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
-    layer_norms.Deviation(value("a"), 0.5),
+    norms.Mean(value("a")),
+    norms.MeanSquare(value("a")),
+    norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
+    norms.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
     recurrent.Row(value("a"), 1),
     recurrent.AsRow(vector("a")),
@@ -425,7 +425,7 @@ def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, norms, scores, activations, layer_norms)
+    rooms = (operations, heads, masks, normalizers, norms, scores, activations)
     own = {
         name: kind
         for room in (*rooms, recurrent, co_attention, gradient, transformer)

@@ -15,7 +15,7 @@ import pytest
 import attncli
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
-from attncli.attention.layer_norms import LAYER_NORMS
+from attncli.attention.norms import LAYER_NORMS
 from attncli.errors import InputError
 from attncli.problem.keys import FEED_FORWARD_ACTIVATIONS
 from attncli.problem.values import NORM_NAMES

@@ -54,9 +54,8 @@ class Waves(Record):
             return tree.Number(str(t))
         whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
         root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
-        power = (
-            tree.Number(f"{np.rint(under):.0f}") if whole else tree.Power(_plain(self.base), root)
-        )
+        rounded = tree.Number(f"{np.rint(under):.0f}")
+        power = rounded if whole else tree.Power(_plain(self.base), root)
         return tree.Fraction(tree.Number(str(t)), power, tight=True)
 
     def columns(self) -> tuple[slice, slice]:

@@ -124,11 +124,9 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                 matrices[step.name] = _written(step, found[step.name], submission)
     refuse([*faults, *([] if is_known else unknown)])
     fault_of = {str(one.path[0]): one for one in unknown}
-    words = [word for word in submission.matrices if word in fault_of]
-    skipped = tuple(
-        (word, _hint(fault_of[word], submission.matrices[word], trace)) for word in words
-    )
-    return _of_one_computer(matrices), skipped
+    read = submission.matrices.items()
+    skipped = ((word, _hint(fault_of[word], raw, trace)) for word, raw in read if word in fault_of)
+    return _of_one_computer(matrices), tuple(skipped)
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:

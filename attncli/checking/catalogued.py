@@ -57,11 +57,10 @@ class MistakeInStep(Record, eq=False):
         # What changes several steps was not done in the first of them alone.
         is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
         places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
-        what = sentence.format(**words)
-        hint: str | None = sentence.format(**names)
+        what, hint = sentence.format(**words), sentence.format(**names)
         place = f"In {places}" if places else ""
-        hint = None if hint == what else hint
-        return Finding(self.mistake.id, what, advice, place, hint=hint, change=self.change)
+        other = None if hint == what else hint
+        return Finding(self.mistake.id, what, advice, place, hint=other, change=self.change)
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
@@ -135,14 +134,11 @@ def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
     before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
     for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
         mine = [row for row in rows if _explained(wrong.within([row]), made)]
-        parts = [wrong.within(mine), wrong.within([row for row in rows if row not in mine])]
-        tried = zip(parts, ([made], before), strict=True)
-        first, other = (_explanations(part, every) if part.cells else [] for part, every in tried)
-        if not first or not other:
-            continue
-        both = list(zip(parts, (first[0], other[0]), strict=True))
+        parts = wrong.within(mine), wrong.within([row for row in rows if row not in mine])
+        tried = [one for one in zip(parts, ([made], before), strict=True) if one[0].cells]
+        both = [(part, one) for part, every in tried for one in _explanations(part, every)[:1]]
         chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
-        if np.prod(chances) <= MAX_COINCIDENCE:
+        if len(both) == 2 and np.prod(chances) <= MAX_COINCIDENCE:
             one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
             what, hint = (
                 f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
@@ -249,13 +245,10 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
         heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
         if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:
             return _listed("head", [str(h + 1) for h in heads])
-    if cells.ndim != 4:
-        return ""
     rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
-    enough = all(cells[:, :, r].sum() > 1 for r in rows)
-    if cells.shape[2] > len(rows) and enough and fits[:, :, rows].all():
-        return _rows(wrong)
-    return ""
+    enough = cells.ndim == 4 and all(cells[:, :, r].sum() > 1 for r in rows)
+    is_whole = enough and cells.shape[2] > len(rows) and fits[:, :, rows].all()
+    return _rows(wrong) if is_whole else ""
 
 
 def _rows(wrong: WrongStep) -> str:

@@ -17,6 +17,7 @@ from attncli.errors import InputError, KeyPath, fail
 from attncli.notation.last_place import numbers_of
 from attncli.notation.written import BLANK_CELLS
 from attncli.records import Record
+from attncli.tape.find import MOST_LISTED
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text, visible
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 MAX_OFF = 0.02
 """Maximum relative error of a number that still shows to which row of its step it belongs."""
-
-MAX_LISTED = 12
-"""Maximum number of labels that a message lists."""
 
 
 Shape: TypeAlias = tuple[int, ...]
@@ -228,8 +226,8 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
     places = places_of(word, labels)
     if len(places) == 1:
         return places[0]
-    more = ", …" if len(labels) > MAX_LISTED else ""
-    listed = ", ".join(map(visible, labels[:MAX_LISTED])) + more
+    more = ", …" if len(labels) > MOST_LISTED else ""
+    listed = ", ".join(map(visible, labels[:MOST_LISTED])) + more
     if places:
         at = " and ".join(str(place + 1) for place in places)
         message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"

@@ -13,21 +13,13 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import ADJUSTED
 from attncli.checking import conventions, ways
+from attncli.checking import judged as status
 from attncli.checking.agreement import FLOAT_ERROR
 from attncli.checking.answers import LIKE_BLOCKED
 from attncli.checking.catalogued import in_order, is_like, mistakes_in
 from attncli.checking.conventions import CONVENTIONS
 from attncli.checking.dumped import ROUNDOFF, Dumped
-from attncli.checking.judged import (
-    CORRECT,
-    FOLLOWS,
-    MISSING,
-    WRONG,
-    Difference,
-    Finding,
-    Judged,
-    NotGiven,
-)
+from attncli.checking.judged import Difference, Finding, Judged, NotGiven
 from attncli.checking.ways import operation_or_input
 from attncli.forms.scalars import shape_words
 from attncli.mechanisms.trace import Trace
@@ -139,7 +131,7 @@ class Comparison:
             self.steps[step.name] = found = self._compared(step, yours)
             if isinstance(found, Difference) and not np.isnan(found.values).any():
                 self.known[step.name] = step.from_paper(found.values)
-        self.wrong = [name for name, one in self.steps.items() if one.has(WRONG)]
+        self.wrong = [name for name, one in self.steps.items() if one.has(status.WRONG)]
 
     def _limit(self, step: Step, numbers: Array) -> float:
         """Return the maximum difference from numbers of a step, or from what others give for it."""
@@ -147,13 +139,12 @@ class Comparison:
         largest = max(right, _largest(numbers))
         if self.marking.rtol is not None:
             return max(self.marking.rtol * largest, TINY) + self.marking.tolerance
-        carried = (
-            MAX_ERRORS[self.dtype] * self.errors[step.name] * (largest / right if right else 1.0)
-        )
+        larger = largest / right if right else 1.0
+        carried = MAX_ERRORS[self.dtype] * self.errors[step.name] * larger
         return max(carried, FLOAT_ERROR * largest, TINY) + self.marking.tolerance
 
     def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
-        codes = np.full(step.value.shape, MISSING, np.int8)
+        codes = np.full(step.value.shape, status.MISSING, np.int8)
         if step.name not in self.given:
             return NotGiven(step, step.from_paper(codes))
         values: Array = np.full(codes.shape, np.nan)
@@ -162,22 +153,22 @@ class Comparison:
             if pair is None:
                 shapes = shape_words(one.array.shape), shape_words(step.value[one.at].shape)
                 fault = f"The shape is {shapes[0]}, but {step.name} is {shapes[1]} here."
-                codes[...] = WRONG
+                codes[...] = status.WRONG
                 return Difference(step, step.from_paper(codes), values, np.inf, np.inf, fault)
-            codes[one.at] = np.where(one.missing, MISSING, CORRECT)
+            codes[one.at] = np.where(one.missing, status.MISSING, status.CORRECT)
             if one.at:
                 values[one.at] = pair[0]
             else:
                 values = pair[0]
         blind = self._blind(step, lambda one: one.array)
-        off = np.where((codes == MISSING) | blind, 0.0, _off(values, step.value))
+        off = np.where((codes == status.MISSING) | blind, 0.0, _off(values, step.value))
         largest = float(off.max(initial=0.0))
         if largest > (limit := self._limit(step, step.array)):
-            codes[off > limit] = WRONG
+            codes[off > limit] = status.WRONG
             if self.known:
                 numbers = yours.result(step)
                 follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
-                codes[(codes == WRONG) & follows] = FOLLOWS
+                codes[(codes == status.WRONG) & follows] = status.FOLLOWS
         errors = largest / (self.errors[step.name] or 1.0)
         return Difference(step, step.from_paper(codes), values, largest, errors)
 
@@ -226,11 +217,11 @@ class Comparison:
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same, instead=change)
-        found, is_seen = 0.0, False
+        found, is_seen, not_right = 0.0, False, (status.WRONG, status.FOLLOWS)
         for one in (one for name in names for one in self.given[name]):
             step = one.step
             if step.name in same:
-                if any(map(self.steps[step.name].has, (WRONG, FOLLOWS))):
+                if any(map(self.steps[step.name].has, not_right)):
                     return np.inf
                 continue
             try:
@@ -245,7 +236,7 @@ class Comparison:
             if not found <= 1:
                 return np.inf
             codes = self.steps[step.name].on_paper[one.at]
-            is_wrong = np.isin(codes, (WRONG, FOLLOWS)) if codes.shape == off.shape else np.True_
+            is_wrong = np.isin(codes, not_right) if codes.shape == off.shape else np.True_
             is_seen = is_seen or bool((is_wrong & ~blind).any())
         return found if is_seen else np.inf
 

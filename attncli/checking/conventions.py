@@ -18,6 +18,7 @@ from attncli.attention.masks import Masked, kept
 from attncli.attention.softmax import Sum
 from attncli.checking.mistakes.mistake import wrong
 from attncli.checking.mistakes.nodes import is_named
+from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_weights import (
     merged_by_lines,
     merged_in_turns,
@@ -101,8 +102,7 @@ def _causal(other: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Rule:
             return None
         n, m = step.array.shape[-2:]
         keep = kept(other(mask), n, m)
-        numbers = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
-        return replace(node, mask=wrong(lambda _: numbers, node.mask))
+        return with_mask(node, np.ones((1, 1, n, m)) if keep is None else keep.astype(float))
 
     return rule
 

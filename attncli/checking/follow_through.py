@@ -1,8 +1,9 @@
-"""What follow-through is worth: nothing where invented numbers leave no work to do."""
+"""Follow-through that earns nothing: what follows from invented numbers without any work."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -67,14 +68,11 @@ def _trivial_rows(judged: Judged, steps: Mapping[str, Judged]) -> Array:
     unit = judged.unit * (judged.unit < 1) if isinstance(judged, Given) else np.zeros(right.shape)
     is_fixed = ~np.isfinite(right) | ((numbers == 0) & (right == 0))  # such as by a mask
     yours = [_written(one, steps.get(one.name) if one.operation else None) for one in operands]
-    found = np.zeros((*right.shape[:-1], 1), bool)
-    for is_yours, is_right in zip(
-        _patterns(np.where(is_fixed, np.nan, numbers), CUT_OFF * unit, yours),
-        _patterns(np.where(is_fixed, np.nan, right), ROUNDED * unit, [x.array for x in operands]),
-        strict=True,
-    ):
-        found |= is_yours & ~is_right
-    return found
+    in_yours = _patterns(np.where(is_fixed, np.nan, numbers), CUT_OFF * unit, yours)
+    arrays = [one.array for one in operands]
+    in_right = _patterns(np.where(is_fixed, np.nan, right), ROUNDED * unit, arrays)
+    patterns = (own & ~needed for own, needed in zip(in_yours, in_right, strict=True))
+    return reduce(np.logical_or, patterns)
 
 
 def _written(step: Step, judged: Judged | None) -> Array:

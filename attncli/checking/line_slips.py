@@ -86,9 +86,8 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
         decimals = next((d for d in range(4) if round(right, d) == right), 4)
         by = float(off @ slopes / (slopes @ slopes))
         for change in dict.fromkeys(round(by, digits) for digits in range(decimals + 1)):
-            what = (
-                f"{name} was read as {short_number(right + change)}, not as {short_number(right)}."
-            )
+            read, wanted = short_number(right + change), short_number(right)
+            what = f"{name} was read as {read}, not as {wanted}."
             advice, hint = f"Copy {name} again.", f"{name} was misread."
             finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
             numbers = wrong.judged.yours.copy()

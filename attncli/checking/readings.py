@@ -13,7 +13,7 @@ from attncli.checking.names import with_all_steps
 from attncli.checking.submission import Submission
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.words import LETTERS, meant
 
 MAX_READINGS = 64
@@ -49,8 +49,7 @@ class Letter(Record):
     base: str
     rests: Mapping[str, str]  # what is behind it, by the keys of the submission
     meant: tuple[str, ...]  # the steps that people call so, the most usual first
-    fitting: tuple[str, ...] = ()  # those in whose shape the matrices can be laid out; or "" alone
-    exact: frozenset[str] = frozenset()  # those that have the very shape
+    fits: Mapping[str, int] = EMPTY  # those whose shape fits, and how well: see `_fits`; or ""
 
 
 def judged_as_read(
@@ -93,15 +92,14 @@ def _likeliest(
 ) -> list[tuple[tuple[str, ...], ReportT]]:
     """Return the steps that letters may mean in the best readings, each with its report."""
     tried: list[tuple[tuple[int, ...], tuple[str, ...], ReportT]] = []
-    for steps in islice(product(*(one.fitting for one in letters)), MAX_READINGS):
+    for steps in islice(product(*(one.fits for one in letters)), MAX_READINGS):
         read = _read_as(submission, letters, steps)
         try:
             report = judge(read)
         except InputError:  # such as two words for the same cells
             continue
-        exact = sum(step in one.exact for one, step in zip(letters, steps, strict=True))
-        right, *others = _score(report, read, trace)
-        tried.append(((right, exact, *others), steps, report))
+        exact = sum(one.fits[step] == 2 for one, step in zip(letters, steps, strict=True))
+        tried.append((_score(report, read, trace, exact), steps, report))
         if report.verdict == "correct":
             break
     best = max((score for score, _, _ in tried), default=None)
@@ -137,9 +135,8 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
         one = Letter(base, rests[base], tuple(equal.values()))
         fits = {name: _fits(submission, one, name, wide) for name in one.meant}
         if any(fit is not None for fit in fits.values()):
-            fitting = sorted(filter(fits.get, fits), key=lambda name: fits[name] != 2)
-            exact = frozenset(name for name in fits if fits[name] == 2)
-            yield replace(one, fitting=tuple(fitting) or ("",), exact=exact)
+            found = sorted(((n, fit) for n, fit in fits.items() if fit), key=lambda one: -one[1])
+            yield replace(one, fits=dict(found) or {"": 0})
 
 
 def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:
@@ -148,10 +145,9 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
     0 is returned if their shapes are wrong, None if they mean no cells of the step.
     """
     alone = {key: submission.matrices[key] for key in letter.rests}
+    read = _read_as(replace(submission, matrices=alone), [letter], [step])
     try:
-        matrices, skipped = read_submission(
-            _read_as(replace(submission, matrices=alone), [letter], [step]), trace
-        )
+        matrices, skipped = read_submission(read, trace)
     except InputError:
         return None
     if not matrices or skipped:
@@ -178,8 +174,8 @@ def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[
     return replace(submission, read_as=found)
 
 
-def _score(report: Judgment, read: Submission, trace: Trace) -> tuple[int, int, bool]:
-    """Return how many numbers are right, how many wrong steps a mistake explains, and the order.
+def _score(report: Judgment, read: Submission, trace: Trace, exact: int) -> tuple[int, ...]:
+    """Return how many numbers are right, `exact`, how many steps mistakes explain, and the order.
 
     Numbers count in steps of which half is right; a few of others may be right by accident.
     """
@@ -189,4 +185,4 @@ def _score(report: Judgment, read: Submission, trace: Trace) -> tuple[int, int, 
         right += of_step if of_step >= counts["wrong"] else 0
     explained = sum(one.gives_all and one.certain for one in report.findings.values())
     places = [[*trace.steps].index(name) for name in read.answers if name in trace]
-    return right, explained, places == sorted(places)
+    return right, exact, explained, places == sorted(places)

@@ -180,7 +180,7 @@ def _write_totals(
     students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
 ) -> None:
     from attncli.rendering.csv import TAB
-    from attncli.rendering.totals import totals
+    from attncli.rendering.grades import totals
 
     table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
@@ -212,7 +212,7 @@ def _with_pages(
     students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
 ) -> Iterator["Student"]:
     """Yield the students after the page of each is written; then write the page of the class."""
-    from attncli.rendering import feedback
+    from attncli.rendering import report_html
 
     rows, taken = [], {alike(CLASS_PAGE)}
     for student in students:
@@ -220,10 +220,10 @@ def _with_pages(
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
         name = next(name for name in names if alike(name) not in taken)
         taken.add(alike(name))
-        output.write_bytes(feedback.student(student, selection), folder / name)
-        rows.append(feedback.row(student, name))
+        output.write_bytes(report_html.student(student, selection), folder / name)
+        rows.append(report_html.row(student, name))
         yield student
-    output.write_bytes(feedback.of_class(rows, tally), folder / CLASS_PAGE)
+    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

@@ -17,6 +17,7 @@ from attncli.errors import fail
 from attncli.explaining import terms
 from attncli.explaining.formulas import FormulaOf, name_of
 from attncli.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
@@ -33,9 +34,6 @@ CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "
 
 MAX_NAMES_SHOWN = 4
 """Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
-
-MAX_DIGITS = 17
-"""Digits that tell every float from its neighbours."""
 
 
 class Source(Record):
@@ -302,7 +300,7 @@ class Explainer:
         """
         leaves: list[Term] = []
         key = terms.structure(term, leaves)
-        for digits in range(self.decimals, MAX_DIGITS + 1):
+        for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
             if self._prints(_value_of(term, numbers), result):
                 break

@@ -13,8 +13,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.activations import ACTIVATIONS, WITH_GATE
-from attncli.attention.layer_norms import normalized
 from attncli.attention.normalizers import Hardmax, softmax
+from attncli.attention.norms import normalized
 from attncli.attention.parameters import Normalize
 from attncli.attention.positions import embedded
 from attncli.errors import fail

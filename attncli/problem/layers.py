@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.activations import ACTIVATIONS, WITH_GATE
-from attncli.attention.layer_norms import LAYER_NORMS
+from attncli.attention.norms import LAYER_NORMS
 from attncli.attention.positions import POSITIONS
 from attncli.errors import Fault, InputError, KeyPath, fail
 from attncli.forms.form import known_parts

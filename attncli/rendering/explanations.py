@@ -7,7 +7,7 @@ from itertools import groupby, product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from attncli.explaining.explain import Explainer, Explanation, cells, written
+from attncli.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
@@ -159,8 +159,7 @@ def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
 
 
 def _cell(found: Explanation) -> dict[str, Any]:
-    names = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
-    texts = {name: found.part(name) for name in names} | {"reason": found.reason}
+    texts = {name: found.part(name) for name in CHAIN_PARTS} | {"reason": found.reason}
     return {
         **{name: text for name, text in texts.items() if text},
         "value": every_digit(found.value) if isinf(found.value) else found.value,

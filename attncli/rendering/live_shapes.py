@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from attncli.explaining import terms
 from attncli.explaining.explain import Explanation
-from attncli.explaining.terms import (
-    Chosen,
-    Constant,
-    Leaf,
-    Made,
-    Named,
-    Term,
-    is_sum,
-    structure,
-    summands,
-)
+from attncli.explaining.terms import Leaf, Named, Term
 from attncli.notation import tree
 from attncli.notation.text import binds_enough
 from attncli.notation.written import NumberAsWritten
@@ -78,7 +69,7 @@ class LiveShape(Shape):
         if isinstance(term, Named):
             return [self.places[term.symbol]]
         leaves: list[Term] = []
-        structure(term, leaves)
+        terms.structure(term, leaves)
         return [self.added(_worked(term), leaves)]
 
     def added(self, worked: Any, leaves: Sequence[Term]) -> int:
@@ -162,13 +153,13 @@ def _worked(term: Term) -> Any:
     """Return how a term is worked, as [operation, operands…]; "x" for each leaf in order."""
     if isinstance(term, Leaf | Named):
         return "x"
-    if isinstance(term, Constant):
+    if isinstance(term, terms.Constant):
         number = term.number
         own = isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own)
         return plain(number if own else float(f"{term.value:.{CHECKED_DIGITS}g}"))
-    if isinstance(term, Chosen):
+    if isinstance(term, terms.Chosen):
         return _worked(term.operands[0])
-    if is_sum(term):
-        return ["+", *([int(minus), _worked(part)] for minus, part in summands(term))]
-    assert isinstance(term, Made)  # there is no other kind
+    if terms.is_sum(term):
+        return ["+", *([int(minus), _worked(part)] for minus, part in terms.summands(term))]
+    assert isinstance(term, terms.Made)  # there is no other kind
     return [term.op, *map(_worked, term.operands)]

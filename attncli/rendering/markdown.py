@@ -13,19 +13,16 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
+from attncli.rendering.latex import bracketed, heading, sign
 from attncli.rendering.matrix import ROOM, Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
-from attncli.rendering.tex_matrix import bracketed, heading, sign
 from attncli.rendering.views import Panel
 from attncli.text.escapes import label_text
 
 MAX_LINE_WIDTH = 90
 """Maximum width, in characters, of operands and result that are written side by side."""
-
-MATH_ROOM = r"\quad\quad"
-"""Room for a number to write, in mathematics."""
 
 WIDE = "&emsp;"
 """Blanks that make a column of a table wide enough to write in."""
@@ -164,7 +161,7 @@ def _array(matrix: Matrix) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return MATH_ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
+    return r"\quad\quad" if matrix.has_room(row, column) else number(matrix.text(row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:

@@ -116,9 +116,8 @@ def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
         args = args[0], _stripped(full.shape)
     for own in (args, whole):
         with suppress(ValueError, IndexError):  # the program may lack axes that are needed
-            array = np.asarray(
-                function(*_each(own, Code, lambda code: code.array), **kwargs), dtype
-            )
+            arrays = _each(own, Code, lambda code: code.array)
+            array = np.asarray(function(*arrays, **kwargs), dtype)
             if np.allclose(array.reshape(full.shape), full, equal_nan=True):
                 is_move = function in (getitem, np.reshape, np.moveaxis)
                 is_same = is_move and np.array_equal(array, own[0].array)

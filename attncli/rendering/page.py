@@ -166,12 +166,10 @@ class _Walk:
         views = self.views
         parts = () if totals else views.layout(step)
         for place, name in views.slices(step):
-            operands = (
-                p if isinstance(p, str) else views.of_operand(p, place, step) for p in parts
-            )
+            beside = (p if isinstance(p, str) else views.of_operand(p, place, step) for p in parts)
             results = (views.of_step(one, place) for one in (step, *totals))
             sums = partial(views.weighted_sums, step, place)
-            yield Figure(name, tuple(operands), tuple(results), sums)
+            yield Figure(name, tuple(beside), tuple(results), sums)
 
     def _sources(self, step: Step, figures: Figures, laid_out: bool) -> list[Step]:
         """Return the inputs that a step is made of and that its figures do not show."""

@@ -133,7 +133,7 @@ def report_page(
         verdicts.comment_lines(report),
         report.said,
         {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
-        tuple(_missing(report)),
+        tuple(verdicts.missing(report)),
     )
 
 
@@ -258,10 +258,3 @@ def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
     """Yield the places of the first chosen cells of an array from a program."""
     for flat in np.flatnonzero(chosen)[:MOST_OF_ARRAY]:
         yield tuple(int(i) for i in np.unravel_index(flat, chosen.shape))
-
-
-def _missing(report: Report) -> Iterator[str]:
-    """Yield how many cells are left out of what is wanted, and the steps that are missing."""
-    if cells := verdicts.left_out(report):
-        yield f"_ {cells}"
-    yield from filter(None, (verdicts.not_given(report), verdicts.skipped(report.skipped)))

@@ -96,9 +96,8 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
 
 def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
     """Yield one line for successive steps that are right, and one for those that follow."""
-    for remark in remarks if any(remark.aside for remark in remarks) else ():
-        width = max(cell_width(one.step.word) for one in remarks)
-        name = remark.step.word + " " * (width - cell_width(remark.step.word))
+    padded = _padded([one.step.word for one in remarks])
+    for remark, name in zip(remarks, padded, strict=True) if any(x.aside for x in remarks) else ():
         line: Line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
         yield from wrapped(line, layout.width)
     remarks = [remark for remark in remarks if not remark.aside]

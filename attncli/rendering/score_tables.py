@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from attncli.attention.activations import ACTIVATIONS
-from attncli.attention.layer_norms import LAYER_NORMS
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.norms import NORMS
+from attncli.attention.norms import LAYER_NORMS, NORMS
 from attncli.attention.parameters import Parameter
 from attncli.attention.positions import POSITIONS
 from attncli.attention.scores import SCORES

@@ -28,9 +28,6 @@ FOLDED = ("title", "faint")
 INKS = ("  ", "░░", "▒▒", "▓▓", "██")
 """A cell of a picture without colours, by the size of its weight from 0 to 1."""
 
-BLOCKED = "··"
-"""A cell of a picture whose weight is exactly 0."""
-
 INK_WIDTH = 2
 """Width of a cell of a picture, in columns of the terminal."""
 
@@ -220,7 +217,7 @@ def _start(label: str, size: int) -> str:
 
 def _ink(value: float, has_colours: bool) -> Span:
     if not value:
-        return BLOCKED, "faint"
+        return "··", "faint"
     if has_colours:
         return " " * INK_WIDTH, layout.shade_style(value)
     return INKS[round(min(abs(value), 1.0) * (len(INKS) - 1))], ""

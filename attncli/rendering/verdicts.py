@@ -50,7 +50,7 @@ def verdict(report: Report, ids: bool = True) -> str:
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    return "; ".join([f"{report.verdict}: {_numbers(report)}", *_incomplete(report)])
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *missing(report, briefly=True)])
 
 
 def _numbers(report: Report) -> str:
@@ -73,28 +73,23 @@ def _word(report: Report, name: str) -> str:
     return report.trace[name].word if name in report.trace else name
 
 
-def left_out(report: Report, share: float = 1.0) -> str:
-    """Return which cells are left out of what is wanted, or of the given steps; "" for none.
+def missing(report: Report, briefly: bool = False) -> Iterator[str]:
+    """Yield sentences on what is left out of what is wanted, or of the given steps, and skipped.
 
-    Without a marking, steps of which more than a share of the cells is missing are not named.
+    Briefly, keys without a hint are not named, nor are, without a marking, steps of which more than
+    half is missing.
     """
     counts = {name: n for name, n in report.left_out.items() if name not in report.not_given}
     if not report.marking.expected:
         given = {name: one for name, one in report.steps.items() if isinstance(one, Given)}
         every = {name: (one.counts["missing"], one.codes.size) for name, one in given.items()}
-        counts = {name: n for name, n in every.items() if n[0] <= share * n[1]}
-    cells = [cell_count(_word(report, name), *n) for name, n in counts.items() if n[0]]
-    return f"left out: {', '.join(cells)}" if cells else ""
-
-
-def not_given(report: Report) -> str:
-    names = [_word(report, name) for name in report.not_given]
-    return f"not given: {', '.join(names)}" if names else ""
-
-
-def _incomplete(report: Report) -> Iterator[str]:
-    """Yield sentences on what is missing of what counts, and on answers that were not read."""
-    yield from filter(None, (left_out(report, 0.5), not_given(report), _skipped_with_hint(report)))
+        counts = {name: n for name, n in every.items() if not briefly or 2 * n[0] <= n[1]}
+    if cells := [cell_count(_word(report, name), *n) for name, n in counts.items() if n[0]]:
+        yield f"{'' if briefly else '_ '}left out: {', '.join(cells)}"
+    if report.not_given:
+        yield f"not given: {', '.join(_word(report, name) for name in report.not_given)}"
+    if keys := _skipped_with_hint(report) if briefly else skipped(report.skipped):
+        yield keys
 
 
 def numbers_right(report: Report, codes: Iterable[Array]) -> str:
@@ -161,9 +156,8 @@ def why(report: Report) -> str:
         return _rounding(judged) or next(unexplained(report, judged), "")
     if report.verdict == "empty":
         parts = [verdict(report).removeprefix("empty: "), _skipped_with_hint(report)]
-    else:
-        parts = [*_incomplete(report)] if report.verdict == "incomplete" else []
-    return "; ".join(filter(None, parts))
+        return "; ".join(filter(None, parts))
+    return "; ".join(missing(report, briefly=True)) if report.verdict == "incomplete" else ""
 
 
 def points_of(*graded: Graded) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
+from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
@@ -23,9 +24,6 @@ from attncli.tape.walk import array_of, walk
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import NumberStyle, style_of
-
-MOST_DECIMALS = 17
-"""Number of digits that tell every float from its neighbours."""
 
 
 class Panel(Record, eq=False):
@@ -313,7 +311,7 @@ def enough_decimals(trace: Trace, least: int) -> int:
     numbers = (x for step in trace for x in step.array[np.isfinite(step.array)].tolist())
     exponents = (Decimal(repr(x)).normalize().as_tuple().exponent for x in numbers)
     needed = max((-int(exponent) for exponent in exponents), default=0)
-    return min(max(least, needed), MOST_DECIMALS)
+    return min(max(least, needed), MAX_DIGITS_OF_FLOATS)
 
 
 def _leftmost(product: MatMul) -> Expression:

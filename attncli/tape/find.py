@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import chain, product
 from typing import TypeAlias
 
 from attncli.errors import InputError, fail
@@ -117,14 +117,11 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or else the input, of a name, also with the number of an only layer."""
+        """Return the step, or input, of a name, its own or its course's; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
         found = (known.get(name) for name in names for known in (self.steps, self.inputs))
-        return next(filter(None, found), None) or self.of_course(base)
-
-    def of_course(self, word: str) -> Step | None:
-        """Return the step that the course of the problem calls so."""
-        return next((step for step in self.steps.values() if word and step.called == word), None)
+        of_course = (step for step in self.steps.values() if base and step.called == base)
+        return next(filter(None, chain(found, of_course)), None)
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.

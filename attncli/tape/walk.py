@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from operator import is_not
+from operator import is_not, itemgetter
 from typing import Any
 
 import numpy as np
@@ -172,11 +172,11 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
 def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
     """Return an operation with other operands; itself if the rule gives every one of them back."""
     changed = {}
-    for name, parts in _parts(operation):
+    for name, parts, field in _parts(operation):
         others = [*map(rule, parts)]
         if any(map(is_not, others, parts)):
-            changed[name] = others
-    return _replaced(operation, changed) if changed else operation
+            changed[name] = field(others)
+    return replace(operation, **changed) if changed else operation
 
 
 def rewritten(
@@ -188,26 +188,20 @@ def rewritten(
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
-        for name, parts in _parts(expression):
+        for name, parts, field in _parts(expression):
             for place, part in enumerate(parts):
                 for other in rewritten(part, rule):
                     others = (*parts[:place], other, *parts[place + 1 :])
-                    yield _replaced(expression, {name: others})
+                    yield replace(expression, **{name: field(others)})
 
 
-def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression]]]:
-    """Yield the fields of an operation that hold an expression, or several, and what they hold."""
+def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression], Callable[..., Any]]]:
+    """Yield the fields of an operation that hold an expression, or several, and what they hold.
+
+    Beside them comes a function that returns the field for a sequence of other expressions.
+    """
     for name in operation.fields:
-        field = getattr(operation, name)
-        parts = field if isinstance(field, tuple) else (field,)
+        value = getattr(operation, name)
+        parts = value if isinstance(value, tuple) else (value,)
         if parts and isinstance(parts[0], (Step, Operation)):
-            yield name, parts
-
-
-def _replaced(operation: Operation, parts: Mapping[str, Sequence[Expression]]) -> Operation:
-    """Return an operation with other expressions in some of its fields; see `_parts`."""
-    fields = {
-        name: tuple(other) if isinstance(getattr(operation, name), tuple) else other[0]
-        for name, other in parts.items()
-    }
-    return replace(operation, **fields)
+            yield name, parts, tuple if parts is value else itemgetter(0)

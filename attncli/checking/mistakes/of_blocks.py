@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.attention.activations import ACTIVATIONS, Gated, Relu
-from attncli.attention.layer_norms import Deviation, Mean, MeanSquare, Variance
+from attncli.attention.norms import Deviation, Mean, MeanSquare, Variance
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_of
 from attncli.mechanisms.trace import Trace

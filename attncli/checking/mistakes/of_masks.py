@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
@@ -56,17 +57,17 @@ def mask_as_minus_one(node: Masked) -> Nodes:
 def mask_transposed(step: Step, trace: Trace) -> Changes:
     """Exchange queries and keys; for a causal mask, which need not be square, block the past."""
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
-        n, m = step.array.shape[-2:]
-        if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
-            later = np.arange(m) >= np.arange(n)[:, None] + first_place(
-                trace.problem.rules.mask, n, m
-            )
-            keep = wrong(lambda _: later.astype(float), made.mask)
-            change = {step.name: replace(made, mask=keep)}
-            yield change, {"how": PAST_BLOCKED}
+        (n, m), mask = step.array.shape[-2:], trace.problem.rules.mask
+        if "causal" in mask and made.mask.array.shape == (1, 1, n, m):
+            later = np.arange(m) >= np.arange(n)[:, None] + first_place(mask, n, m)
+            yield {step.name: with_mask(made, later.astype(float))}, {"how": PAST_BLOCKED}
         how = "queries and keys have changed places in it"
         other = replace(made, mask=Transposed(made.mask))
         yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(made) else how}
+
+
+def with_mask(made: Masked, keep: Array) -> Masked:
+    return replace(made, mask=wrong(lambda _: keep, made.mask))
 
 
 def _is_causal(made: Masked) -> bool:
@@ -81,8 +82,7 @@ def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
     for part in (name for name in MASKS if name in mask):
         keep = kept({k: v for k, v in mask.items() if k != part}, *step.array.shape[-2:])
         if made and keep is not None:
-            other = wrong(lambda _, keep=keep: keep, made.mask)
-            yield {step.name: replace(made, mask=other)}, {"part": part}
+            yield {step.name: with_mask(made, keep)}, {"part": part}
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
@@ -104,8 +104,7 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for numbers in others:
         keep = np.ones_like(right) if numbers is None else numbers
-        mask = wrong(lambda _, keep=keep: keep, made.mask)
-        yield {step.name: replace(made, mask=mask)}, {"rule": rule}
+        yield {step.name: with_mask(made, keep)}, {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:

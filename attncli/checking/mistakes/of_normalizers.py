@@ -15,6 +15,7 @@ from attncli.attention.parameters import Normalize
 from attncli.attention.softmax import Exp, Sum, WithSink
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.mechanisms.trace import Trace
@@ -221,8 +222,7 @@ def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
     assert made is not None  # by `_lengths`
     mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
     others = kept(mask, *step.array.shape[-2:])
-    both = (keep if others is None else keep * others).astype(float)
-    return {step.name: replace(made, mask=wrong(lambda _: both, made.mask))}
+    return {step.name: with_mask(made, (keep if others is None else keep * others).astype(float))}
 
 
 @mistake(

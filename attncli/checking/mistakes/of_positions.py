@@ -79,8 +79,7 @@ class InDegrees(Waves):
 @mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
 def degrees_for_radians(step: Step, trace: Trace) -> Changes:
     def other(made: Any) -> Any:
-        waves = made.waves
-        return replace(made, waves=InDegrees(waves.size, waves.base, waves.start, waves.pairs))
+        return replace(made, waves=InDegrees(**vars(made.waves)))
 
     return _changed(step, trace, Sinusoids | OfAngles, other)
 

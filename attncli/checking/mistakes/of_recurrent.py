@@ -30,7 +30,7 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
 
         def rule(node: Expression) -> Nodes:
             if isinstance(node, Stacked):
-                yield Stacked(tuple(state if _is(p, context) else p for p in node.parts))
+                yield transform(node, lambda part: state if part.plain == context else part)
 
         return {name: next(rewritten(made_of(trace[name]), rule))}
 
@@ -101,10 +101,6 @@ def _at(name: str, time: int | None, before: int = 0) -> str:
     if time is not None:
         return f"{name}_{time - before}"
     return f"{name}_{{t−{before}}}" if before else f"{name}_t"
-
-
-def _is(part: Expression, name: str) -> bool:
-    return isinstance(part, Step) and part.plain == name
 
 
 def _at_times(
