@@ -11,9 +11,8 @@ from pathlib import Path
 from attncli.checking.check import AnswerKey
 from attncli.checking.submission import Submission
 from attncli.errors import Fault, InputError, Place, fail, refuse
-from attncli.files.archives import is_folder
+from attncli.files.archives import files_in, is_folder, is_hidden
 from attncli.files.document import FileName, error_at
-from attncli.files.folders import files_in, is_hidden
 from attncli.files.load import Overrides, load_each
 from attncli.files.problem_numbers import NUMBER_ALONE, problem_in, spaced
 from attncli.files.roster import Person, Roster

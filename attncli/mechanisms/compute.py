@@ -10,14 +10,13 @@ from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.footprint import refuse_too_large
 from attncli.mechanisms.trace import Trace
-from attncli.problem.key_names import key_of
+from attncli.problem.key_names import keys_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
 from attncli.tape.tape import TakeRows, Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
-from attncli.text.layer_names import called_by
 from attncli.text.suggestions import did_you_mean
 
 METHODS = {
@@ -69,8 +68,7 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    words = [only] if isinstance(only, str) else only or ()
-    names = tuple(called_by(word, problem.names) or key_of(word) for word in words)
+    names = keys_of(only, problem.names)
     with located(problem.source):
         _check_names(names)
         unrounded: Trace | None = None

@@ -1,4 +1,4 @@
-"""What a teacher asks of answers: digits, a tolerance, which steps count, and their points."""
+"""What a teacher asks of answers, such as digits and points, and what a course calls the steps."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
 
 BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
+
+
+COURSE_NAME = r"[^\W\d]['′’]*(\w['′’]*){0,39}"
+"""A name: a letter, perhaps with primes, then letters, digits and underscores."""
 
 
 def as_points(number: float) -> float:
@@ -110,6 +114,22 @@ def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, objec
     return found
 
 
+def _names(raw: object, path: KeyPath) -> dict[str, str]:
+    """Return the step that each name of a course means; a text is `a: scores, b: weights`."""
+    said = "must be a step for each name", "write such as {a: scores, b: weights}"
+    found = dict[str, str]()
+    for name, step in by_name(raw, path, *said).items():
+        if re.fullmatch(COURSE_NAME, name) is None:
+            message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
+            raise fail(message, *path, name, hint="write a letter or a word, such as a or alpha")
+        meant = forms.as_text(step, (*path, name)).strip()
+        if meant in found.values():
+            message = f"{dotted(path)} has {visible(meant)} twice"
+            raise fail(message, *path, name, hint="leave one of them out", needs="values")
+        found[name] = meant
+    return found
+
+
 def _share(raw: object, path: KeyPath) -> float:
     share = to_number(raw, path)
     if not 0 <= share <= 1:
@@ -152,3 +172,12 @@ MARKING_PARTS: dict[str, Form] = {
     "rtol": forms.number(),
 }
 MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)
+
+COURSE_NAMES = Form(
+    _names,
+    (
+        forms.STRING,
+        {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
+        | {"additionalProperties": forms.ANY_WORD},
+    ),
+)

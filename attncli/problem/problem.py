@@ -120,14 +120,12 @@ class Problem(Values):
         arrays = self._own_matrices()
         shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
         sizes = sizes_of(self.__dict__, shapes)
-        flat = [
-            key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key))
-        ]
-        for key in flat:
-            turned = {**shapes, key: shapes[key][::-1]}
-            other = sizes_of(self.__dict__, turned)
-            if len(other.faults) < len(sizes.faults):
-                sizes, shapes, self.__dict__[key] = other, turned, arrays[key].T
+        for key, array in arrays.items():
+            if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key)):
+                turned = {**shapes, key: shapes[key][::-1]}
+                other = sizes_of(self.__dict__, turned)
+                if len(other.faults) < len(sizes.faults):
+                    sizes, shapes, self.__dict__[key] = other, turned, array.T
         return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
