@@ -15,7 +15,7 @@ from attncli.files.document import KnownClass, StudentNames
 from attncli.notation.grid import is_word
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
-from attncli.text.sentences import all_of
+from attncli.text.sentences import all_of, whole_names
 from attncli.text.suggestions import did_you_mean
 
 NAMES = (
@@ -60,7 +60,9 @@ def joined(row: CsvRow, columns: Sequence[int]) -> str:
 def meanings(row: CsvRow, known: KnownClass) -> list[str]:
     """Return the headings in a row, or what `--map` says that they mean."""
     mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
-    return [mapped.get(folded_heading(head), head) for head in map(",".join, _whole(row.cells))]
+    return [
+        mapped.get(folded_heading(head), head) for head in map(",".join, whole_names(row.cells))
+    ]
 
 
 class ClassColumns:
@@ -84,7 +86,7 @@ class ClassColumns:
         ids = [n for n, row in enumerate(tops) if row.cells[0].startswith(IDENTIFIERS)]
         rows = table.rows[max(top, *ids, 0) + 1 :]
         self.rows = [row for row in rows if folded_heading(row.cells[0]) not in NO_STUDENTS]
-        self.header, self.heads = tops[top], list(map(",".join, _whole(tops[top].cells)))
+        self.header, self.heads = tops[top], list(map(",".join, whole_names(tops[top].cells)))
         self.words = list(map(folded_heading, meanings(tops[top], known)))
         folded = list(map(folded_heading, self.heads))
         if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
@@ -197,7 +199,7 @@ class ClassColumns:
         return Place("") if column is None else self._place(column)
 
     def _place(self, column: int | None) -> Place:
-        starts = map(len, _whole(self.header.cells)[:column])
+        starts = map(len, whole_names(self.header.cells)[:column])
         return self._table.place(self.header.line, None if column is None else sum(starts))
 
     def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
@@ -206,15 +208,3 @@ class ClassColumns:
 
 def _flag(heading: str, meaning: str) -> str:
     return f"--map {quote(f'{heading}={meaning}')}"
-
-
-def _whole(cells: Sequence[str]) -> list[list[str]]:
-    """Return the cells of each heading: `scores[1,1]` without quotes is in two."""
-    found: list[list[str]] = []
-    for cell in cells:
-        before = ",".join(found[-1]) if found else ""
-        if before.count("[") > before.count("]"):
-            found[-1].append(cell)
-        else:
-            found.append([cell])
-    return found

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, changed, fail, located, refuse
 from attncli.files.arrays import table_of
 from attncli.files.blank_keys import refuse_blank_keys
 from attncli.files.document import Document, FileName, Raw, assign, error_at
@@ -290,15 +290,14 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
     keep its digits as they were written.
     """
     name = name.strip()
-    try:
+
+    def of_key(fault: Fault) -> Fault:
+        has_line = fault.place and fault.place.line
+        whole = Fault(f"{key}: {name}: {fault.message}", tuple(key.split(".")), fault.hint)
+        return replace(fault if has_line else whole, needs="files")
+
+    with changed(of_key):
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
-    except InputError as error:
-        faults, path = [], tuple(key.split("."))
-        for fault in error.faults:
-            has_line = fault.place and fault.place.line
-            whole = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
-            faults.append(replace(fault if has_line else whole, needs="files"))
-        raise InputError(*faults) from None
 
 
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:
