@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS, dotted, to_number
-from attncli.records import EMPTY, Record
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 
 FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
@@ -138,14 +137,7 @@ def _share(raw: object, path: KeyPath) -> float:
 
 
 def read_marking(raw: object, path: KeyPath) -> Marking:
-    if isinstance(raw, Marking):
-        return raw
-    if not isinstance(raw, Mapping):
-        hint = "write such as {decimals: 2, ask: [weights, output]}"
-        raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    given = forms.known_parts(raw, path, MARKING_PARTS)
-    parts: dict[str, Any] = forms.read_parts(given, path, MARKING_PARTS)
-    return Marking(**parts)
+    return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
 POINTS = forms.number(most=1_000_000)
@@ -171,7 +163,8 @@ MARKING_PARTS: dict[str, Form] = {
     "dtype": forms.choice(FLOAT_TYPES),
     "rtol": forms.number(),
 }
-MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)
+PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
+MARKING = replace(PARTS_OF_MARKING, read=read_marking)
 
 COURSE_NAMES = Form(
     _names,
