@@ -22,12 +22,11 @@ from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused
-from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
 from attncli.problem.key_names import with_keys
 from attncli.problem.keys import WITH_PARTS
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.shapes import Sizes, sizes_of
+from attncli.problem.shapes import Sizes, array_form, form_of, is_transposed, leading_axes, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.problem.values_of_keys import DEFAULTS, Values, is_small, read_keys, with_defaults
 from attncli.records import replace
