@@ -7,7 +7,7 @@ adds the place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
@@ -129,13 +129,17 @@ def collected(faults: list[Fault]) -> Iterator[None]:
 
 
 @contextmanager
-def needing(what: str) -> Iterator[None]:
-    """Set `Fault.needs` of every fault raised inside that has none."""
+def changed(change: Callable[[Fault], Fault]) -> Iterator[None]:
+    """Change every fault raised inside."""
     try:
         yield
     except InputError as error:
-        faults = (f if f.needs else replace(f, needs=what) for f in error.faults)
-        raise InputError(*faults) from None
+        raise InputError(*map(change, error.faults)) from None
+
+
+def needing(what: str) -> AbstractContextManager[None]:
+    """Set `Fault.needs` of every fault raised inside that has none."""
+    return changed(lambda fault: fault if fault.needs else replace(fault, needs=what))
 
 
 def refuse(faults: list[Fault]) -> None:

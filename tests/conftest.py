@@ -91,16 +91,11 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def in_terminal(
-    *arguments: str | Path,
-    columns: int = 80,
-    lines: int = 24,
-    answer: bytes = b"\x1b[?1;2c",
-    env: dict[str, str] | None = None,
+    *arguments: str | Path, columns: int = 80, lines: int = 24, env: dict[str, str] | None = None
 ) -> Result:
     """Run `attn` with a terminal of that size; what goes to standard error is left out.
 
-    Asked for its background, the terminal gives the answer; by default it does not know. Nothing is
-    paged unless `env` has a PAGER.
+    Nothing is paged unless `env` has a PAGER.
     """
     outside, inside = pty.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -119,8 +114,6 @@ def in_terminal(
     with contextlib.suppress(OSError):  # how Linux tells that the other side is closed
         while piece := os.read(outside, 65536):
             shown += piece
-            if b"\x1b]11;?" in piece:
-                os.write(outside, answer)
     os.close(outside)
     return Result(process.wait(), shown.decode().replace("\r\n", "\n"), "")
 

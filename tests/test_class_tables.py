@@ -15,7 +15,7 @@ import pytest
 import attncli
 from attncli.checking.submission import Submission
 from attncli.files.assignment import Assignment
-from attncli.files.cell_headings import likely_cell, named_cell
+from attncli.files.class_columns import likely_cell, named_cell
 from attncli.files.document import KnownClass
 from attncli.files.roster import Person, Roster
 from attncli.files.submissions import load_each_submission

@@ -23,7 +23,7 @@ import pytest
 import attncli
 from attncli.files import stream
 from attncli.files.load import load_each
-from attncli.mechanisms import footprint
+from attncli.mechanisms import compute as computing
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -189,7 +189,7 @@ def test_steps_that_do_not_fit_into_memory_are_told_first(
     attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(tmp_path / "x.npz", X=np.ones((20_000, 2)), W_v=np.ones((2, 1)))
-    monkeypatch.setattr(footprint, "free_memory", lambda: 5 * 10**9)
+    monkeypatch.setattr(computing, "free_memory", lambda: 5 * 10**9)
     result = attn("compute", tmp_path / "x.npz", "--heads", "1")
     assert (result.status, result.out) == (2, "")
     # scores, scaled, exp and weights, of 8 bytes a number, and whether each number is finite
@@ -197,7 +197,7 @@ def test_steps_that_do_not_fit_into_memory_are_told_first(
     assert message in result.err
     assert "--only output keeps no step of n × m numbers" in result.err
     np.savez(tmp_path / "x.npz", X=np.ones((2500, 2)))
-    monkeypatch.setattr(footprint, "free_memory", lambda: 3 * 10**7)
+    monkeypatch.setattr(computing, "free_memory", lambda: 3 * 10**7)
     assert attn("compute", tmp_path / "x.npz").status == 2
     assert attn("compute", tmp_path / "x.npz", *OUTPUT).status == 0
 
@@ -206,7 +206,7 @@ def test_a_gradient_that_does_not_fit_into_memory_is_told_first(
     attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(tmp_path / "x.npz", X=np.ones((4096, 64)))
-    monkeypatch.setattr(footprint, "free_memory", lambda: 2 * 10**9)
+    monkeypatch.setattr(computing, "free_memory", lambda: 2 * 10**9)
     flags = ("--heads", "8", "--gradient", "sum", "--only", "d_X")
     result = attn("compute", tmp_path / "x.npz", *flags)
     assert (result.status, result.out) == (2, "")
@@ -270,11 +270,11 @@ def test_the_memory_of_a_calculation_is_estimated(
         expected.append(footprint_of(*arguments))
         return expected[0]
 
-    footprint_of = footprint.memory_of
+    footprint_of = computing.memory_of
     attncli.compute(problem, rounded=False)  # what is imported, and kept, by the first
-    monkeypatch.setattr(footprint, "SURELY_FITS", 0)
-    monkeypatch.setattr(footprint, "memory_of", memory_of)
-    monkeypatch.setattr(footprint, "free_memory", free_memory)
+    monkeypatch.setattr(computing, "SURELY_FITS", 0)
+    monkeypatch.setattr(computing, "memory_of", memory_of)
+    monkeypatch.setattr(computing, "free_memory", free_memory)
     try:
         attncli.compute(problem)
         peaks.append(tracemalloc.get_traced_memory()[1])

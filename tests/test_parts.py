@@ -67,12 +67,6 @@ def test_documents_are_cut_too(form: str, attn: Attn) -> None:
     assert "0.7275" in part
 
 
-def test_pictures_are_cut_too(attn: Attn) -> None:
-    lines = attn("compute", HEADS, "--heat", "--head", "2", "--rows", "1").out.splitlines()
-    assert sum("head" in line for line in lines) == 1
-    assert sum("[" in line for line in lines) == 1
-
-
 REFUSED = {
     ("--rows", "love"): "--rows: there is no query love\n  there are I, am, good, or the numbers",
     ("--rows", "3-1"): "--rows: 3 comes after 1\n  write 1:3\n",

@@ -1,6 +1,6 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from attncli.cli import options, output, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
-from attncli.records import EMPTY, replace
+from attncli.records import replace
 from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 
@@ -52,6 +52,7 @@ SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
 
+NamesFlag = Annotated[str | None, options.marking(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
 MapFlag = Annotated[WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
@@ -60,9 +61,7 @@ def check(
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
-    names: Annotated[
-        str | None, options.marking(metavar="'NAME: STEP, …'", help=NAMES_HELP)
-    ] = None,
+    names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
     ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
     points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
@@ -94,13 +93,12 @@ def check(
     run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
-    from attncli.files.submissions import for_problem
+    from attncli.files.roster import read_headings
+    from attncli.files.submissions import for_problem_or_answers
     from attncli.rendering.selection import ReportSelection
 
-    of_problem = for_problem(matrices)
-    of_answers = {name: file for name, file in matrices.items() if name not in of_problem}
-    given = run.marking_options(ctx) | ({"names": names} if names else {})
-    overrides = Overrides(given, of_problem, allow_outside)
+    of_problem, of_answers = for_problem_or_answers(matrices)
+    overrides = Overrides(run.marking_options(ctx), of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)
@@ -111,7 +109,7 @@ def check(
     selection = replace(selection, points=assignment.points, totals=totals, roster=_roster(roster))
     grading = Grading(
         *(assignment, strict, run.standard_input(), of_answers, allow_outside),
-        headings=_headings(map_) if map_ else EMPTY,
+        headings=read_headings(map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
         roster=selection.roster,
@@ -257,12 +255,6 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
 
 def _number(items: Collection[object], noun: str) -> str:
     return f"{len(items)} {noun}{'s'[: len(items) != 1]}"
-
-
-def _headings(flags: list[str]) -> Mapping[str, str]:
-    from attncli.files.class_lists import read_headings
-
-    return read_headings(flags)
 
 
 def _print_weaknesses(

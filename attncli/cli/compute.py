@@ -10,7 +10,7 @@ import typer
 from attncli.cli import options, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
-from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
+from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.records import EMPTY
 
@@ -26,7 +26,6 @@ LIVE_HELP = "An HTML page whose numbers can be changed."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
-HEAT_HELP = "Draw the weights, without numbers."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
@@ -58,7 +57,6 @@ def compute(
     no_pager: options.NoPager = False,
     matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
     keys: Mapping[str, str] = EMPTY,
-    heat: Annotated[bool, options.content("--heat", help=HEAT_HELP)] = False,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
     sources = list(inputs or ())
@@ -84,7 +82,7 @@ def compute(
     traces = _traces(problems, selection, format_, out)
     if verbose:
         traces = map(_with_path, traces)
-    _write(traces, format_, selection, out, Display(color, theme, not no_pager), heat)
+    _write(traces, format_, selection, out, Display(color, theme, not no_pager))
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 
 
@@ -137,14 +135,11 @@ def _write(
     selection: "Selection",
     out: str | None,
     display: Display,
-    heat: bool,
 ) -> None:
-    """Write traces in a format, if it has closed forms, pictures, or parts of steps."""
+    """Write traces in a format, if it has closed forms or parts of steps."""
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
-    if heat and not on_screen:
-        raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
     if selection.heads or selection.rows:
         from attncli.rendering.formats import FORMATS
 
@@ -154,13 +149,12 @@ def _write(
     width = terminal_width()
     if not on_screen:
         targets.write_format("traces", format_, traces, selection, out)
-    elif selection.exact and not heat:
+    elif selection.exact:
         write_lines((_exact(trace, selection) for trace in traces), display)
     else:
-        from attncli.rendering.table import lines, pictures
+        from attncli.rendering.table import lines
 
-        shown = partial(pictures, has_colours=is_coloured(display.color)) if heat else lines
-        write_lines((shown(trace, selection, width) for trace in traces), display)
+        write_lines((lines(trace, selection, width) for trace in traces), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:

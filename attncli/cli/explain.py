@@ -1,6 +1,5 @@
 """`attn explain`: how one number is calculated."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from attncli.cli.output import BAD_INPUT, complain, warn
 from attncli.cli.run import Run, prepare
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError
+from attncli.text.sentences import whole_names
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
@@ -49,7 +49,7 @@ def explain(
     for trace in run.traces():
         closed = Exact(trace) if exact else None
         known: list[str] = []
-        for name in _whole_names(cells):
+        for name in map(" ".join, whole_names(cells)):  # a shell splits them at blanks
             try:
                 find(name, trace)
                 known.append(name)
@@ -66,18 +66,3 @@ def explain(
         if closed is not None:
             warn(closed.warnings())
     raise typer.Exit(BAD_INPUT if run.failed else 0)
-
-
-def _whole_names(words: Sequence[str]) -> list[str]:
-    """Return the names of cells, joined where a shell split a name without quotation marks.
-
-    >>> _whole_names(["Q", "scores[am,", "I]", "z_am"])
-    ['Q', 'scores[am, I]', 'z_am']
-    """
-    names: list[str] = []
-    for word in words:
-        if names and names[-1].count("[") > names[-1].count("]"):
-            names[-1] += f" {word}"
-        else:
-            names.append(word)
-    return names

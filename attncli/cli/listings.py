@@ -26,8 +26,8 @@ VARIABLES = {
     "and pipes, too.",
     "TERM": "With dumb, --color auto colours nothing, and nothing is paged.",
     "COLORTERM": "With truecolor or 24bit, shades are of 24 bits, else of 256 colours.",
-    "COLORFGBG": "Such as 15;0: the second number tells whether the terminal is light or dark, "
-    "which it is asked for otherwise.",
+    "COLORFGBG": "Such as 15;0: the second number tells whether the terminal is light or dark; "
+    "without it, it is dark.",
     "PAGER": "The command that shows long output on a terminal, less by default; none if it is "
     "empty or cat.",
     "LESS, LV": "The options of these pagers; FRX and -c where they are not set.",

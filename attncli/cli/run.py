@@ -70,10 +70,11 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
 
 
 def marking_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the given options that are keys of `marking`: `--decimals-asked` is `decimals`."""
+    """Return the given options that are keys: of `marking`, as `--decimals-asked`, and `names`."""
     values = {name.removesuffix("_asked"): ctx.params.get(name) for name in MARKING_OPTIONS}
     given = ((key, value) for key, value in values.items() if value not in (None, (), []))
-    return {f"marking.{k}": v if isinstance(v, str) else ",".join(v) for k, v in given}
+    found = {f"marking.{k}": v if isinstance(v, str) else ",".join(v) for k, v in given}
+    return found | ({"names": names} if (names := ctx.params.get("names")) else {})
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:

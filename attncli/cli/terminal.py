@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from attncli.cli.options import Color, Theme
-from attncli.cli.output import undone_at_end, write_bytes
+from attncli.cli.output import write_bytes
 from attncli.records import Record
 
 if TYPE_CHECKING:
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
 
 BLACK_TEXT_FROM = 110
 """Brightness of a background, of 255, from which on black text is easier to read than white."""
-
-ANSWER_SECONDS = 0.1
-"""How long a terminal has to answer; those that know the question take a few milliseconds."""
-
-QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-"""OSC 11, for the colour of the background, then a question that every terminal answers."""
-
-COLOUR_ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)")
-LAST_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 DARK_COLOURS = ("0", "1", "2", "3", "4", "5", "6", "8")
 """The dark ones of the sixteen colours of a terminal, as COLORFGBG numbers them."""
@@ -136,64 +126,9 @@ def _coloured(styles: Mapping[str, Style], line: Line) -> str:
 
 
 def is_light() -> bool:
-    """Return whether the terminal's background is light; if that is unknown, it is dark.
-
-    The variable COLORFGBG says so. Else the program asks the terminal, if standard input and output
-    are both one.
-    """
+    """Return whether COLORFGBG names a light background; without it, the background is dark."""
     background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-    if background.isdecimal():
-        return background not in DARK_COLOURS
-    if not (is_terminal() and sys.stdin is not None and sys.stdin.isatty()):
-        return False
-    found = COLOUR_ANSWER.search(_answer())
-    if found is None:
-        return False
-    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
-    luminance: float = 0.2126 * red + 0.7152 * green + 0.0722 * blue  # Rec. 709
-    return luminance > 0.5
-
-
-def _answer() -> bytes:
-    """Return the terminal's answer to the question; nothing if it has none."""
-    try:
-        import termios
-        import tty
-
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
-    except (ImportError, OSError):  # Windows, or a process without a terminal of its own
-        return b""
-    try:
-        if os.tcgetpgrp(terminal) != os.getpgrp():  # in the background, asking would stop it
-            return b""
-        restore = partial(
-            termios.tcsetattr, terminal, termios.TCSADRAIN, termios.tcgetattr(terminal)
-        )
-        with undone_at_end(restore):
-            tty.setcbreak(terminal, termios.TCSADRAIN)  # which keeps what was typed ahead
-            answer = b"" if _has_input(terminal, 0) else _ask(terminal)
-            restore()
-        return answer
-    except (OSError, termios.error):
-        return b""
-    finally:
-        os.close(terminal)
-
-
-def _ask(terminal: int) -> bytes:
-    from time import monotonic
-
-    os.write(terminal, QUESTION)
-    answer, end = b"", monotonic() + ANSWER_SECONDS
-    while not LAST_ANSWER.search(answer) and _has_input(terminal, max(0, end - monotonic())):
-        answer += os.read(terminal, 256)
-    return answer
-
-
-def _has_input(terminal: int, within_seconds: float) -> bool:
-    from select import select
-
-    return bool(select([terminal], [], [], within_seconds)[0])
+    return background.isdecimal() and background not in DARK_COLOURS
 
 
 def _paged(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -9,14 +9,13 @@ from shlex import quote
 
 from attncli.checking.submission import KEYS_BESIDE_STEPS, STUDENT_KEYS
 from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.cell_headings import likely_cell, named_cell
 from attncli.files.csv_blocks import CsvRow, CsvText
 from attncli.files.document import KnownClass, StudentNames
 from attncli.notation.grid import is_word
-from attncli.tape.words import may_mean_step
+from attncli.tape.words import ALIASES, may_mean_step
 from attncli.text.escapes import visible
-from attncli.text.sentences import all_of
-from attncli.text.suggestions import did_you_mean
+from attncli.text.sentences import all_of, whole_names
+from attncli.text.suggestions import did_you_mean, near_words
 
 NAMES = (
     STUDENT_KEYS,
@@ -39,6 +38,22 @@ MAX_SAMPLE = 100
 MAX_HEADINGS = 20
 """Maximum number of headings that a message names."""
 
+IN_BRACKETS = re.compile(
+    r"\s*((?:\[\s*(?:(?:head|batch)\s*)?\d+\s*\]\s*)*"
+    r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]*"|[^\[\]"])+\])',
+    re.IGNORECASE,
+)
+"""The places in brackets behind the name of a step; not `[Score]`, which forms add."""
+
+AXIS_WORD = re.compile(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECASE)
+"""A word before the number of a place, as in the grids of forms."""
+
+WHOLE_STEPS = ALIASES.keys() - {"sum"}
+"""Steps that a heading may name without places; a column `sum` may hold points."""
+
+NEARLY = re.compile(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
+"""A word, what is between, and places in brackets or two numbers: perhaps a cell."""
+
 
 def name_columns(words: Sequence[str]) -> list[int]:
     """Return the columns with the name of a student, or with its parts; headings are lower case."""
@@ -60,7 +75,9 @@ def joined(row: CsvRow, columns: Sequence[int]) -> str:
 def meanings(row: CsvRow, known: KnownClass) -> list[str]:
     """Return the headings in a row, or what `--map` says that they mean."""
     mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
-    return [mapped.get(folded_heading(head), head) for head in map(",".join, _whole(row.cells))]
+    return [
+        mapped.get(folded_heading(head), head) for head in map(",".join, whole_names(row.cells))
+    ]
 
 
 class ClassColumns:
@@ -84,7 +101,7 @@ class ClassColumns:
         ids = [n for n, row in enumerate(tops) if row.cells[0].startswith(IDENTIFIERS)]
         rows = table.rows[max(top, *ids, 0) + 1 :]
         self.rows = [row for row in rows if folded_heading(row.cells[0]) not in NO_STUDENTS]
-        self.header, self.heads = tops[top], list(map(",".join, _whole(tops[top].cells)))
+        self.header, self.heads = tops[top], list(map(",".join, whole_names(tops[top].cells)))
         self.words = list(map(folded_heading, meanings(tops[top], known)))
         folded = list(map(folded_heading, self.heads))
         if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
@@ -197,7 +214,7 @@ class ClassColumns:
         return Place("") if column is None else self._place(column)
 
     def _place(self, column: int | None) -> Place:
-        starts = map(len, _whole(self.header.cells)[:column])
+        starts = map(len, whole_names(self.header.cells)[:column])
         return self._table.place(self.header.line, None if column is None else sum(starts))
 
     def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
@@ -208,13 +225,52 @@ def _flag(heading: str, meaning: str) -> str:
     return f"--map {quote(f'{heading}={meaning}')}"
 
 
-def _whole(cells: Sequence[str]) -> list[list[str]]:
-    """Return the cells of each heading: `scores[1,1]` without quotes is in two."""
-    found: list[list[str]] = []
-    for cell in cells:
-        before = ",".join(found[-1]) if found else ""
-        if before.count("[") > before.count("]"):
-            found[-1].append(cell)
-        else:
-            found.append([cell])
-    return found
+def named_cell(heading: str) -> tuple[str, str] | None:
+    """Return the text before the cell, or the step, that a heading names, and its name.
+
+    A heading that names several cells names none of them.
+
+    >>> named_cell("Problem 2: what is weights [row 1]? (2 points)"), named_cell("Response 1")
+    (('Problem 2: what is', 'weights[1]'), None)
+    """
+    found = list(_cells(heading))
+    if len({cell for _, cell in found}) == 1:
+        return found[0]
+    before, _, name = heading.rpartition(":")
+    return (before, name.strip()) if not found and name.strip() in WHOLE_STEPS else None
+
+
+def _cells(heading: str) -> Iterator[tuple[str, str]]:
+    for places in IN_BRACKETS.finditer(heading):
+        before = heading[: places.start()].rstrip(" ?:")
+        starts = [word.start() for word in re.finditer(r"(?<![^\s:;,])[\w√∂(][^\s:;,]*", before)]
+        for start in starts:  # of several words, the longest name counts
+            if _may_be_cell(before[start:], places[0]):
+                yield before[:start].strip(), before[start:] + AXIS_WORD.sub("", places[1])
+                break
+
+
+def _may_be_cell(name: str, places: str) -> bool:
+    row, line, _ = name.partition("_")  # z_love is a row of z
+    is_step = may_mean_step(name, ()) or (line != "" and len(row) <= 3)
+    if len(name) == 2 and name.isalpha():  # "in [1-5]"
+        is_step = any(name.casefold() in words for words in ALIASES.values())
+    are_places = not places.startswith(" ") or re.search(r"[\d,]", places) is not None
+    return is_step and (are_places or name in ALIASES)
+
+
+def likely_cell(heading: str) -> str:
+    """Return the cell that a heading may mean which names no single one; "" if it may mean none.
+
+    >>> likely_cell("weigths[1,1]"), likely_cell("weights_1_2"), likely_cell("Group [A]")
+    ('weights[1,1]', 'weights[1,2]', '')
+    """
+    cells = [cell for _, cell in _cells(heading)]
+    for name, between, places, row, column in NEARLY.findall(heading):
+        near = near_words(name, ALIASES) or ([] if between else ["weights"])
+        is_pair = re.fullmatch(r"\d+\s*,\s*\d+", places)
+        if row and may_mean_step(name, ()):
+            cells.append(f"{name}[{row},{column}]")
+        elif places and near and (is_pair or not between):
+            cells.append(f"{near[0]}[{places}]")
+    return cells[0] if cells else ""

@@ -10,11 +10,10 @@ from typing import Literal, TypeAlias, get_args
 
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place
-from attncli.files import archives
+from attncli.files.archives import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
 from attncli.files.assignment import PROBLEM_SUFFIXES, ProblemSet
 from attncli.files.document import error_at
 from attncli.files.file_access import BY_SUFFIX
-from attncli.files.folders import files_in, folder_name, folders_in, is_hidden
 from attncli.files.read import WORKSHEET_SUFFIXES, read
 from attncli.files.roster import Roster
 from attncli.files.submissions import ReadSubmission, step_in
@@ -94,7 +93,7 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
     several = len({Path(source).resolve() for source in sources}) > 1
     found: dict[object, Handed] = {}
     for source in sources:
-        if archives.is_folder(source):
+        if is_folder(source):
             within = (folder_name(source),) if several else ()
             some = [replace(one, parts=within + one.parts) for one in _in_folder(source, course)]
             if not any(one.kind != "other" for one in some):
@@ -128,9 +127,9 @@ def _in_folder(folder: str, course: Course) -> list[Handed]:
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
     """Yield the files of answers that the user names, and those in folders."""
     for source in sources:
-        inside = files_in(source) if archives.is_folder(source) else ()
+        inside = files_in(source) if is_folder(source) else ()
         yield from (path for path, _ in inside if _kind(path, source) in ("answers", "unreadable"))
-        if not archives.is_folder(source):
+        if not is_folder(source):
             yield source
 
 
@@ -147,7 +146,7 @@ def _kind(path: str, folder: str) -> FileKind:
 
 def _is_inside(path: str, folder: str) -> bool:
     """Return True for a file that is no link to a place outside the folder."""
-    return archives.is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
+    return is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _has_answers(worksheet: Path) -> bool:
@@ -242,7 +241,7 @@ class ClassFolders:
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
     found: dict[str, Sequence[tuple[str, ...]]] = {}
-    for document in read(file) if archives.is_file(str(file)) else ():
+    for document in read(file) if is_file(str(file)) else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")

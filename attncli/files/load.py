@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, changed, fail, located, refuse
 from attncli.files.arrays import table_of
-from attncli.files.blank_keys import refuse_blank_keys
-from attncli.files.document import Document, FileName, Raw, assign, error_at
+from attncli.files.document import Blank, Document, FileName, Raw, assign, error_at
 from attncli.files.file_access import Folder
 from attncli.files.read import matrix_file, read, read_bytes
-from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
+from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm
 from attncli.forms.matrices import grid_in
-from attncli.problem.key_names import key_of, names_of, with_keys
+from attncli.problem.key_names import hint_for, key_of, names_of, with_keys
 from attncli.problem.keys import KEYS, WITH_PARTS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
@@ -33,6 +33,11 @@ LABELLED = {
 """The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
+
+KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+"""A key and a value without a colon and a blank between them, such as width 2."""
+
+START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
 
 
 class Overrides(Record):
@@ -121,7 +126,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         key: text if "." in key else flag_value(key, text, flags[key])
         for key, text in overrides.options.items()
     }
-    refuse_blank_keys(document)
+    _refuse_blank_keys(document)
     source = ProblemSource(document)
     with located(source.locate):
         source.read_keys()
@@ -290,15 +295,14 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
     keep its digits as they were written.
     """
     name = name.strip()
-    try:
+
+    def of_key(fault: Fault) -> Fault:
+        has_line = fault.place and fault.place.line
+        whole = Fault(f"{key}: {name}: {fault.message}", tuple(key.split(".")), fault.hint)
+        return replace(fault if has_line else whole, needs="files")
+
+    with changed(of_key):
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
-    except InputError as error:
-        faults, path = [], tuple(key.split("."))
-        for fault in error.faults:
-            has_line = fault.place and fault.place.line
-            whole = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
-            faults.append(replace(fault if has_line else whole, needs="files"))
-        raise InputError(*faults) from None
 
 
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:
@@ -314,5 +318,52 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
     (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
     if document.error:
         raise document.error
-    refuse_blank_keys(document)
+    _refuse_blank_keys(document)
     return document.values[key]
+
+
+def _refuse_blank_keys(document: Document) -> None:
+    """Raise an InputError for all keys of a problem without a value; answers may be open."""
+    with located(document.locate):
+        refuse([_blank_key(*found) for found in _blank(document.values, ())])
+
+
+def _blank(raw: Raw, path: KeyPath) -> Iterator[tuple[KeyPath, bool]]:
+    """Yield the path of each key without a value, and True if its mapping has no other key."""
+    if isinstance(raw, dict) and path != ("answers",):
+        for key, value in raw.items():
+            if isinstance(value, Blank):
+                yield (*path, key), len(raw) == 1
+            else:
+                yield from _blank(value, (*path, key))
+    elif isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        for index, item in enumerate(raw):
+            yield from _blank(item, (*path, index))
+
+
+def _blank_key(path: KeyPath, is_only: bool) -> Fault:
+    words = [part for part in path if isinstance(part, str)]
+    if words[0] == "layers":  # a layer has the keys of a problem
+        words = [word for word in words[1:] if not word.isdecimal()] or words
+    word = words[-1]
+    parents = [key_of(part) for part in words[:-1]]
+    inside = f" in {visible('.'.join(parents))}" if parents else ""
+    message = f"{visible(word) or 'an empty key'}{inside} has no value"
+    return Fault(message, path, _likely_form(word, parents, is_only))
+
+
+def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
+    """Return a hint that shows how a key and its value are written."""
+    outer = KEYS[parents[0]].form if len(parents) == 1 and parents[0] in KEYS else None
+    known = {key: row.form for key, row in KEYS.items()} if not parents else {}
+    known = dict(outer.parts()) if outer else known
+    form = known.get(word if parents else key_of(word))
+    pair = KEY_AND_VALUE.fullmatch(word)
+    if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
+        return f"write {pair[1]}: {pair[2]}"
+    if outer and is_only and word in outer.words():
+        return f"write {parents[0]}: {word}"
+    if not form and not parents:
+        return hint_for(word)
+    words = ["true"] if form is TRUTH else form.words() if form else []
+    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place
+from attncli.files.archives import folder_name, is_hidden, natural, without_zip
 from attncli.files.assignment import ProblemSet
 from attncli.files.document import error_at
-from attncli.files.folders import folder_name, is_hidden, natural, without_zip
 from attncli.files.handed_in import (
     CANVAS,
     METADATA,

@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
-from attncli.errors import Fault, InputError, Place, refuse
+from attncli.errors import Fault, Place, collected, refuse
 from attncli.files.archives import is_file, is_folder
 from attncli.files.csv_blocks import CsvText
 from attncli.files.document import error_at
@@ -53,10 +53,8 @@ def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
     lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
     for row in table.rows[1:]:
         cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
-        try:
+        with collected(faults):
             entries.append(_followed(cells, table.place(row.line), course, lines_of))
-        except InputError as error:
-            faults += error.faults
     refuse(list(dict.fromkeys(faults)))
     return entries
 

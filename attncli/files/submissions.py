@@ -121,13 +121,16 @@ def step_in(stem: str) -> str:
     return max(found, key=len, default="")
 
 
-def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
-    """Return the matrices that are of the problem, of those that flags of `attn check` name.
+def for_problem_or_answers(matrices: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the matrices of the problem, of those that flags of `attn check` name, and answers.
 
-    All others are answers; so are Q, K, V and scores, which may be either.
+    Q, K, V and scores, which may be either, are answers.
     """
-    heads = {name: name.partition(".")[0] for name in matrices}
-    return {n: f for n, f in matrices.items() if heads[n] in KEYS and heads[n] not in REPLACES}
+    of_problem, of_answers = dict[str, str](), dict[str, str]()
+    for name, file in matrices.items():
+        head = name.partition(".")[0]
+        (of_problem if head in KEYS and head not in REPLACES else of_answers)[name] = file
+    return of_problem, of_answers
 
 
 def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:

@@ -316,3 +316,14 @@ def read_parts(
             found[key] = forms[key].read(part, (*path, key))
     refuse(every)
     return found
+
+
+def mapping(parts: Mapping[str, Form], such_as: str) -> Form:
+    """Return the form of a mapping of some of these parts."""
+
+    def read(raw: object, path: KeyPath) -> dict[str, object]:
+        if not isinstance(raw, Mapping):
+            raise fail(f"{dotted(path)} must be a mapping", *path, hint=f"write {such_as}")
+        return read_parts(known_parts(raw, path, parts), path, parts)
+
+    return Form(read, parts=lambda: parts)

@@ -1,23 +1,27 @@
-"""From a problem to its trace."""
+"""From a problem to its trace, if its calculation fits into the memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.memory import free_memory, of_bytes
+from attncli.arithmetic.outlines import Outline, outline
 from attncli.arithmetic.rounding import Rounding
-from attncli.errors import fail, located
-from attncli.mechanisms.footprint import refuse_too_large
+from attncli.attention.scores import SCORES
+from attncli.attention.weights import steps_of_scores
+from attncli.errors import InputError, fail, located
 from attncli.mechanisms.trace import Trace
-from attncli.problem.key_names import key_of
+from attncli.problem.key_names import keys_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
-from attncli.tape.step import Expression
+from attncli.tape.step import Expression, Step
 from attncli.tape.tape import TakeRows, Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
-from attncli.text.layer_names import called_by
 from attncli.text.suggestions import did_you_mean
 
 METHODS = {
@@ -30,6 +34,13 @@ METHODS = {
     "transformer": "transformer",
 }
 """The module of each kind, and its function of the same name, which records the steps."""
+
+
+SURELY_FITS = 2**28
+"""Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
+
+BYTES_OF_NUMBER = 24
+"""Maximum number of bytes that a calculation takes for each of `_numbers`. Measured: 14 to 18."""
 
 
 def compute(
@@ -69,8 +80,7 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    words = [only] if isinstance(only, str) else only or ()
-    names = tuple(called_by(word, problem.names) or key_of(word) for word in words)
+    names = keys_of(only, problem.names)
     with located(problem.source):
         _check_names(names)
         unrounded: Trace | None = None
@@ -86,7 +96,7 @@ def compute(
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
         tape.take_rows, tape.called = take_rows, problem.called
-        refuse_too_large(problem, tape, lambda other: _recorded(other, problem, None))
+        _refuse_too_large(problem, tape)
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
@@ -138,3 +148,52 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
         step.array.flags.writeable = False
     warnings = (*problem.warnings, *tape.warnings)
     return Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
+
+
+def _refuse_too_large(problem: Problem, tape: Tape) -> None:
+    """Raise an InputError if a calculation takes more memory than is free."""
+    if _numbers(problem) * BYTES_OF_NUMBER < SURELY_FITS:
+        return
+    needed, room = memory_of(problem, tape), free_memory()
+    if needed > room:
+        message = f"the calculation takes about {of_bytes(needed)} of memory"
+        is_whole = tape.wanted is None and not problem.gradient
+        hint = "--only output keeps no step of n × m numbers" if is_whole else "take fewer tokens"
+        raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
+
+
+def _numbers(problem: Problem) -> int:
+    """Return about how many numbers the inputs and the steps forward have."""
+    sizes, score = problem.sizes, problem.rules.score
+    n, batch = (sizes.size(letter) or 1 for letter in ("n", "batch"))
+    keys = problem.keys if "m" in sizes else n
+    widths = sum(one.size for letter, one in sizes.bound.items() if letter not in ("n", "m", "p"))
+    of_pair = steps_of_scores(problem.rules) + (sizes.size("hidden") or 0)
+    of_pair += (sizes.size("d_q") or 0) * SCORES[score].by_feature
+    of_layer = batch * (problem.heads * n * keys * of_pair + max(n, keys) * widths)
+    inputs = sum(array.size for array in problem.matrices().values())
+    return of_layer * max(len(problem.layers), 1) + inputs
+
+
+def memory_of(problem: Problem, tape: Tape) -> int:
+    """Return the largest number of bytes that a calculation on such a tape takes at a time.
+
+    That is found from a run of the same lines on arrays without numbers.
+    """
+    settle = None if tape.settle is None else (lambda name, array: array)
+    outlined = OutlinedTape({}, tape.columns, settle, tape.wanted)
+    outlined.take_rows = tape.take_rows
+    outlined.uniform = lambda low, high, shape: outline(shape, float)
+    before = Outline.peak = Outline.taken
+    with suppress(InputError):  # which the calculation will raise, too
+        _recorded(outlined, problem, None)
+    return Outline.peak - before
+
+
+class OutlinedTape(Tape):
+    """A tape whose inputs, and so all of its steps, are outlines."""
+
+    def given(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
+        is_of_problem = not array.flags.owndata
+        shape_of = array.view(Outline) if is_of_problem else outline(array.shape, array.dtype)
+        return super().given(name, shape_of, *about, **named)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from typing import Any
 
 from attncli.attention.weights import ADJUSTED
 from attncli.errors import InputError, fail
@@ -67,17 +68,19 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
     def rule(step: Step) -> Expression:
         return step if step.operation is None else read.get(step.name, step)
 
+    def named(step: Step, name: str, **changes: Any) -> Step:
+        word = called_by(name, trace.problem.called)
+        steps[name] = replace(step, name=name, called=word, **changes)
+        return steps[name]
+
     for step in trace:
         made = None if step.operation is None else transform(step.operation, rule)
         for name in before.get(step.name, ()):
-            word = called_by(name, trace.problem.called)
-            made = steps[name] = replace(step, name=name, operation=made, called=word)
+            made = named(step, name, operation=made)
         last = steps[step.name] = step if made is step.operation else replace(step, operation=made)
         for name in after.get(step.name, ()):
             symbol = "A" if name.startswith("weights") else name
-            word = called_by(name, trace.problem.called)
-            last = replace(last, name=name, symbol=symbol, operation=last, called=word)
-            steps[name] = last
+            last = named(last, name, symbol=symbol, operation=last)
         read[step.name] = last
     return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from attncli.errors import Fault, refuse
 from attncli.problem.keys import KEYS, PROJECTIONS
+from attncli.records import EMPTY
 from attncli.text.escapes import visible
-from attncli.text.layer_names import OF_LAYER
+from attncli.text.layer_names import OF_LAYER, called_by
 from attncli.text.suggestions import did_you_mean
 
 WEIGHTS = {
@@ -66,9 +67,10 @@ def _weight(word: str) -> str:
     return WEIGHTS.get(letters.lower(), word)
 
 
-def keys_of(words: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the keys that words mean; a text is one word, and None is no words."""
-    return tuple(map(key_of, [words] if isinstance(words, str) else words or ()))
+def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY) -> tuple[str, ...]:
+    """Return the keys, or the steps by a course's names, that words mean; a text is one word."""
+    every = [words] if isinstance(words, str) else words or ()
+    return tuple(called_by(word, names) or key_of(word) for word in every)
 
 
 def names_of(key: str) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
-from attncli.problem.course_names import COURSE_NAMES
 from attncli.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
-from attncli.problem.marking import MARKING, Marking
+from attncli.problem.marking import COURSE_NAMES, MARKING, Marking
 from attncli.problem.values import (
     ANSWERS,
     BIAS_FORM,

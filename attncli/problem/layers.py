@@ -7,7 +7,6 @@ layer of a problem has its keys at the top; of several, what stands at the top i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.activations import ACTIVATIONS, WITH_GATE
 from attncli.attention.norms import LAYER_NORMS
 from attncli.attention.positions import POSITIONS
-from attncli.errors import Fault, InputError, KeyPath, fail
+from attncli.errors import Fault, KeyPath, changed, fail
 from attncli.forms.form import known_parts
 from attncli.problem.key_names import with_keys
 from attncli.problem.keys import KEYS, layer_forms
@@ -41,22 +40,11 @@ class KeysOfLayer(Record):
     def path(self, path: KeyPath) -> KeyPath:
         return (*self.start, *path) if path and path[0] in self.own else path
 
-    @contextmanager
-    def faults(self, words: str = "") -> Iterator[None]:
-        """Put words before what is wrong with the layer, and say where that is."""
-        try:
-            yield
-        except InputError as error:
-            faults = (
-                replace(
-                    fault,
-                    message=f"{words}{fault.message}",
-                    path=self.path(fault.path),
-                    related=self.path(fault.related),
-                )
-                for fault in error.faults
-            )
-            raise InputError(*faults) from None
+    def of_layer(self, fault: Fault) -> Fault:
+        """Return a fault of the layer as one of the whole problem."""
+        message = f"layer {int(self.start[-1]) + 1}: {fault.message}"
+        path, related = self.path(fault.path), self.path(fault.related)
+        return replace(fault, message=message, path=path, related=related)
 
 
 def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLayer]:
@@ -105,7 +93,7 @@ def layers_of(
         own = known_parts(with_keys(given), path, layer_forms())
         keys = KeysOfLayer(("layers", place), frozenset(own))
         every = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x, **shared, **own}
-        with keys.faults(f"layer {place + 1}: "):
+        with changed(keys.of_layer):
             _refuse_added_positions(own)
             layer = make(every)
         of_keys = tuple(key for key in layer.given if key != "X")

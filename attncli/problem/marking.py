@@ -1,16 +1,15 @@
-"""What a teacher asks of answers: digits, a tolerance, which steps count, and their points."""
+"""What a teacher asks of answers, such as digits and points, and what a course calls the steps."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
 from attncli.forms import form as forms
 from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import MAX_DIGITS_OF_FLOATS, dotted, to_number
-from attncli.records import EMPTY, Record
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 
 FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
@@ -18,6 +17,10 @@ FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
 
 BETWEEN_COMMAS = r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+'
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
+
+
+COURSE_NAME = r"[^\W\d]['′’]*(\w['′’]*){0,39}"
+"""A name: a letter, perhaps with primes, then letters, digits and underscores."""
 
 
 def as_points(number: float) -> float:
@@ -110,6 +113,22 @@ def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, objec
     return found
 
 
+def _names(raw: object, path: KeyPath) -> dict[str, str]:
+    """Return the step that each name of a course means; a text is `a: scores, b: weights`."""
+    said = "must be a step for each name", "write such as {a: scores, b: weights}"
+    found = dict[str, str]()
+    for name, step in by_name(raw, path, *said).items():
+        if re.fullmatch(COURSE_NAME, name) is None:
+            message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
+            raise fail(message, *path, name, hint="write a letter or a word, such as a or alpha")
+        meant = forms.as_text(step, (*path, name)).strip()
+        if meant in found.values():
+            message = f"{dotted(path)} has {visible(meant)} twice"
+            raise fail(message, *path, name, hint="leave one of them out", needs="values")
+        found[name] = meant
+    return found
+
+
 def _share(raw: object, path: KeyPath) -> float:
     share = to_number(raw, path)
     if not 0 <= share <= 1:
@@ -118,14 +137,7 @@ def _share(raw: object, path: KeyPath) -> float:
 
 
 def read_marking(raw: object, path: KeyPath) -> Marking:
-    if isinstance(raw, Marking):
-        return raw
-    if not isinstance(raw, Mapping):
-        hint = "write such as {decimals: 2, ask: [weights, output]}"
-        raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    given = forms.known_parts(raw, path, MARKING_PARTS)
-    parts: dict[str, Any] = forms.read_parts(given, path, MARKING_PARTS)
-    return Marking(**parts)
+    return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
 POINTS = forms.number(most=1_000_000)
@@ -151,4 +163,14 @@ MARKING_PARTS: dict[str, Form] = {
     "dtype": forms.choice(FLOAT_TYPES),
     "rtol": forms.number(),
 }
-MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)
+PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
+MARKING = replace(PARTS_OF_MARKING, read=read_marking)
+
+COURSE_NAMES = Form(
+    _names,
+    (
+        forms.STRING,
+        {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
+        | {"additionalProperties": forms.ANY_WORD},
+    ),
+)

@@ -22,12 +22,11 @@ from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block
 from attncli.notation.tree import Formula
 from attncli.problem.faults import misused
-from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
 from attncli.problem.key_names import with_keys
 from attncli.problem.keys import WITH_PARTS
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.shapes import Sizes, sizes_of
+from attncli.problem.shapes import Sizes, array_form, form_of, is_transposed, leading_axes, sizes_of
 from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.problem.values_of_keys import DEFAULTS, Values, is_small, read_keys, with_defaults
 from attncli.records import replace
@@ -120,14 +119,12 @@ class Problem(Values):
         arrays = self._own_matrices()
         shapes = {key: self._in_rows(key, array).shape for key, array in arrays.items()}
         sizes = sizes_of(self.__dict__, shapes)
-        flat = [
-            key for key in arrays if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key))
-        ]
-        for key in flat:
-            turned = {**shapes, key: shapes[key][::-1]}
-            other = sizes_of(self.__dict__, turned)
-            if len(other.faults) < len(sizes.faults):
-                sizes, shapes, self.__dict__[key] = other, turned, arrays[key].T
+        for key, array in arrays.items():
+            if sizes.faults and 1 in shapes[key] and _is_flat(raw.get(key)):
+                turned = {**shapes, key: shapes[key][::-1]}
+                other = sizes_of(self.__dict__, turned)
+                if len(other.faults) < len(sizes.faults):
+                    sizes, shapes, self.__dict__[key] = other, turned, array.T
         return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:

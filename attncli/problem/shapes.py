@@ -14,17 +14,52 @@ from attncli.attention.norms import NORMS
 from attncli.attention.positions import POSITIONS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
-from attncli.forms.form import ArrayForm
+from attncli.forms.form import ArrayForm, Form
 from attncli.forms.scalars import shape_words
-from attncli.problem.key_forms import array_form, form_of, is_transposed, leading_axes
-from attncli.problem.keys import PROJECTIONS
+from attncli.problem.keys import KEYS, PROJECTIONS
 from attncli.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.records import Record, replace
+from attncli.text.layer_names import OF_LAYER
 
 KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 
 MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
 """Maximum number of axes before a matrix's own, by the `stack` of its form."""
+
+
+def form_of(key: str) -> Form:
+    """Return the form of a key, or of a part such as `score.W`."""
+    head, _, part = OF_LAYER.sub("", key, 1).partition(".")
+    form = KEYS[head].form
+    return form.parts()[part] if part else form
+
+
+def array_form(key: str) -> ArrayForm:
+    """Return the form of a matrix or vector, or of a part such as `score.W`."""
+    form = form_of(key)
+    assert isinstance(form, ArrayForm)  # the caller has an array
+    return form
+
+
+def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
+    """Return True if an array is written transposed, by the values of two keys of its problem.
+
+    Where a token is a column, all matrices are but the parameters of score functions and what is
+    applied from the left.
+    """
+    key = OF_LAYER.sub("", key, 1)
+    form, row = form_of(key), KEYS[key.partition(".")[0]]
+    is_matrix = isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
+    return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS
+
+
+def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:
+    """Return the names of the axes before the own axes of an array: "batch", "head", or both."""
+    form = array_form(key)
+    if axes - form.axes != 1:
+        return ("batch", "head")[: axes - form.axes]
+    by_head = form.stack == "head" or (form.stack == "either" and heads > 1)
+    return ("head",) if by_head else ("batch",)
 
 
 class Bound(Record):

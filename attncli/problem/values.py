@@ -177,19 +177,10 @@ FINAL_NORM_PARTS = {
 }
 
 
-def _mapping(parts: Mapping[str, Form], such_as: str) -> Form:
-    """Return the form of a mapping of some of these parts."""
-
-    def read(raw: object, path: KeyPath) -> dict[str, object]:
-        if not isinstance(raw, Mapping):
-            raise fail(f"{dotted(path)} must be a mapping", *path, hint=f"write {such_as}")
-        return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
-
-    return Form(read, parts=lambda: parts)
-
-
-EMBEDDING = _mapping(EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}")
-FINAL_NORM = _mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
+EMBEDDING = forms.mapping(
+    EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}"
+)
+FINAL_NORM = forms.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
 
 
 def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.scores import SCORES
-from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, collected, refuse
 from attncli.forms.matrices import as_raw
 from attncli.notation.tree import Formula
 from attncli.problem.faults import with_open_cells_together
@@ -115,11 +115,9 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
             hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
-        try:
+        with collected(faults):
             raw[key] = as_raw(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
-        except InputError as error:
-            faults += error.faults
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values

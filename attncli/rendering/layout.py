@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.notation.text import text as as_text
 from attncli.records import Record
-from attncli.rendering.matrix import GAP, LineIndex, Matrix
+from attncli.rendering.matrix import LineIndex, Matrix
 from attncli.rendering.pieces import in_parts
 from attncli.tape.step import Step
 from attncli.text.elision import LIMIT
@@ -26,6 +26,9 @@ Line = list[Span]
 
 BETWEEN, APART = " ", "  "
 """The blanks between blocks that belong together, and between those that do not."""
+
+GAP = "  "
+"""The text between two numbers."""
 
 CELL_WIDTH = 8
 """About how many columns a number takes, with those before it."""
@@ -224,7 +227,7 @@ class _Grid:
         self.tops = ["…" if c is None else heads[c] if heads else "" for c in matrix.columns]
         widths = zip(self.tops, matrix.widths(cell_width), strict=True)
         self.widths = [max(label_width(top), width) for top, width in widths]
-        self.separators = [" │ " if c in matrix.bars else matrix.gap for c in matrix.columns]
+        self.separators = [" │ " if c in matrix.bars else GAP for c in matrix.columns]
         self.labels = [label_text(label) for label in matrix.row_labels]
         self.left = max(map(label_width, self.labels), default=0)
         self.lead = self.left + 1 if self.left else 0
@@ -312,12 +315,7 @@ def _style(matrix: Matrix, row: int, column: int) -> str:
     if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):
         return "faint"  # what is blocked, and its weight
     shade = matrix.shade(row, column)
-    return "" if shade is None else shade_style(shade)
-
-
-def shade_style(size: float) -> str:
-    """Return the style of a background as strong as a number, from 0 to 1, is large."""
-    return f"shade{min(9, int(abs(size) * 10))}"
+    return "" if shade is None else f"shade{min(9, int(abs(shade) * 10))}"
 
 
 def _ground(style: str) -> str:

@@ -17,9 +17,9 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.notation.written import NumberAsWritten
-from attncli.problem.key_forms import is_transposed
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
+from attncli.problem.shapes import is_transposed
 from attncli.rendering.cell_formulas import PageCells, key_of
 from attncli.rendering.markup import file_text
 from attncli.tape.step import Expression, Operation, Step, notation_of

@@ -11,8 +11,6 @@ from attncli.records import EMPTY, Record
 from attncli.tape.step import Step
 from attncli.text.numbers import NumberStyle
 
-GAP = "  "
-
 ROOM = 8
 """Width, in characters, of the room for a number that is yet to be written."""
 
@@ -36,7 +34,6 @@ class Matrix(Record, eq=False):
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
     write: NumberStyle = NumberStyle()
-    gap: str = GAP  # the text between two numbers
     bars: Sequence[int] = ()  # the columns with a bar before them, which parts heads
     shaded: bool = False  # whether the background shows the size of a number
     cells: Mapping[tuple[LineIndex, LineIndex], tuple[str, str]] = EMPTY  # other texts, with styles

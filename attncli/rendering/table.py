@@ -1,4 +1,4 @@
-"""A trace on a terminal: tables, each step with its formula, or the weights as pictures."""
+"""A trace on a terminal: tables, each step with its formula."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
 from attncli.rendering import layout
-from attncli.rendering.layout import BETWEEN, Block, Layout, Line, Span, stacked, titled
-from attncli.rendering.matrix import LineIndex, Matrix, shape_text
+from attncli.rendering.layout import BETWEEN, Block, Layout, Line, stacked, titled
+from attncli.rendering.matrix import Matrix, shape_text
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum, is_deep
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
-from attncli.text.widths import cell_width, label_width
+from attncli.text.widths import cell_width
 
 MOST_BESIDE = 4
 """Maximum number of heads whose operands are shown beside the results, where there is room, and
@@ -24,12 +24,6 @@ whose sums are shown below. Chosen."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas, and may be folded."""
-
-INKS = ("  ", "░░", "▒▒", "▓▓", "██")
-"""A cell of a picture without colours, by the size of its weight from 0 to 1."""
-
-INK_WIDTH = 2
-"""Width of a cell of a picture, in columns of the terminal."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -163,61 +157,3 @@ def _unlabelled(sums: Matrix) -> Matrix:
 def _named(panel: Panel, words: str = "") -> Matrix:
     """Return a matrix with its name over it, and which head or batch it is."""
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
-
-
-def pictures(
-    trace: Trace, selection: Selection, width: int | None, has_colours: bool
-) -> Iterator[Line]:
-    """Yield pictures of the weights; their sizes are shown by backgrounds if `has_colours`."""
-    own = Layout(width)
-    page = page_of(trace, selection, limit=own.limit * layout.CELL_WIDTH // INK_WIDTH)
-    if page.title:
-        yield [(page.title, "title")]
-        yield []
-    entries = [e for e in page.entries if e.figures and e.figures[0].results[0].matrix.shaded]
-    for entry in entries:
-        yield layout.heading_line(entry.steps[0], entry.shapes[0])
-        yield from own.packed([_picture(figure, has_colours, own) for figure in entry.figures])
-        yield []
-    if not entries:
-        yield [("No weights are among the steps.", "")]
-        return
-    scale = [_ink((number + 0.5) / 10, has_colours) for number in range(10)]
-    yield [("0 ", "faint"), *scale, (" 1", "faint")]
-
-
-def _picture(figure: Figure, has_colours: bool, own: Layout) -> Block:
-    matrix = figure.results[0].matrix
-    inks: dict[tuple[LineIndex, LineIndex], Span] = {
-        (row, column): _ink(float(matrix.values[row, column]), has_colours)
-        for row in matrix.rows
-        for column in matrix.columns
-        if row is not None and column is not None
-    }
-    drawn = replace(matrix, gap="", cells=inks, column_labels=_heads(matrix))
-    block = own.alone(drawn)
-    return titled(figure.name, block) if figure.name else block
-
-
-def _heads(matrix: Matrix) -> list[str]:
-    """Return what tells the columns apart in the width of a cell: one sign, two, or a number."""
-    labels = [label_text(label) for label in matrix.column_labels]
-    for size in range(1, INK_WIDTH + 1):
-        words = [_start(label, size) for label in labels]
-        if len(set(words)) == len(words) and all(words):
-            return [word + " " * (INK_WIDTH - label_width(word)) for word in words]
-    numbers = [str(number) for number in range(1, len(labels) + 1)]
-    return [number.ljust(INK_WIDTH) for number in numbers] if len(labels) < 10**INK_WIDTH else []
-
-
-def _start(label: str, size: int) -> str:
-    """Return as many of the first signs of a label as fit into so many columns."""
-    return next((label[:n] for n in range(size, 0, -1) if label_width(label[:n]) <= size), "")
-
-
-def _ink(value: float, has_colours: bool) -> Span:
-    if not value:
-        return "··", "faint"
-    if has_colours:
-        return " " * INK_WIDTH, layout.shade_style(value)
-    return INKS[round(min(abs(value), 1.0) * (len(INKS) - 1))], ""
