@@ -275,7 +275,8 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     values, unit = given.written.values[cells], given.unit[cells]
     made, more = found[:, cells], agreement.float_error(values)
     over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
-    cut = (over < unit - more) & np.where(values == 0, -over < unit - more, over >= -more)
+    most = unit - np.minimum(more, unit / 1000)  # a whole unit more would be another number
+    cut = (over < most) & np.where(values == 0, -over < most, over >= -more)
     cut &= ~given.is_whole[cells] | (np.abs(over) <= more)
     rounded = np.abs(over) <= agreement.ROUNDED * unit + more
     # Whoever cuts off does so everywhere.
