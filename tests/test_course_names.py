@@ -107,10 +107,60 @@ def test_two_readings_are_both_said_and_no_mistake_is_named(
     assert dict(report.skipped)[word] == f"may mean {readings}; write the name of the step"
 
 
-def test_the_numbers_of_another_step_make_no_mistake_of_a_letter() -> None:
+SCALED = [["1.41", "0.00", "2.83"], ["7.07", "5.66", "9.90"], ["5.66", "5.66", "7.07"]]
+SLIP = [["1.41", "0.00", "3.83"], *SCALED[1:]]
+BEHIND_SLIP = [["0.08", "0.02", "0.90"], ["0.06", "0.01", "0.93"], ["0.16", "0.16", "0.67"]]
+OUT_OF_SLIP = [["1.80", "2.86"], ["1.86", "2.90"], ["1.35", "2.84"]]
+WEIGHTS = [["0.19", "0.05", "0.77"], *BEHIND_SLIP[1:]]
+OUTPUT = [["1.54", "2.67"], *OUT_OF_SLIP[1:]]
+SCORES = [[2, 0, 4], [10, 8, 14], [8, 8, 10]]
+FROM_SCORES = {"b": "weights", "z": "output"}
+HOMEWORK = {
+    "X": [[0, 1, 0, 2], [2, 2, 0, 0], [0, 1, 2, 2]],
+    "W_q": [[0, 1], [1, 0], [0, 1], [0, 0]],
+    "W_k": [[0, 1], [0, 1], [1, 0], [1, 1]],
+    "W_v": [[0, 1], [0, 1], [1, 1], [0, 0]],
+}
+
+
+def test_any_letter_may_mean_a_step_whose_numbers_it_holds() -> None:
     given = problem()
     report = attncli.check(given, written(given, Z="weights"))
+    assert (report.verdict, read(report)) == ("correct", ["weights"])
+    assert "Z is read as weights." in report.said
+    report = attncli.check(given, written(given, Z="exp"))
     assert (report.verdict, dict(report.findings)) == ("incomplete", {})
+
+
+@pytest.mark.parametrize(
+    ("answers", "findings", "steps"),
+    [
+        ({"b": SCALED, "a": WEIGHTS, "o": OUTPUT}, {}, "scaled weights output"),
+        ({"a": SCORES, "b": SCALED, "w": WEIGHTS, "o": OUTPUT}, {}, "scores scaled weights output"),
+        ({"S": SCORES, "Z": SCALED, "A": WEIGHTS, "O": OUTPUT}, {}, "scores scaled weights output"),
+        (
+            {"a": SLIP, "b": BEHIND_SLIP, "z": OUT_OF_SLIP},
+            {"scaled": "single_cell_slip"},
+            "scaled weights output",
+        ),
+        (
+            {"S": SCORES, "Z": SLIP, "A": BEHIND_SLIP, "O": OUT_OF_SLIP},
+            {"scaled": "single_cell_slip"},
+            "scores scaled weights output",
+        ),
+        (
+            {"a": SCORES, **written(problem(**HOMEWORK, score="dot"), **FROM_SCORES)},
+            {"weights": "not_scaled"},
+            "scores weights output",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
+)
+def test_letters_of_homework(answers: dict[str, Any], findings: dict[str, str], steps: str) -> None:
+    report = attncli.check(problem(**HOMEWORK), answers)
+    assert {name: one.id for name, one in report.findings.items()} == findings
+    assert (report.skipped, " ".join(read(report))) == ((), steps)
+    assert report.verdict == ("wrong" if findings else "correct")
 
 
 def test_a_mistake_is_named_where_the_numbers_tell_the_step() -> None:
