@@ -197,6 +197,41 @@ def test_keys_of_the_problem_are_no_letters() -> None:
     assert (report.verdict, read(report)) == ("correct", ["weights"])
 
 
+ROW = {"1": "0.197", "2": "0.534", "3": "0.072", "4": "0.197"}
+
+
+@pytest.mark.parametrize("word", ["alpha_", "α_", "a", "weights_", "attn[", "w_"])
+def test_a_place_behind_a_step_of_one_row_is_a_cell(word: str) -> None:
+    names = {"w": "weights"} if word == "w_" else {}
+    given = attncli.Problem(scores=[[1, 2, 0, 1]], V=[3, 2, 1.5, 1], names=names)
+    close = "]" if "[" in word else ""
+    answers = {f"{word}{place}{close}": text for place, text in ROW.items()}
+    report = attncli.check(given, {**answers, "c": 1.964})
+    assert (report.verdict, report.skipped) == ("correct", ())
+    assert read(report) == ["weights", "output"]
+    slip = {**answers, f"{word}3{close}": "0.272", "c": "1.964"}
+    assert attncli.check(given, slip).wrong_steps == ["weights"]
+
+
+def test_cells_of_a_row_by_labels_and_with_two_digits() -> None:
+    given = attncli.load(SAMPLES / "pooling_words.yaml")
+    weights = attncli.compute(given)["weights"]
+    labels = weights.labels["key"]
+    pairs = zip(labels, weights.value[0], strict=True)
+    report = attncli.check(given, {f"weights[{label}]": f"{x:.3f}" for label, x in pairs})
+    assert report.verdict == "correct"
+    given = attncli.Problem(scores=[[x / 10 for x in range(11)]], V=[*range(11)])
+    row = attncli.compute(given)["weights"].value[0]
+    report = attncli.check(given, {f"alpha_{j}": f"{x:.3f}" for j, x in enumerate(row, 1)})
+    assert (report.verdict, read(report)) == ("correct", ["weights"])
+
+
+def test_the_shape_of_a_row_is_said() -> None:
+    report = attncli.check(problem(), {"weights_1": "0.19", "Q": X})
+    message = "weights_1: the shape is (1, 1), but the cells that it names are (3) here"
+    assert message in report.findings["weights"].message
+
+
 # Names that are none
 
 

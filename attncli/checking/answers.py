@@ -291,15 +291,15 @@ def _mismatch(
     step: Step, matrix: KeyedMatrix, wanted: Shape, submission: Submission
 ) -> ShapeMismatch:
     shape, word = matrix.texts.shape, matrix.word
-    name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
+    name = word if matrix.is_transposed else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
     is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
-    here = f"{visible(name)} is {shape_words(wanted)} here"
-    message = f"the shape is {shape_words(shape)}, but {here}"
+    here = "the cells that it names are" if matrix.at else f"{visible(name)} is"
+    message = f"the shape is {shape_words(shape)}, but {here} {shape_words(wanted)} here"
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
-    if name != step.name:
+    if name != step.name or matrix.at:
         hint = "the shape must be that of the cells that it names"
     elif is_swapped:
         hint = "rows and columns have changed places"

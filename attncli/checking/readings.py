@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from attncli.checking.answers import WHICH_STEP, ShapeMismatch, read_submission, shape_of
 from attncli.checking.judged import Finding, Judged
-from attncli.checking.names import with_all_steps
+from attncli.checking.names import is_in_row, is_one_number, with_all_steps
 from attncli.checking.submission import Submission
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
@@ -85,7 +85,7 @@ def judged_as_read(
             said.append(f"{one.base} is read as {step}.")
     if skipped:
         try:
-            report = judge(_read_as(submission, letters, clear))
+            report = judge(_read_as(submission, letters, clear, trace))
         except InputError:  # nothing else in it is a step
             report = judge(replace(submission, matrices={}))
     return report, tuple(said), tuple(skipped)
@@ -101,7 +101,7 @@ def _likeliest(
     tried: list[tuple[tuple[int, ...], tuple[str, ...], ReportT]] = []
     every = filter(partial(_are_distinct, letters), product(*(one.fitting for one in letters)))
     for steps in islice(every, MAX_READINGS):
-        read = _read_as(submission, letters, steps)
+        read = _read_as(submission, letters, steps, trace)
         try:
             report = judge(read)
         except InputError:  # such as two words for the same cells
@@ -170,7 +170,7 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
     alone = {key: submission.matrices[key] for key in letter.rests}
     try:
         matrices, skipped = read_submission(
-            _read_as(replace(submission, matrices=alone), [letter], [step]), trace
+            _read_as(replace(submission, matrices=alone), [letter], [step], trace), trace
         )
     except InputError:
         return None
@@ -182,7 +182,9 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
     return 1 + is_same if all(one.transposed for one in wrong) else 0
 
 
-def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[str]) -> Submission:
+def _read_as(
+    submission: Submission, letters: Sequence[Letter], steps: Sequence[str], trace: Trace
+) -> Submission:
     """Return a submission with steps for its letters; "" is none."""
     every = [rest for one in letters for rest in one.rests.values()]
     is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
@@ -190,8 +192,8 @@ def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
-            match = SUBSCRIPTS.fullmatch(rest)
-            if match and isinstance(submission.matrices[key], str | int | float):
+            match = None if is_in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
+            if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row
             found[key] = step and step + places
