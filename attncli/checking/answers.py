@@ -86,7 +86,8 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
-    an unknown label does, a cell that is written twice, and a submission without any number.
+    an unknown label does, a cell that is written twice, and a submission without any number, unless
+    it has a slip of a step's name, or remarks such as a date.
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
@@ -122,12 +123,14 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         elif step.name in found:
             with collected(faults):
                 matrices[step.name] = _written(step, found[step.name], submission)
-    refuse([*faults, *([] if is_known else unknown)])
     fault_of = {str(one.path[0]): one for one in unknown}
-    words = [word for word in submission.matrices if word in fault_of]
-    skipped = tuple(
-        (word, _hint(fault_of[word], submission.matrices[word], trace)) for word in words
+    every = submission.matrices.items()
+    skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
+    is_known |= any(
+        hint.startswith("did you mean") or not (hint or IS_INPUT in fault_of[key].message)
+        for key, hint in skipped
     )
+    refuse([*faults, *([] if is_known else unknown)])
     return _of_one_computer(matrices), skipped
 
 
