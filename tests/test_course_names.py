@@ -258,6 +258,19 @@ def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict:
     assert [key for key, _ in report.skipped] == [word]
 
 
+@pytest.mark.parametrize(
+    ("answers", "verdict", "hint"),
+    [
+        ({"ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
+        ({"group": "B", "dk": 2, "ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
+        ({"group": "B", "date": "2026-11-24"}, "empty", ""),
+    ],
+)
+def test_sheets_without_any_step(answers: dict[str, Any], verdict: str, hint: str) -> None:
+    report = attncli.check(problem(), answers)
+    assert (report.verdict, [*report.skipped][-1][1]) == (verdict, hint)
+
+
 def test_a_slip_of_a_name_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(f"X: {X}\n")
     (tmp_path / "a.yaml").write_text(f"Q: {X}\nouput: [[9, 9]]\ndate: 2026-11-24\n")
@@ -344,9 +357,20 @@ def test_a_key_of_the_problem_wins() -> None:
     assert trace.warnings == ("names: b is a key of this problem, so it does not mean weights",)
 
 
+@pytest.mark.parametrize("names", [{"scores": "a", "b": "weights"}, "scores: a, weights: b"])
+def test_names_in_either_direction(names: Any) -> None:
+    given = problem(names=names)
+    assert dict(given.names) == {"a": "scores", "b": "weights"}
+    report = attncli.check(given, written(given, a="scores", b="weights"))
+    assert (report.verdict, read(report)) == ("correct", ["scores", "weights"])
+
+
 @pytest.mark.parametrize(
     ("names", "said"),
     [
+        ({"q": "zz"}, "known: Q, K, V, scores, scaled, exp, sum, weights, output"),
+        ({"scores": "a", "weights": "a"}, "names has a twice"),
+        ({"scores": "a b"}, "a b cannot be the name of a step"),
         ({"a": "scroes"}, "did you mean scores?"),
         ({"weights": "scores"}, "weights is the name of another step"),
         ({"a": "scores", "e": "scores"}, "names has scores twice"),
