@@ -279,6 +279,20 @@ def test_a_slip_of_a_name_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> 
     assert result.out.endswith("\nincomplete: 9 numbers; skipped: ouput (did you mean output?)\n")
 
 
+def test_few_steps_are_listed_for_a_skipped_key(attn: Attn, tmp_path: Path) -> None:
+    given = {"kind": "decode", "X": [[1, 0], [0, 1], [1, 1]], "W_q": [[1, 0], [0, 1]]}
+    (tmp_path / "p.json").write_text(json.dumps({**given, "W_k": [[0, 1], [1, 0]]}))
+    (tmp_path / "a.yaml").write_text("q_1: [1, 0]\nW_q[9]: 1\nX[9, 9]: 1\n")
+    lines = attn("check", tmp_path / "p.json", tmp_path / "a.yaml").out.splitlines()
+    (said,) = (line for line in lines if line.startswith("skipped: "))
+    assert "(leave it out; steps are " in said
+    assert len(said) < 250
+    assert lines[-1] == (
+        "incomplete: 2 numbers; skipped: W_q[9] (leave it out), "
+        "X[9, 9] (write the step's name over its numbers)"
+    )
+
+
 def test_a_row_that_is_missing_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("scores,I,am,good\nI,14,10,9\ngood,9,6,6\n")
     result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "a.csv")

@@ -17,9 +17,9 @@ from attncli.problem.key_names import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import Marking
 from attncli.records import replace
-from attncli.tape.find import find_cells, several_meant
+from attncli.tape.find import MOST_LISTED, find_cells, several_meant
 from attncli.tape.step import Step
-from attncli.tape.words import meant
+from attncli.tape.words import LETTERS, meant
 from attncli.text.escapes import visible
 
 MAX_KEY_LENGTH = 500
@@ -30,6 +30,9 @@ PLACE = re.compile(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
 
 ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
 """The text of one number, perhaps with a decimal comma."""
+
+FEW_STEPS = 4
+"""Maximum number of steps that a hint lists where the problem has many. Chosen."""
 
 IS_INPUT = "is an input of the problem, not a step"
 
@@ -135,11 +138,14 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    way_out = "leave it out; the steps are"
-    if name == "X":
-        way_out = "write the step's name over its numbers, one of"
+    way_out = "write the step's name over its numbers" if name == "X" else "leave it out"
+    steps, are = [*trace.steps], "the steps are"
+    if len(steps) > MOST_LISTED:
+        starts = tuple(LETTERS.get(name, [name]))
+        near = [step for step in steps if step.startswith(starts)] or steps[::-1]
+        steps, are = near[:FEW_STEPS], "steps are"
     message = f"{visible(name)} {IS_INPUT}"
-    return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
+    return fail(message, word, hint=f"{way_out}; {are} {', '.join(steps)}")
 
 
 Meant: TypeAlias = dict[str, tuple[Step, At]]
