@@ -107,10 +107,60 @@ def test_two_readings_are_both_said_and_no_mistake_is_named(
     assert dict(report.skipped)[word] == f"may mean {readings}; write the name of the step"
 
 
-def test_the_numbers_of_another_step_make_no_mistake_of_a_letter() -> None:
+SCALED = [["1.41", "0.00", "2.83"], ["7.07", "5.66", "9.90"], ["5.66", "5.66", "7.07"]]
+SLIP = [["1.41", "0.00", "3.83"], *SCALED[1:]]
+BEHIND_SLIP = [["0.08", "0.02", "0.90"], ["0.06", "0.01", "0.93"], ["0.16", "0.16", "0.67"]]
+OUT_OF_SLIP = [["1.80", "2.86"], ["1.86", "2.90"], ["1.35", "2.84"]]
+WEIGHTS = [["0.19", "0.05", "0.77"], *BEHIND_SLIP[1:]]
+OUTPUT = [["1.54", "2.67"], *OUT_OF_SLIP[1:]]
+SCORES = [[2, 0, 4], [10, 8, 14], [8, 8, 10]]
+FROM_SCORES = {"b": "weights", "z": "output"}
+HOMEWORK = {
+    "X": [[0, 1, 0, 2], [2, 2, 0, 0], [0, 1, 2, 2]],
+    "W_q": [[0, 1], [1, 0], [0, 1], [0, 0]],
+    "W_k": [[0, 1], [0, 1], [1, 0], [1, 1]],
+    "W_v": [[0, 1], [0, 1], [1, 1], [0, 0]],
+}
+
+
+def test_any_letter_may_mean_a_step_whose_numbers_it_holds() -> None:
     given = problem()
     report = attncli.check(given, written(given, Z="weights"))
+    assert (report.verdict, read(report)) == ("correct", ["weights"])
+    assert "Z is read as weights." in report.said
+    report = attncli.check(given, written(given, Z="exp"))
     assert (report.verdict, dict(report.findings)) == ("incomplete", {})
+
+
+@pytest.mark.parametrize(
+    ("answers", "findings", "steps"),
+    [
+        ({"b": SCALED, "a": WEIGHTS, "o": OUTPUT}, {}, "scaled weights output"),
+        ({"a": SCORES, "b": SCALED, "w": WEIGHTS, "o": OUTPUT}, {}, "scores scaled weights output"),
+        ({"S": SCORES, "Z": SCALED, "A": WEIGHTS, "O": OUTPUT}, {}, "scores scaled weights output"),
+        (
+            {"a": SLIP, "b": BEHIND_SLIP, "z": OUT_OF_SLIP},
+            {"scaled": "single_cell_slip"},
+            "scaled weights output",
+        ),
+        (
+            {"S": SCORES, "Z": SLIP, "A": BEHIND_SLIP, "O": OUT_OF_SLIP},
+            {"scaled": "single_cell_slip"},
+            "scores scaled weights output",
+        ),
+        (
+            {"a": SCORES, **written(problem(**HOMEWORK, score="dot"), **FROM_SCORES)},
+            {"weights": "not_scaled"},
+            "scores weights output",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
+)
+def test_letters_of_homework(answers: dict[str, Any], findings: dict[str, str], steps: str) -> None:
+    report = attncli.check(problem(**HOMEWORK), answers)
+    assert {name: one.id for name, one in report.findings.items()} == findings
+    assert (report.skipped, " ".join(read(report))) == ((), steps)
+    assert report.verdict == ("wrong" if findings else "correct")
 
 
 def test_a_mistake_is_named_where_the_numbers_tell_the_step() -> None:
@@ -147,6 +197,41 @@ def test_keys_of_the_problem_are_no_letters() -> None:
     assert (report.verdict, read(report)) == ("correct", ["weights"])
 
 
+ROW = {"1": "0.197", "2": "0.534", "3": "0.072", "4": "0.197"}
+
+
+@pytest.mark.parametrize("word", ["alpha_", "α_", "a", "weights_", "attn[", "w_"])
+def test_a_place_behind_a_step_of_one_row_is_a_cell(word: str) -> None:
+    names = {"w": "weights"} if word == "w_" else {}
+    given = attncli.Problem(scores=[[1, 2, 0, 1]], V=[3, 2, 1.5, 1], names=names)
+    close = "]" if "[" in word else ""
+    answers = {f"{word}{place}{close}": text for place, text in ROW.items()}
+    report = attncli.check(given, {**answers, "c": 1.964})
+    assert (report.verdict, report.skipped) == ("correct", ())
+    assert read(report) == ["weights", "output"]
+    slip = {**answers, f"{word}3{close}": "0.272", "c": "1.964"}
+    assert attncli.check(given, slip).wrong_steps == ["weights"]
+
+
+def test_cells_of_a_row_by_labels_and_with_two_digits() -> None:
+    given = attncli.load(SAMPLES / "pooling_words.yaml")
+    weights = attncli.compute(given)["weights"]
+    labels = weights.labels["key"]
+    pairs = zip(labels, weights.value[0], strict=True)
+    report = attncli.check(given, {f"weights[{label}]": f"{x:.3f}" for label, x in pairs})
+    assert report.verdict == "correct"
+    given = attncli.Problem(scores=[[x / 10 for x in range(11)]], V=[*range(11)])
+    row = attncli.compute(given)["weights"].value[0]
+    report = attncli.check(given, {f"alpha_{j}": f"{x:.3f}" for j, x in enumerate(row, 1)})
+    assert (report.verdict, read(report)) == ("correct", ["weights"])
+
+
+def test_the_shape_of_a_row_is_said() -> None:
+    report = attncli.check(problem(), {"weights_1": "0.19", "Q": X})
+    message = "weights_1: the shape is (1, 1), but the cells that it names are (3) here"
+    assert message in report.findings["weights"].message
+
+
 # Names that are none
 
 
@@ -173,12 +258,39 @@ def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict:
     assert [key for key, _ in report.skipped] == [word]
 
 
+@pytest.mark.parametrize(
+    ("answers", "verdict", "hint"),
+    [
+        ({"ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
+        ({"group": "B", "dk": 2, "ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
+        ({"group": "B", "date": "2026-11-24"}, "empty", ""),
+    ],
+)
+def test_sheets_without_any_step(answers: dict[str, Any], verdict: str, hint: str) -> None:
+    report = attncli.check(problem(), answers)
+    assert (report.verdict, [*report.skipped][-1][1]) == (verdict, hint)
+
+
 def test_a_slip_of_a_name_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(f"X: {X}\n")
     (tmp_path / "a.yaml").write_text(f"Q: {X}\nouput: [[9, 9]]\ndate: 2026-11-24\n")
     result = attn("check", tmp_path / "p.yaml", tmp_path / "a.yaml")
     assert result.status == 1
     assert result.out.endswith("\nincomplete: 9 numbers; skipped: ouput (did you mean output?)\n")
+
+
+def test_few_steps_are_listed_for_a_skipped_key(attn: Attn, tmp_path: Path) -> None:
+    given = {"kind": "decode", "X": [[1, 0], [0, 1], [1, 1]], "W_q": [[1, 0], [0, 1]]}
+    (tmp_path / "p.json").write_text(json.dumps({**given, "W_k": [[0, 1], [1, 0]]}))
+    (tmp_path / "a.yaml").write_text("q_1: [1, 0]\nW_q[9]: 1\nX[9, 9]: 1\n")
+    lines = attn("check", tmp_path / "p.json", tmp_path / "a.yaml").out.splitlines()
+    (said,) = (line for line in lines if line.startswith("skipped: "))
+    assert "(leave it out; steps are " in said
+    assert len(said) < 250
+    assert lines[-1] == (
+        "incomplete: 2 numbers; skipped: W_q[9] (leave it out), "
+        "X[9, 9] (write the step's name over its numbers)"
+    )
 
 
 def test_a_row_that_is_missing_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> None:
@@ -259,9 +371,20 @@ def test_a_key_of_the_problem_wins() -> None:
     assert trace.warnings == ("names: b is a key of this problem, so it does not mean weights",)
 
 
+@pytest.mark.parametrize("names", [{"scores": "a", "b": "weights"}, "scores: a, weights: b"])
+def test_names_in_either_direction(names: Any) -> None:
+    given = problem(names=names)
+    assert dict(given.names) == {"a": "scores", "b": "weights"}
+    report = attncli.check(given, written(given, a="scores", b="weights"))
+    assert (report.verdict, read(report)) == ("correct", ["scores", "weights"])
+
+
 @pytest.mark.parametrize(
     ("names", "said"),
     [
+        ({"q": "zz"}, "known: Q, K, V, scores, scaled, exp, sum, weights, output"),
+        ({"scores": "a", "weights": "a"}, "names has a twice"),
+        ({"scores": "a b"}, "a b cannot be the name of a step"),
         ({"a": "scroes"}, "did you mean scores?"),
         ({"weights": "scores"}, "weights is the name of another step"),
         ({"a": "scores", "e": "scores"}, "names has scores twice"),

@@ -86,7 +86,8 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
-    an unknown label does, a cell that is written twice, and a submission without any number.
+    an unknown label does, a cell that is written twice, and a submission without any number, unless
+    it has a slip of a step's name, or remarks such as a date.
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
@@ -122,11 +123,15 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
         elif step.name in found:
             with collected(faults):
                 matrices[step.name] = _written(step, found[step.name], submission)
-    refuse([*faults, *([] if is_known else unknown)])
     fault_of = {str(one.path[0]): one for one in unknown}
-    read = submission.matrices.items()
-    skipped = ((word, _hint(fault_of[word], raw, trace)) for word, raw in read if word in fault_of)
-    return _of_one_computer(matrices), tuple(skipped)
+    every = submission.matrices.items()
+    skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
+    is_known |= any(
+        hint.startswith("did you mean") or not (hint or IS_INPUT in fault_of[key].message)
+        for key, hint in skipped
+    )
+    refuse([*faults, *([] if is_known else unknown)])
+    return _of_one_computer(matrices), skipped
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
@@ -289,15 +294,15 @@ def _mismatch(
     step: Step, matrix: KeyedMatrix, wanted: Shape, submission: Submission
 ) -> ShapeMismatch:
     shape, word = matrix.texts.shape, matrix.word
-    name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
+    name = word if matrix.is_transposed else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
     is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
-    here = f"{visible(name)} is {shape_words(wanted)} here"
-    message = f"the shape is {shape_words(shape)}, but {here}"
+    here = "the cells that it names are" if matrix.at else f"{visible(name)} is"
+    message = f"the shape is {shape_words(shape)}, but {here} {shape_words(wanted)} here"
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
-    if name != step.name:
+    if name != step.name or matrix.at:
         hint = "the shape must be that of the cells that it names"
     elif is_swapped:
         hint = "rows and columns have changed places"

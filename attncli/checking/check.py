@@ -228,9 +228,11 @@ class AnswerKey:
         try:
             matrices, skipped = read_submission(submission, self.trace)
         except InputError:
+            matrices = {}
+        if not matrices:
             return len(submission.matrices), 0
         wrong = sum(isinstance(one, ShapeMismatch) for one in matrices.values())
-        return wrong + (not matrices), len(skipped)
+        return wrong, len(skipped)
 
     def _of_arrays(
         self, submission: Submission, trace: Trace, given: Sequence[Dumped], dtype: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeAlias
@@ -16,13 +17,22 @@ from attncli.problem.key_names import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import Marking
 from attncli.records import replace
-from attncli.tape.find import find_cells, several_meant
+from attncli.tape.find import MOST_LISTED, find_cells, several_meant
 from attncli.tape.step import Step
-from attncli.tape.words import meant
+from attncli.tape.words import LETTERS, meant
 from attncli.text.escapes import visible
 
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
+
+PLACE = re.compile(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
+"""One place behind a name: alpha_3, weights[great]."""
+
+ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
+"""The text of one number, perhaps with a decimal comma."""
+
+FEW_STEPS = 4
+"""Maximum number of steps that a hint lists where the problem has many. Chosen."""
 
 IS_INPUT = "is an input of the problem, not a step"
 
@@ -42,10 +52,25 @@ def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
     if word == "attention_scores" and hasattr(raw, "dtype"):
         hint = "write weights for what Keras calls so, or scores"
         raise fail("attention_scores may mean scores or weights here", word, hint=hint)
-    found = _meaning(word, trace)
+    is_cell = is_one_number(raw) and is_in_row(word, trace)
+    found = _meaning(PLACE.sub(r"[1, \1\2]", word) if is_cell else word, trace)
     if isinstance(found, InputError):
         raise InputError(*found.faults)
     return found
+
+
+def is_one_number(raw: Any) -> bool:
+    while isinstance(raw, list) and len(raw) == 1:
+        raw = raw[0]
+    return isinstance(raw, int | float | str) and ONE_NUMBER.fullmatch(str(raw).strip()) is not None
+
+
+def is_in_row(word: str, trace: Trace) -> bool:
+    """Return True if one place is behind a step of one row, as in alpha_3: that of a cell in it."""
+    if word in trace or not (match := PLACE.search(word)):
+        return False
+    found = _meaning(f"{word[: match.start()]}[1, {match[1] or match[2]}]", trace)
+    return not isinstance(found, InputError) and found[0].value.shape[:-1] == (1,)
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
@@ -113,11 +138,14 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    way_out = "leave it out; the steps are"
-    if name == "X":
-        way_out = "write the step's name over its numbers, one of"
+    way_out = "write the step's name over its numbers" if name == "X" else "leave it out"
+    steps, are = [*trace.steps], "the steps are"
+    if len(steps) > MOST_LISTED:
+        starts = tuple(LETTERS.get(name, [name]))
+        near = [step for step in steps if step.startswith(starts)] or steps[::-1]
+        steps, are = near[:FEW_STEPS], "steps are"
     message = f"{visible(name)} {IS_INPUT}"
-    return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
+    return fail(message, word, hint=f"{way_out}; {are} {', '.join(steps)}")
 
 
 Meant: TypeAlias = dict[str, tuple[Step, At]]

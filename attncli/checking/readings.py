@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, product
 from typing import Protocol, TypeVar
 
 from attncli.checking.answers import WHICH_STEP, ShapeMismatch, read_submission, shape_of
 from attncli.checking.judged import Finding, Judged
-from attncli.checking.names import with_all_steps
+from attncli.checking.names import is_in_row, is_one_number, with_all_steps
 from attncli.checking.submission import Submission
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
-from attncli.records import EMPTY, Record, replace
+from attncli.records import Record, replace
 from attncli.tape.words import LETTERS, meant
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.
 Chosen."""
+
+FORWARD = ("scores", "scaled", "masked", "weights", "context", "output")
+"""The steps that any letter may mean if its matrix has their very shape."""
 
 WORD = re.compile(
     rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|[^\[]+)(.*)", re.DOTALL
@@ -49,7 +53,8 @@ class Letter(Record):
     base: str
     rests: Mapping[str, str]  # what is behind it, by the keys of the submission
     meant: tuple[str, ...]  # the steps that people call so, the most usual first
-    fits: Mapping[str, int] = EMPTY  # those whose shape fits, and how well: see `_fits`; or ""
+    fitting: tuple[str, ...] = ()  # those, and others, in whose shape it can be laid out; or ""
+    exact: frozenset[str] = frozenset()  # those that have the very shape
 
 
 def judged_as_read(
@@ -57,9 +62,9 @@ def judged_as_read(
 ) -> tuple[ReportT, tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the report on a submission in the reading of its letters that makes most of it right.
 
-    Of readings that make as much right, one counts whose wrong steps a mistake explains, then one
-    that has the steps in order. A letter that may still mean several steps is left out. Beside the
-    report come a sentence for each unusual reading, and the keys that are left out, with hints.
+    Readings that make as much right are compared as `_score` says. A letter that may still mean
+    several steps is left out. Beside the report come a sentence for each unusual reading, and the
+    keys that are left out, with hints.
     """
     letters = [*_letters(submission, trace)]
     likeliest = _likeliest(submission, letters, trace, judge) if letters else []
@@ -72,13 +77,15 @@ def judged_as_read(
     said, skipped = list[str](), list[tuple[str, str]]()
     for one, step, names in zip(letters, clear, may_be, strict=True):
         if not step:
-            which = " or ".join(names if len(names) > 1 else one.meant)
+            which = " or ".join(
+                names if len(names) > 1 else [*filter(None, one.fitting)] or one.meant
+            )
             skipped += [(word, f"may mean {which}; {WHICH_STEP}") for word in one.rests]
         elif step != one.meant[0]:
             said.append(f"{one.base} is read as {step}.")
     if skipped:
         try:
-            report = judge(_read_as(submission, letters, clear))
+            report = judge(_read_as(submission, letters, clear, trace))
         except InputError:  # nothing else in it is a step
             report = judge(replace(submission, matrices={}))
     return report, tuple(said), tuple(skipped)
@@ -92,20 +99,31 @@ def _likeliest(
 ) -> list[tuple[tuple[str, ...], ReportT]]:
     """Return the steps that letters may mean in the best readings, each with its report."""
     tried: list[tuple[tuple[int, ...], tuple[str, ...], ReportT]] = []
-    for steps in islice(product(*(one.fits for one in letters)), MAX_READINGS):
-        read = _read_as(submission, letters, steps)
+    every = filter(partial(_are_distinct, letters), product(*(one.fitting for one in letters)))
+    for steps in islice(every, MAX_READINGS):
+        read = _read_as(submission, letters, steps, trace)
         try:
             report = judge(read)
         except InputError:  # such as two words for the same cells
             continue
-        exact = sum(one.fits[step] == 2 for one, step in zip(letters, steps, strict=True))
-        tried.append((_score(report, read, trace, exact), steps, report))
+        pairs = [*zip(letters, steps, strict=True)]
+        unusual = {step for one, step in pairs if step not in one.meant}
+        exact = sum(step in one.exact for one, step in pairs)
+        right, *others = _score(report, read, trace, unusual)
+        tried.append(((right, -len(unusual), exact, *others), steps, report))
         if report.verdict == "correct":
             break
     best = max((score for score, _, _ in tried), default=None)
     found = [(steps, report) for score, steps, report in tried if score == best]
     is_wrong = any(report.verdict == "wrong" for _, report in found)
     return found if is_wrong else found[:1]  # of right ones, all are equal
+
+
+def _are_distinct(letters: Sequence[Letter], steps: Sequence[str]) -> bool:
+    """Return False if two letters mean the same whole step."""
+    pairs = zip(letters, steps, strict=True)
+    whole = [step for one, step in pairs if step and "" in one.rests.values()]
+    return len({*whole}) == len(whole)
 
 
 def _is_clear(names: Sequence[str], report: Judgment) -> bool:
@@ -123,20 +141,25 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
     own = {*trace.steps, *trace.inputs, *trace.problem.names}
     for base in [base for base in rests if base not in own]:
         wide, letter = with_all_steps(trace), base.removeprefix("d_")
-        named = (f"{base.removesuffix(letter)}{name}" for name in LETTERS.get(letter, ()))
+        usual = LETTERS.get(letter, ())
+        words = (*usual, *FORWARD) if usual else ()
+        named = [f"{base.removesuffix(letter)}{name}" for name in words]
+        names = [*meant(base, wide.steps), *named[: len(usual)]]
         equal: dict[int, str] = {}  # of steps with the same numbers, one that is not handed in
-        for name in sorted((*meant(base, wide.steps), *named), key=lambda name: name not in trace):
+        for name in [*sorted(names, key=lambda name: name not in trace), *named[len(usual) :]]:
             if name in wide and name not in submission.matrices:
                 equal.setdefault(id(wide[name].array), name)
             elif any(step.startswith(f"{name}_") for step in trace.steps):
                 equal[hash(name)] = name
         if letter not in LETTERS and len(equal) < 2:
             continue
-        one = Letter(base, rests[base], tuple(equal.values()))
-        fits = {name: _fits(submission, one, name, wide) for name in one.meant}
+        one = Letter(base, rests[base], tuple(name for name in equal.values() if name in names))
+        fits = {name: _fits(submission, one, name, wide) for name in equal.values()}
+        fits = {name: fit for name, fit in fits.items() if fit == 2 or name in names}
         if any(fit is not None for fit in fits.values()):
-            found = sorted(((n, fit) for n, fit in fits.items() if fit), key=lambda one: -one[1])
-            yield replace(one, fits=dict(found) or {"": 0})
+            fitting = sorted(filter(fits.get, fits), key=lambda name: fits[name] != 2)
+            exact = frozenset(name for name in fits if fits[name] == 2)
+            yield replace(one, fitting=tuple(fitting) or ("",), exact=exact)
 
 
 def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:
@@ -145,9 +168,10 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
     0 is returned if their shapes are wrong, None if they mean no cells of the step.
     """
     alone = {key: submission.matrices[key] for key in letter.rests}
-    read = _read_as(replace(submission, matrices=alone), [letter], [step])
     try:
-        matrices, skipped = read_submission(read, trace)
+        matrices, skipped = read_submission(
+            _read_as(replace(submission, matrices=alone), [letter], [step], trace), trace
+        )
     except InputError:
         return None
     if not matrices or skipped:
@@ -158,7 +182,9 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
     return 1 + is_same if all(one.transposed for one in wrong) else 0
 
 
-def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[str]) -> Submission:
+def _read_as(
+    submission: Submission, letters: Sequence[Letter], steps: Sequence[str], trace: Trace
+) -> Submission:
     """Return a submission with steps for its letters; "" is none."""
     every = [rest for one in letters for rest in one.rests.values()]
     is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
@@ -166,23 +192,35 @@ def _read_as(submission: Submission, letters: Sequence[Letter], steps: Sequence[
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
-            match = SUBSCRIPTS.fullmatch(rest)
-            if match and isinstance(submission.matrices[key], str | int | float):
+            match = None if is_in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
+            if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row
             found[key] = step and step + places
     return replace(submission, read_as=found)
 
 
-def _score(report: Judgment, read: Submission, trace: Trace, exact: int) -> tuple[int, ...]:
-    """Return how many numbers are right, `exact`, how many steps mistakes explain, and the order.
+def _score(
+    report: Judgment, read: Submission, trace: Trace, unusual: Collection[str]
+) -> tuple[int, ...]:
+    """Return what makes a reading likely, the weightiest first.
 
-    Numbers count in steps of which half is right; a few of others may be right by accident.
+    That is how many numbers are right in steps of which half is, or three quarters of one that is
+    called so by few (others may be right by accident), how many wrong steps a mistake explains, how
+    many numbers follow from no mistake, how many are right in steps of which a quarter is, how many
+    steps are judged under the name that is read, and whether they are in order.
     """
-    right = 0
-    for counts in (judged.counts for judged in report.steps.values()):
-        of_step = sum(counts.values()) - counts["missing"] - counts["wrong"]
-        right += of_step if of_step >= counts["wrong"] else 0
+    right = correct = few = 0
+    for name, counts in ((name, judged.counts) for name, judged in report.steps.items()):
+        wrong = counts["wrong"]
+        of_step = sum(counts.values()) - counts["missing"] - wrong
+        sure = counts["correct"] + counts["follows"]
+        if sure >= 3 * wrong if name in unusual else of_step >= wrong:
+            right += of_step
+            correct += of_step - counts["follows"]
+        elif 3 * of_step >= wrong:
+            few += of_step
     explained = sum(one.gives_all and one.certain for one in report.findings.values())
+    judged_so = sum(report.steps[n].status != "missing" for n in read.answers if n in report.steps)
     places = [[*trace.steps].index(name) for name in read.answers if name in trace]
-    return right, exact, explained, places == sorted(places)
+    return right, explained, correct, few, judged_so, places == sorted(places)

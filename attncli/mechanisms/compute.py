@@ -120,11 +120,11 @@ def _check_course_names(tape: Tape, problem: Problem) -> None:
     """Raise an InputError for a name of a step that is another step's, or for no step at all."""
     from attncli.tape.words import ALIASES
 
-    plain = {step.plain for step in tape.steps.values()}
+    plain = dict.fromkeys(step.plain for step in tape.steps.values())
     for word, name in problem.names.items():
         if name not in plain and name not in ALIASES:
-            message, known = f"names: there is no step {visible(name)}", (*plain, *ALIASES)
-            raise fail(message, "names", word, hint=did_you_mean(name, known))
+            message = f"names: there is no step {visible(name)}"
+            raise fail(message, "names", word, hint=did_you_mean(name, plain))
         if word in plain and word != name:
             message = f"names: {visible(word)} is the name of another step"
             raise fail(message, "names", word, hint="take another name")

@@ -114,17 +114,24 @@ def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, objec
 
 
 def _names(raw: object, path: KeyPath) -> dict[str, str]:
-    """Return the step that each name of a course means; a text is `a: scores, b: weights`."""
+    """Return the step that each name of a course means; a text is `a: scores, b: weights`.
+
+    Where only the first of a pair is a step, as in `scores: a`, the second is the name.
+    """
+    from attncli.tape.words import ALIASES  # few problems have the key
+
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     found = dict[str, str]()
-    for name, step in by_name(raw, path, *said).items():
+    for key, value in by_name(raw, path, *said).items():
+        name, meant = key, forms.as_text(value, (*path, key)).strip()
+        if name in ALIASES and meant not in ALIASES:
+            name, meant = meant, name
         if re.fullmatch(COURSE_NAME, name) is None:
             message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
-            raise fail(message, *path, name, hint="write a letter or a word, such as a or alpha")
-        meant = forms.as_text(step, (*path, name)).strip()
-        if meant in found.values():
-            message = f"{dotted(path)} has {visible(meant)} twice"
-            raise fail(message, *path, name, hint="leave one of them out", needs="values")
+            raise fail(message, *path, key, hint="write a letter or a word, such as a or alpha")
+        if name in found or meant in found.values():
+            message = f"{dotted(path)} has {visible(name if name in found else meant)} twice"
+            raise fail(message, *path, key, hint="leave one of them out", needs="values")
         found[name] = meant
     return found
 

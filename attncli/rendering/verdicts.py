@@ -121,8 +121,8 @@ def skipped(keys: Sequence[tuple[str, str]]) -> str:
 
 
 def _skipped_with_hint(report: Report) -> str:
-    """Return which skipped keys may have been meant for a step; or ""."""
-    return skipped([(key, hint) for key, hint in report.skipped if hint])
+    """Return which skipped keys may have been meant for a step, with short hints; or ""."""
+    return skipped([(key, hint.partition(";")[0]) for key, hint in report.skipped if hint])
 
 
 def notes(graded: Graded) -> Iterator[str]:

@@ -19,7 +19,7 @@ from attncli.text.suggestions import near_words
 Steps: TypeAlias = Mapping[str, Step]
 
 MOST_LISTED = 12
-"""Maximum number of labels that an error message lists."""
+"""Maximum number of labels that an error message lists, and of steps if it lists all."""
 
 HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
