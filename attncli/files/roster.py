@@ -1,4 +1,4 @@
-"""What a teacher tells of a class: its students, and the meanings of a table's columns."""
+"""The students of a class, and which column of its table holds what (`--map`)."""
 
 from __future__ import annotations
 
