@@ -261,7 +261,6 @@ def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict:
 @pytest.mark.parametrize(
     ("answers", "verdict", "hint"),
     [
-        ({"ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
         ({"group": "B", "dk": 2, "ouput": [[9, 9]]}, "incomplete", "did you mean output?"),
         ({"group": "B", "date": "2026-11-24"}, "empty", ""),
     ],
@@ -269,6 +268,14 @@ def test_only_what_is_clearly_no_answer_is_skipped(word: str, raw: Any, verdict:
 def test_sheets_without_any_step(answers: dict[str, Any], verdict: str, hint: str) -> None:
     report = attncli.check(problem(), answers)
     assert (report.verdict, [*report.skipped][-1][1]) == (verdict, hint)
+
+
+def test_a_file_of_one_slip_is_incomplete(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(f"X: {X}\n")
+    (tmp_path / "a.yaml").write_text("ouput: [[9, 9]]\n")
+    result = attn("check", tmp_path / "p.yaml", tmp_path / "a.yaml")
+    assert result.status == 1
+    assert "incomplete: 0 numbers; skipped: ouput (did you mean output?)" in result.out
 
 
 def test_a_slip_of_a_name_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> None:

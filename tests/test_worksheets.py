@@ -376,7 +376,7 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
         (f"A\n{table(WEIGHTS)}\n\nA\n{table(WEIGHTS)}\n", "9:1: A is there twice"),
         (f"A\n{table(SCORES).replace('am', 'an')}", "5:8: A: weights has no query an"),
         ("A\n| 1,202 | 1 |\n", "2:1: 1,202 may mean several numbers"),
-        (f"# Homework\n{listed(SCORES)}\n", "2:1: there is no step Homework"),
+        (f"# Frobnicate\n{listed(SCORES)}\n", "2:1: there is no step Frobnicate"),
         ("# Homework\nI gave up.\n", " this is not a worksheet"),
     ):
         path.write_text(text)

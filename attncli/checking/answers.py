@@ -86,8 +86,8 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
-    an unknown label does, a cell that is written twice, and a submission without any number, unless
-    it has a slip of a step's name, or remarks such as a date.
+    an unknown label does, a cell that is written twice, and a submission without any step, unless
+    it has remarks such as a date, or is a file with a slip of a step's name.
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
@@ -127,7 +127,9 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     every = submission.matrices.items()
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
-        hint.startswith("did you mean") or not (hint or IS_INPUT in fault_of[key].message)
+        submission.locate((key,)).file and hint.startswith("did you mean")
+        if hint
+        else not shape_of(submission.matrices[key]) and IS_INPUT not in fault_of[key].message
         for key, hint in skipped
     )
     refuse([*faults, *([] if is_known else unknown)])

@@ -60,9 +60,11 @@ def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
 
 
 def is_one_number(raw: Any) -> bool:
-    while isinstance(raw, list) and len(raw) == 1:
-        raw = raw[0]
-    return isinstance(raw, int | float | str) and ONE_NUMBER.fullmatch(str(raw).strip()) is not None
+    for _ in range(2):  # a row, or a matrix of one
+        raw = raw[0] if isinstance(raw, list) and len(raw) == 1 else raw
+    if isinstance(raw, str):
+        return ONE_NUMBER.fullmatch(raw.strip()) is not None
+    return isinstance(raw, int | float)
 
 
 def is_in_row(word: str, trace: Trace) -> bool:
