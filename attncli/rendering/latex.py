@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import TEX_SIGNS, ascii_text, letters, number
+from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
+from attncli.rendering.tex_matrix import bracketed, column_style, heading, sign
 from attncli.rendering.views import Panel
-from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 MAX_TEX_WIDTH = 70
@@ -283,30 +283,3 @@ def _ragged(lines: Sequence[str]) -> str:
 
 def _line(text: str) -> str:
     return rf"\attnline{{{text}}}"
-
-
-def heading(step: Step, escape: Callable[[str], str]) -> str:
-    """Return a step's formula and what its letters mean; `escape` writes the words."""
-    note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
-    return f"{as_tex(step.notation, escape)}{note}"
-
-
-def sign(text: str) -> str:
-    """Return a sign between the matrices of a layout, such as × or tanh(."""
-    name = text.removesuffix("(")
-    if name != text:
-        return rf"{letters(name)}\Bigl("
-    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
-
-
-def column_style(matrix: Matrix) -> str:
-    """Return how the columns of an array are set: numbers flush right, bars between heads."""
-    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
-    styles = ("c" if c is None else number for c in matrix.columns)
-    places = zip(matrix.columns, styles, strict=True)
-    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
-
-
-def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
-    body = r" \\ ".join(lines)
-    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"

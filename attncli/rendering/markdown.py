@@ -13,11 +13,11 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.rendering.latex import bracketed, heading, sign
 from attncli.rendering.matrix import ROOM, Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
+from attncli.rendering.tex_matrix import bracketed, heading, sign
 from attncli.rendering.views import Panel
 from attncli.text.escapes import label_text
 
