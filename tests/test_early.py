@@ -93,7 +93,7 @@ def test_a_weight_that_was_adjusted_has_not_every_digit() -> None:
     problem = attncli.Problem(kind="cross", Q=[[1]], K=[[1]] * 6, V=[[1]] * 6, score="dot")
     report = attncli.check(problem, {"weights": [["0.165", *["0.167"] * 5]]})
     assert report.verdict == "correct"
-    assert reason(report, "weights") == "the largest weight adjusted so that they sum to 1"
+    assert reason(report, "weights") == "one weight of a row adjusted so that it sums to 1"
 
 
 # Whole numbers beside decimals

@@ -40,6 +40,7 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 
 
 def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
+    """Yield judges by whom the steps after a wrong one follow from other numbers than written."""
     name, written = judged.step.name, judged.written
     values = np.where(judged.codes == WRONG, np.nan, written.values)
     copied = {**judge.given, name: replace(written, values=values)}

@@ -25,10 +25,6 @@ COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
 
 
-SAME = 1e-9
-"""Maximum difference of decimals that are the same, by the error of floats."""
-
-
 class ExplainedCells(Record, eq=False):
     """The cells that a hypothesis explains, its numbers, and its words for the report."""
 
@@ -297,8 +293,9 @@ def _sum_to_1(given: Given, rounded: Array, along: int) -> Array:
     written = given.written.values
     off, total = np.abs(written - rounded), written.sum(axis=along, keepdims=True)
     unit = given.unit.min(axis=along, keepdims=True)
-    most = agreement.ROUNDED * written.shape[along] * unit + SAME
-    is_one = ((off > SAME).sum(axis=along, keepdims=True) <= 1) & (np.abs(total - 1) <= SAME)
+    most = agreement.ROUNDED * written.shape[along] * unit + agreement.FLOAT_ERROR
+    is_one = (off > agreement.FLOAT_ERROR).sum(axis=along, keepdims=True) <= 1
+    is_one &= np.abs(total - 1) <= agreement.FLOAT_ERROR
     return np.broadcast_to(is_one & (off <= most).all(axis=along, keepdims=True), rounded.shape)
 
 

@@ -173,7 +173,7 @@ class Schedule(Record, eq=False):
     def words(self, steps: Iterable[Step]) -> str:
         """Return the words of a report, with the names of steps, in their order, that it changes.
 
-        Without a rounding, it explains the weights that are adjusted, not those with every digit.
+        Without a rounding, it explains adjusted weights, not those with every digit.
         """
         said = [self.constant.words] if self.constant else []
         if (rounding := self.rounding) is not None and self.names:
@@ -182,8 +182,10 @@ class Schedule(Record, eq=False):
             names = [*sorted(self.names - order.keys()), *changed] or ["numbers"]
             what = all_of(names) if len(names) <= 3 else "the steps that are not shown"
             said.append(f"{what} {rounding.mode if names == ['numbers'] else rounding}")
-        if self.adjusts or not said:
+        if self.adjusts:
             said.append("the largest weight adjusted so that they sum to 1")
+        elif not said:
+            said.append("one weight of a row adjusted so that it sums to 1")
         return ", and ".join(said)
 
 
