@@ -13,7 +13,7 @@ array([[0.98, 0.02, 0.01],
 
 from __future__ import annotations
 
-from attncli.text.notebook import Shown
+from attncli.core.text.notebook import Shown
 
 # This file imports nothing else, not even `typing`: it runs before `__main__` can replace Python's
 # traceback for an interrupt.
@@ -22,66 +22,66 @@ if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey as AnswerKey
     from attncli.checking.check import Report as Report
     from attncli.checking.check import check as check
-    from attncli.checking.judged import Compared as Compared
-    from attncli.checking.judged import Difference as Difference
-    from attncli.checking.judged import Finding as Finding
-    from attncli.checking.judged import Given as Given
-    from attncli.checking.judged import Judged as Judged
-    from attncli.checking.judged import Misshapen as Misshapen
-    from attncli.checking.judged import NotGiven as NotGiven
-    from attncli.checking.submission import Submission as Submission
-    from attncli.errors import Fault as Fault
-    from attncli.errors import InputError as InputError
-    from attncli.errors import Place as Place
-    from attncli.explaining.explain import Explanation as Explanation
-    from attncli.explaining.explain import Source as Source
-    from attncli.explaining.explain import explain as explain
-    from attncli.explaining.explain import explain_all as explain_all
-    from attncli.files.assignment import Assignment as Assignment
-    from attncli.files.assignment import load_assignment as load_assignment
-    from attncli.files.grading import Unread as Unread
-    from attncli.files.grading import grade_all as grade_all
-    from attncli.files.load import load as load
-    from attncli.files.load import load_all as load_all
-    from attncli.files.roster import read_roster as read_roster
-    from attncli.files.submissions import load_answers as load_answers
-    from attncli.frameworks.torch_modules import from_torch as from_torch
-    from attncli.mechanisms.compute import compute as compute
-    from attncli.mechanisms.trace import Trace as Trace
-    from attncli.problem.keywords import ProblemKeys as ProblemKeys
-    from attncli.problem.problem import Problem as Problem
-    from attncli.problem.schema import schema as schema
-    from attncli.rendering.formats import render as render
-    from attncli.rendering.worksheet import worksheet as worksheet
-    from attncli.tape.step import Step as Step
-    from attncli.teaching.variants import Variant as Variant
-    from attncli.teaching.variants import vary as vary
+    from attncli.checking.judging.judged import Compared as Compared
+    from attncli.checking.judging.judged import Difference as Difference
+    from attncli.checking.judging.judged import Finding as Finding
+    from attncli.checking.judging.judged import Given as Given
+    from attncli.checking.judging.judged import Judged as Judged
+    from attncli.checking.judging.judged import Misshapen as Misshapen
+    from attncli.checking.judging.judged import NotGiven as NotGiven
+    from attncli.classroom.assignment import Assignment as Assignment
+    from attncli.classroom.assignment import load_assignment as load_assignment
+    from attncli.classroom.grading import Unread as Unread
+    from attncli.classroom.grading import grade_all as grade_all
+    from attncli.classroom.roster import read_roster as read_roster
+    from attncli.classroom.submissions import load_answers as load_answers
+    from attncli.classroom.variants import Variant as Variant
+    from attncli.classroom.variants import vary as vary
+    from attncli.core.errors import Fault as Fault
+    from attncli.core.errors import InputError as InputError
+    from attncli.core.errors import Place as Place
+    from attncli.core.explaining.explain import Explanation as Explanation
+    from attncli.core.explaining.explain import Source as Source
+    from attncli.core.explaining.explain import explain as explain
+    from attncli.core.explaining.explain import explain_all as explain_all
+    from attncli.core.mechanisms.compute import compute as compute
+    from attncli.core.mechanisms.trace import Trace as Trace
+    from attncli.core.problem.keywords import ProblemKeys as ProblemKeys
+    from attncli.core.problem.problem import Problem as Problem
+    from attncli.core.problem.schema import schema as schema
+    from attncli.core.tape.step import Step as Step
+    from attncli.printing.formats import render as render
+    from attncli.printing.worksheet import worksheet as worksheet
+    from attncli.reading.load import load as load
+    from attncli.reading.load import load_all as load_all
+    from attncli.reading.submission import Submission as Submission
+    from attncli.reading.torch_modules import from_torch as from_torch
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
-    "checking.judged": (
+    "checking.judging.judged": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),
-    "checking.submission": ("Submission",),
-    "errors": ("Fault", "InputError", "Place"),
-    "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
-    "files.assignment": ("Assignment", "load_assignment"),
-    "files.grading": ("Unread", "grade_all"),
-    "files.load": ("load", "load_all"),
-    "files.roster": ("read_roster",),
-    "files.submissions": ("load_answers",),
-    "frameworks.torch_modules": ("from_torch",),
-    "mechanisms.compute": ("compute",),
-    "mechanisms.trace": ("Trace",),
-    "problem.keywords": ("ProblemKeys",),
-    "problem.problem": ("Problem",),
-    "problem.schema": ("schema",),
-    "rendering.formats": ("render",),
-    "rendering.worksheet": ("worksheet",),
-    "tape.step": ("Step",),
-    "teaching.variants": ("Variant", "vary"),
+    "reading.submission": ("Submission",),
+    "core.errors": ("Fault", "InputError", "Place"),
+    "core.explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
+    "classroom.assignment": ("Assignment", "load_assignment"),
+    "classroom.grading": ("Unread", "grade_all"),
+    "reading.load": ("load", "load_all"),
+    "classroom.roster": ("read_roster",),
+    "classroom.submissions": ("load_answers",),
+    "reading.torch_modules": ("from_torch",),
+    "core.mechanisms.compute": ("compute",),
+    "core.mechanisms.trace": ("Trace",),
+    "core.problem.keywords": ("ProblemKeys",),
+    "core.problem.problem": ("Problem",),
+    "core.problem.schema": ("schema",),
+    "printing.formats": ("render",),
+    "printing.worksheet": ("worksheet",),
+    "core.tape.step": ("Step",),
+    "classroom.variants": ("Variant", "vary"),
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)  # noqa: PLE0605 - checkers of types read the imports
@@ -100,7 +100,7 @@ def __getattr__(name: str) -> object:
 
 
 def _page(shown: Trace | Report) -> str:
-    from attncli.rendering.formats import render
+    from attncli.printing.formats import render
 
     return render(shown, "html")
 

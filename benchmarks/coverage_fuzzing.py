@@ -34,18 +34,18 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
         if not module.name.endswith("__main__"):
             import_module(module.name)
     from attncli.checking.check import AnswerKey
-    from attncli.errors import InputError
-    from attncli.files.document import Document
-    from attncli.files.load import load_each
-    from attncli.files.read import read_bytes
-    from attncli.files.submissions import load_each_submission
-    from attncli.mechanisms.compute import compute
-    from attncli.notation.parser import NumberError
-    from attncli.notation.pasted import grid_of
-    from attncli.notation.written import number
-    from attncli.problem.keys import KEYS
-    from attncli.problem.problem import Problem
-    from attncli.rendering.formats import render
+    from attncli.classroom.submissions import load_each_submission
+    from attncli.core.errors import InputError
+    from attncli.core.mechanisms.compute import compute
+    from attncli.core.numbers.parser import NumberError
+    from attncli.core.numbers.pasted import grid_of
+    from attncli.core.numbers.written import number
+    from attncli.core.problem.keys import KEYS
+    from attncli.core.problem.problem import Problem
+    from attncli.printing.formats import render
+    from attncli.reading.document import Document
+    from attncli.reading.load import load_each
+    from attncli.reading.read import read_bytes
 
 ROOT = Path(__file__).parent.parent
 SEEDS = [ROOT / "sample_inputs", ROOT / "tests" / "errors", ROOT / "tests" / "corpus"]

@@ -154,7 +154,7 @@ def by_onnx(case: Case) -> Callable[[], Any]:
 
 def products_alone(case: Case) -> Callable[[], Any]:
     """Return the two matrix products of every tile, on every processor, and nothing else."""
-    from attncli.tiles import threads, tile_loop
+    from attncli.core.attention import threads, tile_loop
 
     q, k, v = arrays_of(case)
     tiling = tile_loop.tiling_of(q[None], k[None])
@@ -179,7 +179,7 @@ def products_alone(case: Case) -> Callable[[], Any]:
 
 def exponentials_alone(case: Case) -> Callable[[], Any]:
     """Return e^s of every tile, on every processor, and nothing else."""
-    from attncli.tiles import threads, tile_loop
+    from attncli.core.attention import threads, tile_loop
 
     q, k, _ = arrays_of(case)
     tiling = tile_loop.tiling_of(q[None], k[None])

@@ -71,7 +71,7 @@ def write_files(folder: Path, shape: tuple[int, int]) -> None:
 def read_by(who: str, file: str) -> Callable[[], Any]:
     """Return what reads a file to an array, with its modules imported."""
     if who == "attn":
-        from attncli.files.load import load
+        from attncli.reading.load import load
 
         return lambda: load(file).X
     if who == "numpy.loadtxt":
@@ -93,14 +93,14 @@ def read_by(who: str, file: str) -> Callable[[], Any]:
 
 def written_by(who: str, form: str) -> Callable[[], Any]:
     """Return what writes the weights of the problem to a file, with its modules imported."""
-    from attncli.files.load import load
-    from attncli.mechanisms.compute import compute
+    from attncli.core.mechanisms.compute import compute
+    from attncli.reading.load import load
 
     trace = compute(load("problem.npz"))
     weights, out = trace["weights"].value, Path("out")
     if who == "attn":
-        from attncli.rendering.formats import FORMATS
-        from attncli.rendering.selection import Selection
+        from attncli.printing.formats import FORMATS
+        from attncli.printing.selection import Selection
 
         def by_attn() -> None:
             with out.open("wb") as file:

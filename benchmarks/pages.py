@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attncli.records import Record
+from attncli.core.records import Record
 
 ROUNDS = 3
 ROOT = Path(__file__).resolve().parents[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attncli.checking.conventions import CONVENTIONS
+
 from attncli.checking.mistakes.catalogue import MISTAKES
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -12,10 +12,10 @@ import attncli
 from attncli.cli.commands import SUMMARIES
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import run
-from attncli.problem.keys import KEYS
-from attncli.problem.kinds import KINDS
-from attncli.rendering.formats import FORMATS, FormatKind, formats_of
-from attncli.tape.words import ALIASES
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS
+from attncli.core.tape.words import ALIASES
+from attncli.printing.formats import FORMATS, FormatKind, formats_of
 
 PAGE = Path(__file__).with_suffix(".md")
 SAMPLES = PAGE.parents[1] / "sample_inputs"

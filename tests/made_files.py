@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 from hypothesis import strategies as st
 
-from attncli.problem.keys import KEYS
+from attncli.core.problem.keys import KEYS
 
 Made: TypeAlias = tuple[str, bytes]
 """The suffix of a file, and what is in it."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import attncli
-from attncli.attention.scores import SCORES
-from attncli.errors import InputError
+from attncli.core.attention.scores import SCORES
+from attncli.core.errors import InputError
 from tests.oracles import balls, bounded
 
 Keys = dict[str, Any]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import (
+from attncli.checking.answers.agreement import (
     CUT,
     CUT_OFF,
     EVEN,
@@ -20,8 +19,9 @@ from attncli.checking.agreement import (
     roundings_of,
     with_sum,
 )
-from attncli.notation.last_place import significant
-from attncli.notation.written import decimal_of
+from attncli.core.arithmetic.intervals import Interval
+from attncli.core.numbers.last_place import significant
+from attncli.core.numbers.written import decimal_of
 
 INF = np.inf
 

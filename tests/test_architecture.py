@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.attention import masks, normalizers, scores
 from attncli.checking.mistakes import catalogue, of_weights
-from attncli.mechanisms import compute, pooling
-from attncli.problem import kinds
-from attncli.rendering import formats
-from attncli.rendering import table as table_format
-from attncli.tape import operations
+from attncli.core.attention import masks, normalizers, scores
+from attncli.core.mechanisms import compute, pooling
+from attncli.core.problem import kinds
+from attncli.core.tape import operations
+from attncli.printing import formats
+from attncli.printing import table as table_format
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
@@ -77,7 +77,7 @@ def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers are the published ones of "I am good", MECHANISMS 1."""
     names, (method, kind) = recipe("mechanism", pooling, kinds)
-    module = ModuleType("attncli.mechanisms.similarity")
+    module = ModuleType("attncli.core.mechanisms.similarity")
     vars(module).update(similarity=names["similarity"])
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(compute.METHODS, "similarity", method["similarity"])
@@ -99,7 +99,7 @@ def test_recipe_for_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
     names, (row,) = recipe("format", formats, table_format)
-    module = ModuleType("attncli.rendering.sizes")
+    module = ModuleType("attncli.printing.sizes")
     vars(module).update(traces=names["traces"])
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(formats.FORMATS, "sizes", row["sizes"])
@@ -107,8 +107,11 @@ def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
     assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
 
 
-ROOMS: list[str] = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", TEXT, re.MULTILINE)
-"""The rooms from the street inwards, each on a row of its own."""
+ROOMS: list[str] = re.findall(r"^\| `([\w/]+?)(?:/|\.py)` \|", TEXT, re.MULTILINE)
+"""The wings and their rooms from the street inwards, each on a row of its own."""
+
+WINGS = ["cli", "pages", "printing", "classroom", "checking", "reading", "core"]
+"""The wings from the street inwards."""
 
 ENTRANCES = {"__init__", "__main__"}
 """What stands at the street: the public names, and `python -m attncli`."""
@@ -117,8 +120,20 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_every_room_has_a_row_and_every_row_a_room() -> None:
-    found = {p.stem if p.is_file() else p.name for p in PACKAGE.iterdir() if p.suffix != ".typed"}
-    assert sorted(found - ENTRANCES - {"__pycache__"}) == sorted(ROOMS)
+    rooms = {room_of(module_of(path)) for path in MODULES if path.name != "__init__.py"}
+    assert rooms - ENTRANCES == set(ROOMS)
+
+
+def test_rooms_stand_in_the_order_of_the_wings() -> None:
+    assert list(dict.fromkeys(room.split("/")[0] for room in ROOMS)) == WINGS
+
+
+def room_of(module: str) -> str:
+    """Return the room that a module stands in: `core/tape` of `attncli.core.tape.step`."""
+    names = module.split(".")[1:]
+    inside = "/".join(names[:-1])
+    alone = "/".join(names)
+    return alone if alone in ROOMS or len(names) < 2 else inside
 
 
 def module_of(path: Path) -> str:
@@ -144,19 +159,21 @@ def imported(path: Path) -> Iterator[str]:
 def test_imports_go_downwards(imports: dict[str, set[str]]) -> None:
     """Imports for type checking count too: they are arrows for whoever reads."""
     for module, names in imports.items():
-        own = module.split(".")[1] if "." in module else "__init__"
-        if own not in ENTRANCES:
-            below = ROOMS[ROOMS.index(own) :]
-            assert [name for name in names if name.split(".")[1] not in below] == [], module
+        if (room := room_of(module)) in ROOMS and module.count(".") > 1:
+            below = ROOMS[ROOMS.index(room) :]
+            assert [name for name in names if room_of(name) not in below] == [], module
+
+
+def test_core_knows_no_wing(imports: dict[str, set[str]]) -> None:
+    core = {module: names for module, names in imports.items() if ".core." in module}
+    assert {name for names in core.values() for name in names if ".core." not in name} == set()
 
 
 def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
-    room = "attncli.tiles"
-    arrows = {(module, name) for module, names in imports.items() for name in names}
-    inwards = {(a, b) for a, b in arrows if b.startswith(room) and not a.startswith(room)}
+    behind = {f"attncli.core.attention.{name}" for name in ("tile_loop", "threads")}
+    users = {module for module, names in imports.items() if names & behind} - behind
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
-    users = ("attention", "pooling", "trace")
-    assert inwards == {(f"attncli.mechanisms.{user}", f"{room}.tiled") for user in users}
+    assert users == {"attncli.core.attention.tiled"}
 
 
 def test_init_files_hold_a_docstring_only() -> None:
@@ -181,7 +198,7 @@ def test_oracles_share_no_line_and_tests_import_no_benchmark(folder: str, packag
 
 
 def test_every_module_that_the_page_names_is_there() -> None:
-    for room, purpose in re.findall(r"^\| `(\w+)/` \| (.*) \|$", TEXT, re.MULTILINE):
+    for room, purpose in re.findall(r"^\| `([\w/]+)/` \| (.*) \|$", TEXT, re.MULTILINE):
         files = {path.stem for path in (PACKAGE / room).rglob("*")}
         names = set(re.findall(r"`(\w+)`", purpose)) - {"check", "candidates"}
         assert names <= files, (room, names - files)

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import attncli
-from attncli.checking.submission import Submission
-from attncli.files.assignment import Assignment
-from attncli.files.class_columns import likely_cell, named_cell
-from attncli.files.document import KnownClass
-from attncli.files.roster import Person, Roster
-from attncli.files.submissions import load_each_submission
+from attncli.classroom.assignment import Assignment
+from attncli.classroom.roster import Person, Roster
+from attncli.classroom.submissions import load_each_submission
+from attncli.reading.class_columns import likely_cell, named_cell
+from attncli.reading.document import KnownClass
+from attncli.reading.submission import Submission
 from tests.conftest import Attn
 
 GOOD = "title: Good\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"

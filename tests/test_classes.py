@@ -17,9 +17,9 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
-from attncli.rendering.report import report_page
-from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import verdict
+from attncli.printing.report import report_page
+from attncli.printing.selection import ReportSelection
+from attncli.printing.verdicts import verdict
 from tests.conftest import SAMPLES, Attn
 from tests.gradescope_fields import faults
 

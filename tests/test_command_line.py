@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from attncli.cli.commands import SUMMARIES
-from attncli.rendering.formats import formats_of
-from attncli.text.widths import cell_width
+from attncli.core.text.widths import cell_width
+from attncli.printing.formats import formats_of
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
 
 GOOD = "sample_inputs/i_am_good.yaml"

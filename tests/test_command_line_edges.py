@@ -19,11 +19,11 @@ import pytest
 from rich.cells import cell_len
 
 import attncli
-from attncli.mechanisms.named import with_named_steps
-from attncli.problem.keys import KEYS
-from attncli.tape.tape import Tape
-from attncli.tape.words import may_mean_step, words_of
-from attncli.text.widths import SIGNS
+from attncli.core.mechanisms.named import with_named_steps
+from attncli.core.problem.keys import KEYS
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.words import may_mean_step, words_of
+from attncli.core.text.widths import SIGNS
 from tests.conftest import (
     PROGRAM,
     ROOT,
@@ -118,7 +118,14 @@ try:
 except ImportError:
     print(_signal.getsignal(_signal.SIGINT) == _signal.SIG_DFL)
 """
-    before = ["attncli", "__future__", "attncli.text", "attncli.text.notebook", "attncli.__main__"]
+    before = [
+        "attncli",
+        "__future__",
+        "attncli.core",
+        "attncli.core.text",
+        "attncli.core.text.notebook",
+        "attncli.__main__",
+    ]
     assert printed_by(code, "-I", "-S") == [*before, "True"]
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from attncli.attention.masks import MASKS
-from attncli.attention.scores import SCORES
 from attncli.cli.commands import EXAMPLES
-from attncli.problem.keys import KEYS
-from attncli.problem.kinds import KINDS
-from attncli.rendering.formats import FORMATS, formats_of
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.scores import SCORES
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS
+from attncli.printing.formats import FORMATS, formats_of
 from tests.conftest import PROGRAM, ROOT, Attn, environment
 
 PROBLEM = """\

@@ -16,7 +16,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.errors import InputError
+from attncli.core.errors import InputError
 from tests.conftest import SAMPLES, Attn
 from tests.surveys.names import drawn, of_samples, survey
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.checking.agreement import CUT, RoundingRule
+from attncli.checking.answers.agreement import CUT, RoundingRule
 from attncli.checking.check import Report
-from attncli.checking.judged import WRONG, Compared
-from attncli.checking.schedules import Schedule
+from attncli.checking.judging.judged import WRONG, Compared
+from attncli.checking.judging.schedules import Schedule
 
 
 def reason(report: Report, step: str) -> str:

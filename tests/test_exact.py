@@ -16,8 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.explaining.exact import DECIMALS_WARNING, Exact
-from attncli.mechanisms.trace import Trace
+from attncli.core.explaining.exact import DECIMALS_WARNING, Exact
+from attncli.core.mechanisms.trace import Trace
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.oracles.worked import value_of
 

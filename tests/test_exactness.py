@@ -10,8 +10,8 @@ import pytest
 
 import attncli
 from attncli.cli.run import numbers_of_steps
-from attncli.errors import InputError
-from attncli.mechanisms.compute import compute
+from attncli.core.errors import InputError
+from attncli.core.mechanisms.compute import compute
 from tests.random_problems import outcome
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import terms
-from attncli.explaining.explain import Source, explain, explain_all
-from attncli.mechanisms.trace import Trace
-from attncli.tape.step import Step
+from attncli.core.explaining import terms
+from attncli.core.explaining.explain import Source, explain, explain_all
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.step import Step
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, in_terminal
 from tests.oracles.worked import value_of
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attncli.notation.parser import MAX_DEPTH, MAX_LENGTH, NumberError, parse
-from attncli.notation.text import text as shown_text
-from attncli.notation.tree import (
+from attncli.core.formulas.text import text as shown_text
+from attncli.core.formulas.tree import (
     Call,
     Formula,
     Minus,
@@ -25,8 +24,9 @@ from attncli.notation.tree import (
     Times,
     named,
 )
-from attncli.notation.tree import Fraction as Quotient
-from attncli.notation.written import NumberAsWritten, evaluate, number
+from attncli.core.formulas.tree import Fraction as Quotient
+from attncli.core.numbers.parser import MAX_DEPTH, MAX_LENGTH, NumberError, parse
+from attncli.core.numbers.written import NumberAsWritten, evaluate, number
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves

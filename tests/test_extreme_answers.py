@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.arithmetic import floats
-from attncli.checking.judged import Compared
-from attncli.mechanisms.trace import Trace
+from attncli.checking.judging.judged import Compared
+from attncli.core.arithmetic import floats
+from attncli.core.mechanisms.trace import Trace
 
 BATCHED: dict[str, Any] = {
     "X": [[[1, 0.4], [-0.5, 1]], [[0.2, -1], [2, 0.3]], [[-1, 0.7], [0.1, 0.6]]],

@@ -20,13 +20,13 @@ from hypothesis.extra import numpy as hypothesis_numpy
 
 import attncli
 from attncli.cli import run as runs
-from attncli.mechanisms.compute import compute
-from attncli.rendering import pieces, record
-from attncli.rendering.formats import FORMATS, FormatKind, format_named, formats_of
-from attncli.rendering.selection import Selection
-from attncli.text.filenames import alike, safe
-from attncli.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
-from attncli.tiles import tile_loop, tiled
+from attncli.core.attention import tile_loop, tiled
+from attncli.core.mechanisms.compute import compute
+from attncli.core.text.filenames import alike, safe
+from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
+from attncli.printing import pieces, record
+from attncli.printing.formats import FORMATS, FormatKind, format_named, formats_of
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"

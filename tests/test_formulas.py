@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 import attncli
-from attncli.notation.mathml import mathml
-from attncli.notation.tex import tex
-from attncli.notation.text import Printer, text
-from attncli.notation.tree import (
+from attncli.core.formulas.mathml import mathml
+from attncli.core.formulas.tex import tex
+from attncli.core.formulas.text import Printer, text
+from attncli.core.formulas.tree import (
     Call,
     Dots,
     Fence,

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import InputError
-from attncli.frameworks.torch_modules import MODULES
+from attncli.core.errors import InputError
+from attncli.reading.torch_modules import MODULES
 from tests.conftest import Attn
 from tests.sessions import blocks, printed, session
 from tests.surveys.library_numbers import (

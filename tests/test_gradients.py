@@ -18,17 +18,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention import activations, heads, masks, normalizers, norms, scores
-from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Sparsemax, Unblocked
-from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
-from attncli.attention.softmax import Exp, Sum
-from attncli.mechanisms import co_attention, gradient, recurrent, transformer
-from attncli.notation.text import text
-from attncli.tape import operations
-from attncli.tape.derivatives import Hadamard, Subtract, summed_to_shape
-from attncli.tape.operations import (
+from attncli.core.attention import activations, heads, masks, normalizers, norms, scores
+from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.normalizers import Sparsemax, Unblocked
+from attncli.core.attention.scores import (
+    ConcatenatePairs,
+    Cosine,
+    EachPair,
+    GaussianExponent,
+    PairDot,
+)
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms import co_attention, gradient, recurrent, transformer
+from attncli.core.tape import operations
+from attncli.core.tape.derivatives import Hadamard, Subtract, summed_to_shape
+from attncli.core.tape.operations import (
     Add,
     Concatenate,
     Divide,
@@ -39,9 +45,9 @@ from attncli.tape.operations import (
     Transposed,
     added,
 )
-from attncli.tape.step import Operation, Step, notation_of
-from attncli.tape.tape import Tape
-from attncli.tape.walk import array_of, evaluate, walk
+from attncli.core.tape.step import Operation, Step, notation_of
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.walk import array_of, evaluate, walk
 from tests.conftest import Attn
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers

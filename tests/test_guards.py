@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.files import stream
-from attncli.files.load import load_each
-from attncli.mechanisms import compute as computing
+from attncli.core.mechanisms import compute as computing
+from attncli.reading import stream
+from attncli.reading.load import load_each
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -288,7 +288,7 @@ def test_the_memory_of_a_calculation_is_estimated(
 def test_the_limit_is_what_the_machine_has() -> None:
     program = """
 import resource
-from attncli.arithmetic import memory
+from attncli.core.arithmetic import memory
 free = memory.free_memory()
 memory.keep_within_memory()
 most, _ = resource.getrlimit(resource.RLIMIT_DATA)

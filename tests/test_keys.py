@@ -11,11 +11,11 @@ import typer
 
 import attncli
 from attncli.cli import commands, completion
-from attncli.forms.form import ArrayForm, choice
-from attncli.problem.key_names import hint_for, key_of
-from attncli.problem.keys import KEYS, Key
-from attncli.problem.kinds import KINDS
-from attncli.rendering.problem_file import problem_file
+from attncli.core.numbers.form import ArrayForm, choice
+from attncli.core.problem.key_names import hint_for, key_of
+from attncli.core.problem.keys import KEYS, Key
+from attncli.core.problem.kinds import KINDS
+from attncli.printing.problem_file import problem_file
 from tests.conftest import Attn
 
 SHADE = Key(

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attncli.arithmetic import floats
-from attncli.errors import InputError
-from attncli.files import arrays, file_access, load
-from attncli.files.submissions import load_answers
-from attncli.text.numbers import style_of
+from attncli.classroom.submissions import load_answers
+from attncli.core.arithmetic import floats
+from attncli.core.errors import InputError
+from attncli.core.text.numbers import style_of
+from attncli.reading import arrays, file_access, load
 
 FEW = 6
 

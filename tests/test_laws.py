@@ -10,9 +10,9 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES
-from attncli.tiles import tile_loop, tiled
+from attncli.core.attention import tile_loop, tiled
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.scores import SCORES
 from tests.bounds import of_mixed, share_of_bound
 from tests.oracles import reference
 from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import attncli
-from attncli.errors import InputError
-from attncli.files import archives
-from attncli.files.read import read_bytes
-from attncli.notation.last_place import number_of
-from attncli.notation.parser import NumberError
-from attncli.notation.pasted import grid_of
-from attncli.notation.written import number
+from attncli.core.errors import InputError
+from attncli.core.numbers.last_place import number_of
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.pasted import grid_of
+from attncli.core.numbers.written import number
+from attncli.reading import archives
+from attncli.reading.read import read_bytes
 from tests.conftest import Attn
 
 DOUBLINGS = 3

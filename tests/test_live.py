@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 import attncli
-from attncli.rendering import live_tape
-from attncli.tape.step import Operation
+from attncli.core.tape.step import Operation
+from attncli.pages import live_tape
 from docs.pictures import BROWSER
 from tests.conftest import SAMPLES, Attn
 from tests.surveys import live as survey
@@ -59,7 +59,9 @@ def test_every_operation_has_its_function_or_a_reason() -> None:
 def test_functions_stand_in_the_order_of_the_program() -> None:
     places = {kind.__name__: inspect.getsourcelines(kind)[1] for kind in operations()}
     modules = {kind.__name__: kind.__module__ for kind in operations()}
-    order = [name for name in live_tape.functions() if modules[name] == "attncli.tape.operations"]
+    order = [
+        name for name in live_tape.functions() if modules[name] == "attncli.core.tape.operations"
+    ]
     assert order == sorted(order, key=places.__getitem__)
     assert order == live_tape.functions()[: len(order)]
 

@@ -14,8 +14,8 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judged import STATUSES
-from attncli.problem.marking import FLAGS, Marking
+from attncli.checking.judging.judged import STATUSES
+from attncli.core.problem.marking import FLAGS, Marking
 from tests.conftest import SAMPLES, Attn
 
 SCALED = SAMPLES / "integers_scaled.yaml"

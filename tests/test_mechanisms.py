@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.attention.masks import MASKS
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.scores import SCORES
 from tests.conftest import Attn
 from tests.oracles import reference
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.records import replace
-from attncli.rendering import moodle
-from attncli.rendering.selection import WorksheetSelection
-from attncli.rendering.worksheet import open_steps
-from attncli.teaching.distractors import WrongNumbers, wrong_numbers
+from attncli.classroom.distractors import WrongNumbers, wrong_numbers
+from attncli.core.records import replace
+from attncli.pages import moodle
+from attncli.printing.selection import WorksheetSelection
+from attncli.printing.worksheet import open_steps
 from tests.conftest import SAMPLES, Attn
 from tests.moodle_reader import Question, read_cloze, read_quiz
 from tests.surveys.moodle import PROBLEMS, Judges, cells_of, judges_of_all, quiz_of, survey

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.catalogued import mistakes_before
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.hypotheses import short_number
-from attncli.checking.judged import Finding
-from attncli.checking.judging import Judge
-from attncli.checking.reference import Reference
-from attncli.checking.submission import submission_of
-from attncli.rendering.tally import Tally
+from attncli.checking.judging.judged import Finding
+from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.reference import Reference
+from attncli.checking.naming.catalogued import mistakes_before
+from attncli.checking.naming.hypotheses import short_number
+from attncli.printing.tally import Tally
+from attncli.reading.submission import submission_of
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError

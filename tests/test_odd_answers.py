@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 import attncli
-from attncli.mechanisms import trace
-from attncli.rendering.formats import FORMATS
-from attncli.rendering.selection import Selection
+from attncli.core.mechanisms import trace
+from attncli.printing.formats import FORMATS
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES, Attn
 
 SEEDS = 4

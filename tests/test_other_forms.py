@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.ways import Log
-from attncli.explaining.formulas import FormulaOf, name_of
-from attncli.explaining.terms import Constant
-from attncli.notation.text import text
+from attncli.checking.judging.ways import Log
+from attncli.core.explaining.formulas import FormulaOf, name_of
+from attncli.core.explaining.terms import Constant
+from attncli.core.formulas.text import text
 
 KEYS: dict[str, Any] = {
     "X": [[1.2, 3.1, 2.4], [1, 1, 3.3], [0.7, 2, 1]],

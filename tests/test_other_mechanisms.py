@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.attention.scores import SCORES
-from attncli.mechanisms.compute import METHODS
-from attncli.problem.kinds import KINDS, UPDATES
+from attncli.core.attention.scores import SCORES
+from attncli.core.mechanisms.compute import METHODS
+from attncli.core.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 
 mp = mpmath.MPContext()

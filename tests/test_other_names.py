@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import InputError
-from attncli.files.load import Overrides, load_all
-from attncli.problem.key_names import WITHOUT_KEY, hint_for, key_of, with_keys
-from attncli.problem.keys import KEYS
-from attncli.problem.values import RECIPROCALS
-from attncli.text.suggestions import near_words
+from attncli.core.errors import InputError
+from attncli.core.problem.key_names import WITHOUT_KEY, hint_for, key_of, with_keys
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.values import RECIPROCALS
+from attncli.core.text.suggestions import near_words
+from attncli.reading.load import Overrides, load_all
 from tests.conftest import Attn
 
 X = "X: [[1, 2], [3, 4]]\n"

@@ -15,17 +15,17 @@ import pytest
 
 import attncli
 from attncli.checking.check import check
-from attncli.files.submissions import load_answers
-from attncli.notation.text import text
-from attncli.rendering.formats import FORMATS, formats_of
-from attncli.rendering.layout import plain_text
-from attncli.rendering.matrix import Matrix
-from attncli.rendering.page import Figure, Page, page_of
-from attncli.rendering.report import report_page
-from attncli.rendering.selection import ReportSelection, Selection, WorksheetSelection
-from attncli.rendering.table import lines
-from attncli.rendering.views import Panel
-from attncli.tape.step import Operation
+from attncli.classroom.submissions import load_answers
+from attncli.core.formulas.text import text
+from attncli.core.tape.step import Operation
+from attncli.printing.formats import FORMATS, formats_of
+from attncli.printing.layout import plain_text
+from attncli.printing.matrix import Matrix
+from attncli.printing.page import Figure, Page, page_of
+from attncli.printing.report import report_page
+from attncli.printing.selection import ReportSelection, Selection, WorksheetSelection
+from attncli.printing.table import lines
+from attncli.printing.views import Panel
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 Row = tuple[str, ...]
@@ -234,8 +234,8 @@ def test_a_parameter_in_columns_is_turned_round_like_its_name() -> None:
 
 def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
     """In 50 columns the names X, W_q and Q push the product over the edge."""
-    from attncli.rendering.layout import plain
-    from attncli.rendering.table import lines
+    from attncli.printing.layout import plain
+    from attncli.printing.table import lines
 
     trace = attncli.compute(attncli.load(str(SAMPLES / "heads_cut.yaml")))
     for width in range(10, 100, 5):
@@ -288,7 +288,7 @@ def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT, env=environment()
     )
-    loaded = {name.removeprefix("attncli.rendering.") for name in json.loads(done.stderr)}
+    loaded = {name.rpartition(".")[2] for name in json.loads(done.stderr)}
     assert "selection" in loaded
     assert loaded & set(absent) == set()
 

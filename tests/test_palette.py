@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from attncli.rendering.markup import FOLDER
+from attncli.pages.markup import FOLDER
 
 LEAST = 4.5
 

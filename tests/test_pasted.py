@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError
-from attncli.explaining.exact import Exact
-from attncli.forms.matrices import grid_in, labelled_texts, to_array
-from attncli.notation.parser import NumberError
-from attncli.notation.pasted import grid_of
-from attncli.notation.written import number
+from attncli.core.errors import InputError
+from attncli.core.explaining.exact import Exact
+from attncli.core.numbers.matrices import grid_in, labelled_texts, to_array
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.pasted import grid_of
+from attncli.core.numbers.written import number
 from tests.conftest import SAMPLES
 
 INF = float("inf")

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.notation.text import text
-from attncli.problem.key_names import hint_for
+from attncli.core.formulas.text import text
+from attncli.core.problem.key_names import hint_for
 from tests.conftest import Attn
 from tests.oracles import positions as oracle
 

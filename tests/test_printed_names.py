@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining.explain import explain_all
-from attncli.mechanisms.named import find, with_named_steps
-from attncli.mechanisms.trace import Trace
+from attncli.core.explaining.explain import explain_all
+from attncli.core.mechanisms.named import find, with_named_steps
+from attncli.core.mechanisms.trace import Trace
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.told import told_in
 

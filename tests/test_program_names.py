@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import InputError
+from attncli.core.errors import InputError
 from tests.conftest import Attn
 
 RANDOM = np.random.default_rng(11)

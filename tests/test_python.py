@@ -21,20 +21,21 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.problem.keys import KEYS
-from attncli.problem.marking import Marking
-from attncli.problem.shapes import Bound
-from attncli.records import Record
-from attncli.rendering.formats import FORMATS
-from attncli.rendering.selection import Selection
-from attncli.tape.step import Step
-from attncli.teaching.variants import Work
+from attncli.classroom.variants import Work
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.marking import Marking
+from attncli.core.problem.shapes import Bound
+from attncli.core.records import Record
+from attncli.core.tape.step import Step
+from attncli.printing.formats import FORMATS
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 
 def test_names_are_functions_whatever_was_imported_before() -> None:
     """A module and a function of one name would take each other's place."""
-    code = "import attncli.mechanisms.compute, attncli.files.load, attncli as a; a.compute, a.load"
+    code = "import attncli.core.mechanisms.compute, attncli.reading.load"
+    code += "; import attncli as a; a.compute, a.load"
     code += "; assert callable(a.compute) and callable(a.load) and callable(a.load_all)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.arithmetic.intervals import Interval, hull, interval
-from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.attention.masks import Masked
-from attncli.attention.normalizers import Hardmax, Sparsemax, Unblocked
-from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
-from attncli.attention.softmax import Exp, Sum
-from attncli.tape.operations import (
+from attncli.core.arithmetic.intervals import Interval, hull, interval
+from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.normalizers import Hardmax, Sparsemax, Unblocked
+from attncli.core.attention.scores import (
+    ConcatenatePairs,
+    Cosine,
+    EachPair,
+    GaussianExponent,
+    PairDot,
+)
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.tape.operations import (
     Add,
     Concatenate,
     Divide,
@@ -26,8 +32,8 @@ from attncli.tape.operations import (
     Tanh,
     Transposed,
 )
-from attncli.tape.step import Operation, Step
-from attncli.tape.walk import evaluate
+from attncli.core.tape.step import Operation, Step
+from attncli.core.tape.walk import evaluate
 from tests.oracles.handwriting import Numbers
 
 POINTS = 12

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import Written, read_submission
+from attncli.checking.answers.answers import Written, read_submission
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import MISSING, Misshapen, NotGiven
-from attncli.checking.submission import submission_of
-from attncli.errors import InputError
-from attncli.mechanisms.named import with_named_steps
-from attncli.notation.last_place import number_of
-from attncli.notation.parser import NumberError
+from attncli.checking.judging.judged import MISSING, Misshapen, NotGiven
+from attncli.core.errors import InputError
+from attncli.core.mechanisms.named import with_named_steps
+from attncli.core.numbers.last_place import number_of
+from attncli.core.numbers.parser import NumberError
+from attncli.reading.submission import submission_of
 from tests.conftest import SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"

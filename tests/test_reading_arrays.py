@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError
+from attncli.core.errors import InputError
 from tests.conftest import ROOT, SAMPLE_FILES
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".npy", ".txt", "")

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError, KeyPath, refuse
-from attncli.files import csv_blocks
-from attncli.files.document import Document
-from attncli.files.read import read_bytes
+from attncli.core.errors import InputError, KeyPath, refuse
+from attncli.reading import csv_blocks
+from attncli.reading.document import Document
+from attncli.reading.read import read_bytes
 from tests.conftest import SAMPLES, Attn
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import InputError
-from attncli.notation.grid import rows_of, whole_number
-from attncli.notation.parser import NumberError
-from attncli.notation.written import normalized, number
+from attncli.core.errors import InputError
+from attncli.core.numbers.grid import rows_of, whole_number
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.written import normalized, number
 
 
 @pytest.mark.parametrize(

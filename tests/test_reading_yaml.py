@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError, KeyPath, Place, refuse
-from attncli.files.document import Chunk, Document
-from attncli.files.read import read_bytes
-from attncli.files.yaml_documents import plain_mapping
-from attncli.files.yaml_places import locate as yaml_locate
-from attncli.files.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
+from attncli.core.errors import InputError, KeyPath, Place, refuse
+from attncli.reading.document import Chunk, Document
+from attncli.reading.read import read_bytes
+from attncli.reading.yaml_documents import plain_mapping
+from attncli.reading.yaml_places import locate as yaml_locate
+from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
 from tests.conftest import SAMPLE_FILES, Attn
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
@@ -286,7 +286,7 @@ def test_errors_of_the_parser_have_a_sentence_and_a_way_out(
     assert said.startswith(f"f.yaml:{first}")
     assert said.splitlines()[-1].startswith("  ")
     assert not said.splitlines()[-1].startswith("    ")  # a hint below the line with a caret
-    monkeypatch.setattr("attncli.files.yaml_text.LOADER", yaml.SafeLoader)  # where libyaml lacks
+    monkeypatch.setattr("attncli.reading.yaml_text.LOADER", yaml.SafeLoader)  # where libyaml lacks
     own = message(text, ".yaml", tmp_path)
     raw = re.compile(r"expected|found|token\b|scanning|parsing|context|scalar|directive")
     assert not raw.search(said + own.replace("unexpected", ""))

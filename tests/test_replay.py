@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.arithmetic.intervals import Interval
-from attncli.mechanisms.recurrent import Stacked
-from attncli.tape.operations import Add, MatMul, Transposed
-from attncli.tape.replay import Replay, broadcast_to_step
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.tape import Tape
-from attncli.tape.walk import everywhere, mapped, rewritten, sources, transform, walk
+from attncli.core.arithmetic.intervals import Interval
+from attncli.core.mechanisms.recurrent import Stacked
+from attncli.core.tape.operations import Add, MatMul, Transposed
+from attncli.core.tape.replay import Replay, broadcast_to_step
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.walk import everywhere, mapped, rewritten, sources, transform, walk
 
 
 def array(*rows: list[float]) -> np.ndarray[Any, Any]:

@@ -20,17 +20,17 @@ from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
-from attncli.checking.submission import submission_of
-from attncli.files.grading import Unread
-from attncli.records import replace
-from attncli.rendering.formats import render
-from attncli.rendering.grades import as_csv
-from attncli.rendering.layout import plain_text
-from attncli.rendering.report_table import pages
-from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import last_digits, verdict
-from attncli.text.escapes import visible
+from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Compared
+from attncli.classroom.grading import Unread
+from attncli.core.records import replace
+from attncli.core.text.escapes import visible
+from attncli.printing.formats import render
+from attncli.printing.grades import as_csv
+from attncli.printing.layout import plain_text
+from attncli.printing.report_table import pages
+from attncli.printing.selection import ReportSelection
+from attncli.printing.verdicts import last_digits, verdict
+from attncli.reading.submission import submission_of
 from tests.conftest import SAMPLES, Attn, in_terminal
 
 SCALED = SAMPLES / "integers_scaled.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.files.roster import Person, Roster, read_roster
+from attncli.classroom.roster import Person, Roster, read_roster
 from tests.conftest import Attn
 from tests.test_classes import RIGHT, SMALL, WRONG, book, write
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import attncli
-from attncli.attention.masks import MASKS
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.scores import SCORES
 from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.snapshots import FOLDER, assert_same
 

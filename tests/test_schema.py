@@ -22,13 +22,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.attention.scores import SCORES
-from attncli.errors import Fault, InputError, KeyPath
-from attncli.files.load import csv_options, load_each
-from attncli.files.read import read
-from attncli.problem.key_names import key_of
-from attncli.problem.keys import KEYS
-from attncli.problem.kinds import KINDS, UPDATES
+from attncli.core.attention.scores import SCORES
+from attncli.core.errors import Fault, InputError, KeyPath
+from attncli.core.problem.key_names import key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS, UPDATES
+from attncli.reading.load import csv_options, load_each
+from attncli.reading.read import read
 from tests.conftest import ROOT, SAMPLES, Attn
 from tests.made_files import NUMBERS, SMALL, Made, files, problems
 

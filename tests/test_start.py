@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import attncli
-from attncli.attention.masks import MASKS
-from attncli.attention.scores import SCORES
-from attncli.problem.kinds import KINDS
-from attncli.text.widths import cell_width
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.scores import SCORES
+from attncli.core.problem.kinds import KINDS
+from attncli.core.text.widths import cell_width
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
 
 

@@ -60,10 +60,12 @@ def rooms(modules: list[str]) -> str:
     for module in modules:
         package, *rest = module.split(".")
         if package == "attncli":
-            found[rest[0] if len(rest) > 1 else "attncli"].update(rest[-1:])
+            found["/".join(rest[:-1]) or "attncli"].update(rest[-1:])
         elif package in LIBRARIES:
             found["(libraries)"].add(package)
-    found["attncli"] -= {*found}
+    for room, names in found.items():
+        prefix = "" if room == "attncli" else f"{room}/"
+        names -= {other.removeprefix(prefix) for other in found if other.startswith(prefix)}
     lines = ((room, sorted(names)) for room, names in sorted(found.items()))
     return "".join(f"{room}: {' '.join(names)}\n" for room, names in lines)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import InputError
-from attncli.problem.key_names import hint_for
-from attncli.problem.keys import PROJECTIONS
+from attncli.core.errors import InputError
+from attncli.core.problem.key_names import hint_for
+from attncli.core.problem.keys import PROJECTIONS
 from tests.conftest import Attn
 
 RANDOM = np.random.default_rng(5)
@@ -152,6 +152,6 @@ def test_parts_of_keys_in_an_npz_file_are_still_parts() -> None:
     file = io.BytesIO()
     arrays: dict[str, Any] = {"V": [[1.0], [2.0]], "mask.keep": [[1, 0]]}
     np.savez(file, **arrays)
-    from attncli.files.arrays import read
+    from attncli.reading.arrays import read
 
     assert [*read(file)["mask"]] == ["keep"]

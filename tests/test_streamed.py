@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.attention.masks import MASKS, is_kept, keys_seen
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES
-from attncli.errors import InputError
-from attncli.tiles import threads, tile_loop, tiled
+from attncli.core.attention import threads, tile_loop, tiled
+from attncli.core.attention.masks import MASKS, is_kept, keys_seen
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.scores import SCORES
+from attncli.core.errors import InputError
 from tests.bounds import mixed, share_of_bound
 from tests.conftest import Attn
 from tests.oracles import reference

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import MAX_SHOWN_FAULTS
-from attncli.files.load import load_each
-from attncli.files.stream import chunks
-from attncli.tape.tape import Tape
-from attncli.text import suggestions
+from attncli.core.errors import MAX_SHOWN_FAULTS
+from attncli.core.tape.tape import Tape
+from attncli.core.text import suggestions
+from attncli.reading.load import load_each
+from attncli.reading.stream import chunks
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attncli import Problem, Report, check, compute, load, render
-from attncli.notation import tree
-from attncli.text.sentences import small
+from attncli.core.formulas import tree
+from attncli.core.text.sentences import small
 
 
 def report_of(sample: str, answers: Mapping[str, object]) -> Report:

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.arithmetic.elements import Array
-from attncli.attention import masks, normalizers, scores
-from attncli.attention.masks import MASKS, Grid, MaskForm
-from attncli.attention.normalizers import NORMALIZERS, Normalizer
-from attncli.attention.parameters import Normalize, Parameter
-from attncli.attention.scores import SCORES, Parameters, ScoreFunction
-from attncli.files.load import Overrides, load_all
-from attncli.forms.form import TRUTH, count, number
-from attncli.rendering.score_tables import score_tables
-from attncli.tape.operations import MatMul, Scale, dot
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.tape import Tape
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention import masks, normalizers, scores
+from attncli.core.attention.masks import MASKS, Grid, MaskForm
+from attncli.core.attention.normalizers import NORMALIZERS, Normalizer
+from attncli.core.attention.parameters import Normalize, Parameter
+from attncli.core.attention.scores import SCORES, Parameters, ScoreFunction
+from attncli.core.numbers.form import TRUTH, count, number
+from attncli.core.tape.operations import MatMul, Scale, dot
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.tape import Tape
+from attncli.printing.score_tables import score_tables
+from attncli.reading.load import Overrides, load_all
 
 X = [[1, 0], [0, 1], [1, 1]]
 

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.arithmetic.intervals import Interval
-from attncli.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
-from attncli.attention.norms import LAYER_NORMS
-from attncli.errors import InputError
-from attncli.problem.keys import FEED_FORWARD_ACTIVATIONS
-from attncli.problem.values import NORM_NAMES
-from attncli.tape.by_hand import CONTEXT, Digits
-from attncli.tape.tape import Tape
-from attncli.tape.walk import evaluate
+from attncli.core.arithmetic.intervals import Interval
+from attncli.core.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
+from attncli.core.attention.norms import LAYER_NORMS
+from attncli.core.errors import InputError
+from attncli.core.problem.keys import FEED_FORWARD_ACTIVATIONS
+from attncli.core.problem.values import NORM_NAMES
+from attncli.core.tape.by_hand import CONTEXT, Digits
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.walk import evaluate
 from tests.conftest import Attn
 
 Keys = dict[str, Any]

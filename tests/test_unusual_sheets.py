@@ -13,10 +13,10 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judged import Given, Misshapen
-from attncli.notation.last_place import numbers_of
-from attncli.rendering.formats import FORMATS
-from attncli.rendering.selection import ReportSelection
+from attncli.checking.judging.judged import Given, Misshapen
+from attncli.core.numbers.last_place import numbers_of
+from attncli.printing.formats import FORMATS
+from attncli.printing.selection import ReportSelection
 from tests.conftest import SAMPLES, Attn
 
 PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"

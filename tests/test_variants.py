@@ -14,13 +14,13 @@ import yaml
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.files.load import load_all
-from attncli.files.roster import read_roster
-from attncli.files.submissions import load_answers
-from attncli.mechanisms.start import alike, saturated, small_flaws
-from attncli.teaching.distractors import ENOUGH_WRONG, Distractors, Question
-from attncli.teaching.drawing import Drawing, calculated, own_values, read_values
-from attncli.teaching.variants import work_of
+from attncli.classroom.distractors import ENOUGH_WRONG, Distractors, Question
+from attncli.classroom.drawing import Drawing, calculated, own_values, read_values
+from attncli.classroom.roster import read_roster
+from attncli.classroom.start import alike, saturated, small_flaws
+from attncli.classroom.submissions import load_answers
+from attncli.classroom.variants import work_of
+from attncli.reading.load import load_all
 from tests.conftest import SAMPLES, Attn
 from tests.surveys.variants import MISNAMED, MISSED, Tally, is_said, survey
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.rendering.layout import plain_text
-from attncli.rendering.selection import Selection
-from attncli.rendering.table import lines
-from attncli.text.widths import cell_width
+from attncli.core.text.widths import cell_width
+from attncli.printing.layout import plain_text
+from attncli.printing.selection import Selection
+from attncli.printing.table import lines
 
 
 def small(rows: int, columns: int) -> list[list[int]]:

@@ -16,7 +16,7 @@ import pytest
 
 import attncli
 from attncli.cli.main import run
-from attncli.files.load import load_all
+from attncli.reading.load import load_all
 from tests.conftest import SAMPLES, Attn
 
 FORMATS = {"yaml": ".yaml", "csv": ".csv", "markdown": ".md", "latex": ".tex"}

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.errors import InputError
-from attncli.files import archives
+from attncli.core.errors import InputError
+from attncli.reading import archives
 from tests.conftest import Attn
 from tests.test_classes import RIGHT, SMALL, WRONG, book, write
 

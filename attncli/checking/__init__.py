@@ -1,1 +1,1 @@
-"""Comparison of handwork with the correct numbers: the first wrong number and its cause."""
+"""What was written, whether it can be right, and what went wrong."""

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from attncli.checking.diagnosis import diagnose
-from attncli.checking.judged import WRONG, Compared, Finding, Given, Judged
-from attncli.checking.judging import Judge
-from attncli.checking.ways import with_change
-from attncli.records import EMPTY, replace
-from attncli.tape.replay import Change
+from attncli.checking.judging.judged import WRONG, Compared, Finding, Given, Judged
+from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.ways import with_change
+from attncli.checking.naming.diagnosis import diagnose
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.replay import Change
 
 
 def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:

@@ -7,28 +7,28 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.checking import judged as status
-from attncli.checking.agreement import agrees
-from attncli.checking.answers import ShapeMismatch, contents_of, read_submission
+from attncli.checking.answers.agreement import agrees
+from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
+from attncli.checking.answers.dumped import Dumped, dtype_of, printed_floats, read_arrays
+from attncli.checking.answers.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.carrying import carried_forward
-from attncli.checking.dumped import Dumped, dtype_of, printed_floats, read_arrays
-from attncli.checking.follow_through import behind, without_work
-from attncli.checking.judged import STATUSES, Compared, Finding, Judged, Misshapen
-from attncli.checking.names import At, mask_of, named_steps, with_step_names
-from attncli.checking.readings import judged_as_read
-from attncli.checking.reference import Reference
-from attncli.checking.submission import Submission, own_submission, submission_of
-from attncli.checking.ways import Way, likeliest
-from attncli.errors import InputError, located
-from attncli.mechanisms.compute import compute
-from attncli.mechanisms.named import equal_steps, with_named_steps
-from attncli.mechanisms.trace import Trace
-from attncli.problem.marking import Marking, as_points
-from attncli.problem.problem import Problem
-from attncli.records import EMPTY, Record, replace
-from attncli.text.notebook import Shown
-from attncli.text.sentences import all_of
+from attncli.checking.judging import judged as status
+from attncli.checking.judging.follow_through import behind, without_work
+from attncli.checking.judging.judged import STATUSES, Compared, Finding, Judged, Misshapen
+from attncli.checking.judging.readings import judged_as_read
+from attncli.checking.judging.reference import Reference
+from attncli.checking.judging.ways import Way, likeliest
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import InputError, located
+from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.named import equal_steps, with_named_steps
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.marking import Marking, as_points
+from attncli.core.problem.problem import Problem
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.text.notebook import Shown
+from attncli.core.text.sentences import all_of
+from attncli.reading.submission import Submission, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -239,7 +239,7 @@ class AnswerKey:
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
-        from attncli.checking.conventions import CONVENTIONS
+        from attncli.checking.mistakes.conventions import CONVENTIONS
 
         found, said = compared(trace.unrounded or trace, given, self.marking, dtype)
         finding = found.explained() if found.wrong else None

@@ -10,25 +10,26 @@ from functools import partial
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.attention.weights import ADJUSTED
-from attncli.checking import conventions, ways
-from attncli.checking import judged as status
-from attncli.checking.agreement import FLOAT_ERROR
-from attncli.checking.answers import LIKE_BLOCKED
-from attncli.checking.catalogued import in_order, is_like, mistakes_in
-from attncli.checking.conventions import CONVENTIONS
-from attncli.checking.dumped import ROUNDOFF, Dumped
-from attncli.checking.judged import Difference, Finding, Judged, NotGiven
-from attncli.checking.ways import operation_or_input
-from attncli.forms.scalars import shape_words
-from attncli.mechanisms.trace import Trace
-from attncli.problem.marking import Marking
-from attncli.problem.problem import Problem
-from attncli.records import replace
-from attncli.tape.replay import Change, Replay
-from attncli.tape.step import LEADING, Expression, Step
-from attncli.tape.walk import evaluate, sources, transform
+from attncli.checking.answers.agreement import FLOAT_ERROR
+from attncli.checking.answers.answers import LIKE_BLOCKED
+from attncli.checking.answers.dumped import ROUNDOFF, Dumped
+from attncli.checking.judging import judged as status
+from attncli.checking.judging import ways
+from attncli.checking.judging.judged import Difference, Finding, Judged, NotGiven
+from attncli.checking.judging.ways import operation_or_input
+from attncli.checking.mistakes import conventions
+from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.weights import ADJUSTED
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.scalars import shape_words
+from attncli.core.problem.marking import Marking
+from attncli.core.problem.problem import Problem
+from attncli.core.records import replace
+from attncli.core.tape.replay import Change, Replay
+from attncli.core.tape.step import LEADING, Expression, Step
+from attncli.core.tape.walk import evaluate, sources, transform
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its

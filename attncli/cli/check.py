@@ -10,19 +10,19 @@ import typer
 from attncli.cli import options, output, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
-from attncli.errors import InputError, fail
-from attncli.records import replace
-from attncli.text.escapes import visible
-from attncli.text.filenames import alike, safe
+from attncli.core.errors import InputError, fail
+from attncli.core.records import replace
+from attncli.core.text.escapes import visible
+from attncli.core.text.filenames import alike, safe
 
 if TYPE_CHECKING:
-    from attncli.files.assignment import Assignment
-    from attncli.files.grading import Grading, Student
-    from attncli.files.load import Overrides
-    from attncli.files.roster import Roster
-    from attncli.problem.problem import Problem
-    from attncli.rendering.selection import ReportSelection
-    from attncli.rendering.tally import Tally
+    from attncli.classroom.assignment import Assignment
+    from attncli.classroom.grading import Grading, Student
+    from attncli.classroom.roster import Roster
+    from attncli.core.problem.problem import Problem
+    from attncli.printing.selection import ReportSelection
+    from attncli.printing.tally import Tally
+    from attncli.reading.load import Overrides
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
 ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders, zip files;
@@ -91,11 +91,11 @@ def check(
     sources = list(answers or ())
     matrices = run.matrix_flags(matrix or (), "weights=w.csv")
     run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
-    from attncli.files.grading import Grading, silent
-    from attncli.files.load import Overrides
-    from attncli.files.roster import read_headings
-    from attncli.files.submissions import for_problem_or_answers
-    from attncli.rendering.selection import ReportSelection
+    from attncli.classroom.grading import Grading, silent
+    from attncli.classroom.roster import read_headings
+    from attncli.classroom.submissions import for_problem_or_answers
+    from attncli.printing.selection import ReportSelection
+    from attncli.reading.load import Overrides
 
     of_problem, of_answers = for_problem_or_answers(matrices)
     overrides = Overrides(run.marking_options(ctx), of_problem, allow_outside)
@@ -119,7 +119,7 @@ def check(
 
 
 def _roster(file: str | None) -> "Roster | None":
-    from attncli.files.roster import read_roster
+    from attncli.classroom.roster import read_roster
 
     return None if file is None else read_roster(file, run.standard_input())
 
@@ -134,7 +134,7 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
-    from attncli.rendering.tally import Tally
+    from attncli.printing.tally import Tally
 
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -152,7 +152,7 @@ def _mark(
     if selection.totals:
         _write_totals(graded, format_, selection, out)
     elif format_ == "table" and out is None:
-        from attncli.rendering.report_table import pages
+        from attncli.printing.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
@@ -177,8 +177,8 @@ def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> N
 def _write_totals(
     students: Iterable["Student"], format_: str, selection: "ReportSelection", out: str | None
 ) -> None:
-    from attncli.rendering.csv import TAB
-    from attncli.rendering.grades import totals
+    from attncli.printing.csv import TAB
+    from attncli.printing.grades import totals
 
     table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
@@ -189,7 +189,7 @@ def _watched(
     students: Iterable["Student"], statuses: set[int], tally: "Tally"
 ) -> Iterator["Student"]:
     """Yield the students, add exit statuses, and print why a submission could not be read."""
-    from attncli.files.grading import Unread
+    from attncli.classroom.grading import Unread
 
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
@@ -210,7 +210,7 @@ def _with_pages(
     students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
 ) -> Iterator["Student"]:
     """Yield the students after the page of each is written; then write the page of the class."""
-    from attncli.rendering import report_html
+    from attncli.pages import report_html
 
     rows, taken = [], {alike(CLASS_PAGE)}
     for student in students:
@@ -226,8 +226,8 @@ def _with_pages(
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     """Return the problems of a file, or of a folder, or the variants in them."""
-    from attncli.files.archives import is_folder
-    from attncli.files.assignment import assigned, load_assignment
+    from attncli.classroom.assignment import assigned, load_assignment
+    from attncli.reading.archives import is_folder
 
     if is_folder(source):
         return load_assignment(source, overrides)
@@ -236,8 +236,8 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
-    from attncli.files.manifest import OPEN
-    from attncli.files.manifest_file import manifest_text
+    from attncli.classroom.manifest import OPEN
+    from attncli.classroom.manifest_file import manifest_text
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
@@ -261,7 +261,7 @@ def _print_weaknesses(
     problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
 ) -> None:
     """Print what a problem cannot show; refuse it beside what is of answers."""
-    from attncli.rendering.weaknesses import weaknesses
+    from attncli.printing.weaknesses import weaknesses
 
     if is_more:
         raise fail("--problem-only prints a list: it takes no answers, format or file")

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from attncli.errors import fail
-from attncli.text.escapes import visible
+from attncli.core.errors import fail
+from attncli.core.text.escapes import visible
 
 SUMMARIES = {
     "new": "Write a small problem file to start from.",

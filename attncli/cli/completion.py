@@ -16,11 +16,11 @@ from typer import Option
 
 from attncli.cli.output import print_lines, write_bytes
 from attncli.cli.run import LARGE_FILES, prepare
-from attncli.errors import InputError
+from attncli.core.errors import InputError
 
 if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
-    from attncli.rendering.formats import FormatKind
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.printing.formats import FormatKind
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
@@ -152,13 +152,13 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
     if parameter in FILE_PARAMETERS or (parameter == "matrix" and "=" in last):
         return None
     if parameter == "format_":
-        from attncli.rendering.formats import formats_of
+        from attncli.printing.formats import formats_of
 
         if command == "vary":
             return {"table": "for a terminal", "json": "for programs"}
         return {name: row.meaning for name, row in formats_of(KIND_OF_OUTPUT[command]).items()}
     if parameter == "name":
-        from attncli.files.sample_files import sample_files, title
+        from attncli.reading.sample_files import sample_files, title
 
         return {name: title(path) for name, path in sample_files().items()}
     return _of_keys(command, parameter.rstrip("_"))
@@ -166,7 +166,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
 
 def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
     """Yield the steps, and the cells of the step whose name is typed."""
-    from attncli.tape.cells import cell_name
+    from attncli.core.tape.cells import cell_name
 
     typed = last.partition("[")[0]
     for step in trace:
@@ -179,9 +179,9 @@ def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
 
 def _of_keys(command: str, key: str) -> Candidates:
     """Return the words that a key of a problem may be, or the keys that are matrices."""
-    from attncli.attention.masks import MASKS
-    from attncli.forms.form import TRUTH, ArrayForm
-    from attncli.problem.keys import KEYS
+    from attncli.core.attention.masks import MASKS
+    from attncli.core.numbers.form import TRUTH, ArrayForm
+    from attncli.core.problem.keys import KEYS
 
     if key == "matrix":
         rows = KEYS.items()
@@ -196,9 +196,9 @@ def _of_keys(command: str, key: str) -> Candidates:
 
 def _traces(context: Any) -> Iterator["Trace"]:
     """Yield the calculations of the problems on the line, with the options on the line."""
-    from attncli.files.load import Overrides, load_each
-    from attncli.mechanisms.compute import compute
-    from attncli.problem.keys import KEYS
+    from attncli.core.mechanisms.compute import compute
+    from attncli.core.problem.keys import KEYS
+    from attncli.reading.load import Overrides, load_each
 
     values = context.params
     names = values.get("inputs") or [values.get("input_") or values.get("problem")]

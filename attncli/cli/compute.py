@@ -11,14 +11,14 @@ from attncli.cli import options, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.terminal import Display, terminal_width, write_lines
-from attncli.errors import fail
-from attncli.records import EMPTY
+from attncli.core.errors import fail
+from attncli.core.records import EMPTY
 
 if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
-    from attncli.problem.problem import Problem
-    from attncli.rendering.layout import Line
-    from attncli.rendering.selection import Selection
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.problem.problem import Problem
+    from attncli.printing.layout import Line
+    from attncli.printing.selection import Selection
 
 TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
@@ -67,8 +67,8 @@ def compute(
             raise typer.Exit
         sources = ["-"]
     run.prepare([*sources, *matrices.values()], out)
-    from attncli.files.load import Overrides
-    from attncli.rendering.selection import Selection
+    from attncli.printing.selection import Selection
+    from attncli.reading.load import Overrides
 
     format_ = targets.format_name("traces", format_, out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
@@ -87,7 +87,7 @@ def compute(
 
 
 def _step_names(only: WordList) -> tuple[str, ...]:
-    from attncli.problem.key_names import key_of
+    from attncli.core.problem.key_names import key_of
 
     names = run.listed(only)
     if only is not None and not names:
@@ -99,7 +99,7 @@ def _traces(
     problems: run.Run, selection: "Selection", format_: str, out: str | None
 ) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
-    from attncli.rendering.formats import FORMATS
+    from attncli.printing.formats import FORMATS
 
     # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
     row = FORMATS[format_]
@@ -109,7 +109,7 @@ def _traces(
     is_small = row.binary or (row.is_page and not selection.full)
     foresee: Callable[[Problem], None] | None = None
     if format_ == "numpy":
-        from attncli.rendering.numpy_program import refuse_large
+        from attncli.printing.numpy_program import refuse_large
 
         foresee = refuse_large
     elif not (is_chosen or is_small):
@@ -117,7 +117,7 @@ def _traces(
     alone = not (row.is_page or selection.exact)
     if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
         return problems.traces(selection.only, alone, foresee)
-    from attncli.rendering.csv import TAB, row_writer
+    from attncli.printing.csv import TAB, row_writer
 
     write = row_writer(print_bytes, selection, TAB if format_ == "tsv" else ",")
     traces = problems.traces(selection.only, alone, foresee, take_rows=write)
@@ -141,7 +141,7 @@ def _write(
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if selection.heads or selection.rows:
-        from attncli.rendering.formats import FORMATS
+        from attncli.printing.formats import FORMATS
 
         if selection.exact or not FORMATS[format_].is_page:
             what = "--exact" if selection.exact else f"{format_} files, which are whole"
@@ -152,14 +152,14 @@ def _write(
     elif selection.exact:
         write_lines((_exact(trace, selection) for trace in traces), display)
     else:
-        from attncli.rendering.table import lines
+        from attncli.printing.table import lines
 
         write_lines((lines(trace, selection, width) for trace in traces), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
-    from attncli.explaining.exact import Exact
-    from attncli.rendering.explanations import exact_lines
+    from attncli.core.explaining.exact import Exact
+    from attncli.printing.explanations import exact_lines
 
     exact = Exact(trace)
     yield from exact_lines(exact, selection)

@@ -21,11 +21,11 @@ def demo(
     ] = DEFAULT_SAMPLE,
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
-    from attncli.files.load import load_all
-    from attncli.files.sample_files import sample_path
-    from attncli.mechanisms.compute import compute
-    from attncli.rendering.html import traces
-    from attncli.rendering.selection import Selection
+    from attncli.core.mechanisms.compute import compute
+    from attncli.pages.html import traces
+    from attncli.printing.selection import Selection
+    from attncli.reading.load import load_all
+    from attncli.reading.sample_files import sample_path
 
     source = sample_path(sample)
     page = traces([compute(problem) for problem in load_all(source)], Selection(live=True))

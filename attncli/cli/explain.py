@@ -8,8 +8,8 @@ from attncli.cli import options, targets
 from attncli.cli.output import BAD_INPUT, complain, warn
 from attncli.cli.run import Run, prepare
 from attncli.cli.terminal import Display, terminal_width, write_lines
-from attncli.errors import InputError
-from attncli.text.sentences import whole_names
+from attncli.core.errors import InputError
+from attncli.core.text.sentences import whole_names
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
@@ -34,13 +34,13 @@ def explain(
     no_pager: options.NoPager = False,
 ) -> None:
     prepare([input_])
-    from attncli.files.load import Overrides
-    from attncli.mechanisms.named import find
-    from attncli.rendering.explanations import Request, lines, requests_of
-    from attncli.rendering.selection import ExplanationSelection
+    from attncli.core.mechanisms.named import find
+    from attncli.printing.explanations import Request, lines, requests_of
+    from attncli.printing.selection import ExplanationSelection
+    from attncli.reading.load import Overrides
 
     if exact:
-        from attncli.explaining.exact import Exact
+        from attncli.core.explaining.exact import Exact
 
     format_ = targets.format_name("explanations", format_)
     selection = ExplanationSelection(decimals, full, why)

@@ -40,14 +40,14 @@ def scores(
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
-    from attncli.rendering.score_tables import score_tables
+    from attncli.printing.score_tables import score_tables
 
     write_lines([score_tables()], Display(color, theme, not no_pager))
 
 
 def schema() -> None:
-    from attncli.problem.schema import schema as problem_schema
-    from attncli.text.json_lines import indented
+    from attncli.core.problem.schema import schema as problem_schema
+    from attncli.core.text.json_lines import indented
 
     print_lines([indented(problem_schema())])
 
@@ -57,7 +57,7 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.files.sample_files import sample, sample_files, title
+    from attncli.reading.sample_files import sample, sample_files, title
 
     if name is not None:
         write_bytes([sample(name)], None)
@@ -74,8 +74,8 @@ def manual(ctx: typer.Context) -> None:
 def _page(root: Any) -> Iterator[str]:
     """Yield the lines of the manual page, in the macros of man(7)."""
     from attncli import __version__
-    from attncli.problem.keys import KEYS
-    from attncli.rendering.formats import FORMATS
+    from attncli.core.problem.keys import KEYS
+    from attncli.printing.formats import FORMATS
 
     yield f'.TH ATTN 1 "" "attn {__version__}"'
     about = str(root.command.help)

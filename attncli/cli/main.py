@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from attncli.arithmetic.memory import keep_within_memory
 from attncli.cli.commands import HELP_OPTIONS, Group
 from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
-from attncli.errors import InputError, fail
+from attncli.core.arithmetic.memory import keep_within_memory
+from attncli.core.errors import InputError, fail
 
 app = typer.Typer(
     name="attn",

@@ -11,9 +11,9 @@ from typer import Option
 from attncli.cli import options
 from attncli.cli.output import write_bytes
 from attncli.cli.run import prepare
-from attncli.errors import Place, fail, located
-from attncli.records import EMPTY
-from attncli.text.escapes import visible
+from attncli.core.errors import Place, fail, located
+from attncli.core.records import EMPTY
+from attncli.core.text.escapes import visible
 
 SUFFIXES_OF_NEW = (".yaml", ".yml", "")
 QUESTION_MARKS_HELP = "Write ? in place of each number."
@@ -38,9 +38,9 @@ def new(
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])
-    from attncli.files.load import flag_value
-    from attncli.mechanisms.start import start
-    from attncli.rendering.problem_file import problem_file
+    from attncli.classroom.start import start
+    from attncli.printing.problem_file import problem_file
+    from attncli.reading.load import flag_value
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
     given = {**keys} | ({} if mask is None else {"mask": mask})

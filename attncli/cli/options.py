@@ -61,7 +61,7 @@ def key_flags(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]
     There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
     of keys to the texts of their flags.
     """
-    from attncli.problem.keys import KEYS
+    from attncli.core.problem.keys import KEYS
 
     flags = []
     for key in only or KEYS:

@@ -15,9 +15,9 @@ from typing import NoReturn, TypeVar
 
 import typer
 
-from attncli.errors import InputError, fail, reason_of
-from attncli.files import file_access
-from attncli.text.escapes import visible
+from attncli.core.errors import InputError, fail, reason_of
+from attncli.core.text.escapes import visible
+from attncli.reading import file_access
 
 Item = TypeVar("Item")
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import typer
 
-from attncli.arithmetic.memory import of_bytes, room_within_limit
 from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
-from attncli.errors import InputError, fail, located
-from attncli.files import file_access
-from attncli.text.escapes import visible
+from attncli.core.arithmetic.memory import of_bytes, room_within_limit
+from attncli.core.errors import InputError, fail, located
+from attncli.core.text.escapes import visible
+from attncli.reading import file_access
 
 if TYPE_CHECKING:
-    from attncli.files.load import Overrides
-    from attncli.mechanisms.trace import Trace
-    from attncli.problem.problem import Problem
-    from attncli.rendering.selection import Selection
-    from attncli.tape.tape import TakeRows
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.problem.problem import Problem
+    from attncli.core.tape.tape import TakeRows
+    from attncli.printing.selection import Selection
+    from attncli.reading.load import Overrides
 
 Found: TypeAlias = "Problem | InputError"
 
@@ -79,7 +79,7 @@ def marking_options(ctx: typer.Context) -> dict[str, str]:
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return the files of NAME=FILE flags by name."""
-    from attncli.problem.key_names import key_of
+    from attncli.core.problem.key_names import key_of
 
     pairs: dict[str, str] = {}
     for text in matrices:
@@ -158,7 +158,7 @@ class Run:
         calculated, and `accept` each calculation; both may raise an InputError. `take_rows` may
         get the weights of a problem without others; see `compute`.
         """
-        from attncli.mechanisms.compute import compute as calculate
+        from attncli.core.mechanisms.compute import compute as calculate
 
         for problem in self.problems():
             try:
@@ -180,7 +180,7 @@ class Run:
                 warn(trace.warnings, "" if self._is_alone else problem.title or name)
 
     def _found(self) -> Iterator[Found]:
-        from attncli.files.load import from_flags, load_each
+        from attncli.reading.load import from_flags, load_each
 
         if not self.sources:
             self._number = 1
@@ -227,7 +227,7 @@ class Run:
 
 
 def _is_whole(source: str) -> bool:
-    from attncli.files import archives
+    from attncli.reading import archives
 
     if source == "-":
         file = standard_input()
@@ -253,7 +253,7 @@ def warn_of_size(problem: Problem, format_: str, selection: Selection) -> None:
 
 def numbers_of_steps(problem: Problem) -> int:
     """Return about how many numbers the steps up to the weights have."""
-    from attncli.attention.weights import steps_of_scores
+    from attncli.core.attention.weights import steps_of_scores
 
     sizes = problem.sizes
     n, m, batch = (sizes.size(letter) or 1 for letter in ("n", "m", "batch"))

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
-from attncli.errors import InputError, fail
-from attncli.text.escapes import visible
-from attncli.text.filenames import alike, safe
-from attncli.text.suggestions import did_you_mean
+from attncli.core.errors import InputError, fail
+from attncli.core.text.escapes import visible
+from attncli.core.text.filenames import alike, safe
+from attncli.core.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
-    from attncli.rendering.formats import FormatKind, Write
-    from attncli.rendering.selection import PageSelection
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.printing.formats import FormatKind, Write
+    from attncli.printing.selection import PageSelection
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
@@ -46,7 +46,7 @@ def is_many(out: str | None) -> bool:
 
 def format_name(kind: FormatKind, name: str | None, out: str | None = None) -> str:
     """Return the name of a format: the given one, or that of the output file's suffix."""
-    from attncli.rendering.formats import FORMATS, format_named, format_of_file, formats_of
+    from attncli.printing.formats import FORMATS, format_named, format_of_file, formats_of
 
     if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
         stem = Path(out or "page").with_suffix("")
@@ -91,7 +91,7 @@ def write_format(
     one for each problem of a student if the pattern of file names has a title. Worksheets of one
     student go into one file where the pattern gives them one name.
     """
-    from attncli.rendering.formats import FORMATS
+    from attncli.printing.formats import FORMATS
 
     row = FORMATS[name]
     write: Write = getattr(row, kind)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from attncli.cli.options import Color, Theme
 from attncli.cli.output import write_bytes
-from attncli.records import Record
+from attncli.core.records import Record
 
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from attncli.rendering.layout import Line
+    from attncli.printing.layout import Line
 
 BLACK_TEXT_FROM = 110
 """Brightness of a background, of 255, from which on black text is easier to read than white."""
@@ -93,7 +93,7 @@ def _is_dumb() -> bool:
 
 def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
     """Print pages of lines, a blank line between them."""
-    from attncli.rendering.layout import plain, plain_text
+    from attncli.printing.layout import plain, plain_text
 
     write = plain_text
     if is_coloured(display.color):

@@ -12,13 +12,13 @@ from attncli.cli.options import WordList
 from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
-from attncli.errors import Place, fail, located
-from attncli.records import replace
+from attncli.core.errors import Place, fail, located
+from attncli.core.records import replace
 
 if TYPE_CHECKING:
-    from attncli.files.load import Overrides
-    from attncli.problem.problem import Problem
-    from attncli.teaching.variants import Variant
+    from attncli.classroom.variants import Variant
+    from attncli.core.problem.problem import Problem
+    from attncli.reading.load import Overrides
 
 Variants: TypeAlias = "Sequence[Variant]"
 """The variants of one student: one of each problem."""
@@ -71,12 +71,12 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     run.prepare([name for name in (problem, roster) if name is not None], out)
-    from attncli.files.load import Overrides
-    from attncli.files.roster import read_roster
-    from attncli.forms.scalars import to_count
-    from attncli.rendering.layout import plain
-    from attncli.rendering.variants import Summary, as_json, table
-    from attncli.teaching.variants import vary as variants_of
+    from attncli.classroom.roster import read_roster
+    from attncli.classroom.variants import vary as variants_of
+    from attncli.core.numbers.scalars import to_count
+    from attncli.printing.layout import plain
+    from attncli.printing.variants import Summary, as_json, table
+    from attncli.reading.load import Overrides
 
     people = [] if roster is None else read_roster(roster, run.standard_input()).people
     given = _problems(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
@@ -104,7 +104,7 @@ def vary(
 
 def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
     """Return the given problems; each of several with its number."""
-    from attncli.files.load import load_all
+    from attncli.reading.load import load_all
 
     if source == "-":
         run.wait_for("a problem")
@@ -146,9 +146,9 @@ def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
-    from attncli.rendering.pieces import pieces
-    from attncli.rendering.problem_file import problem_file
-    from attncli.rendering.worksheet import answer_sheet
+    from attncli.printing.pieces import pieces
+    from attncli.printing.problem_file import problem_file
+    from attncli.printing.worksheet import answer_sheet
 
     written = list["Variants"]()
 

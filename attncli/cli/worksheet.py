@@ -8,7 +8,7 @@ import typer
 from attncli.cli import options, run, targets
 from attncli.cli.options import WordList
 from attncli.cli.output import BAD_INPUT
-from attncli.errors import fail
+from attncli.core.errors import fail
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet; moodle, a quiz to import."""
@@ -33,9 +33,9 @@ def worksheet(
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     inputs = [file for source in inputs for file in _problem_files(source)]
     run.prepare(inputs, out)
-    from attncli.files.load import Overrides
-    from attncli.rendering.selection import WorksheetSelection
-    from attncli.rendering.worksheet import open_steps
+    from attncli.printing.selection import WorksheetSelection
+    from attncli.printing.worksheet import open_steps
+    from attncli.reading.load import Overrides
 
     format_ = targets.format_name("worksheets", format_, out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
@@ -52,10 +52,10 @@ def worksheet(
 
 def _problem_files(source: str) -> list[str]:
     """Return a file itself; of a folder, the problems in it and below, without solutions."""
-    from attncli.files.archives import is_folder
+    from attncli.reading.archives import is_folder
 
     if not source or not is_folder(source):
         return [source]
-    from attncli.files.assignment import problem_files
+    from attncli.classroom.assignment import problem_files
 
     return [*problem_files(source)]

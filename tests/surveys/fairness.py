@@ -20,9 +20,9 @@ import numpy as np
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.submission import Submission, submission_of
-from attncli.errors import InputError
-from attncli.files.submissions import load_answers
+from attncli.classroom.submissions import load_answers
+from attncli.core.errors import InputError
+from attncli.reading.submission import Submission, submission_of
 from tests.oracles.handwriting import HABITS, Habit, Numbers
 from tests.oracles.hollow import blank_sheets, empty_sheets, wrong_sheets
 from tests.oracles.homework import draw

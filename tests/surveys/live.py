@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import attncli
-from attncli.errors import InputError
-from attncli.rendering.html import traces
-from attncli.rendering.selection import Selection
+from attncli.core.errors import InputError
+from attncli.pages.html import traces
+from attncli.printing.selection import Selection
 from tests.conftest import SAMPLES
 from tests.random_problems import problem_of as plain_problem
 from tests.surveys import blocks

@@ -17,7 +17,7 @@ import numpy as np
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.errors import InputError
+from attncli.core.errors import InputError
 from tests.oracles.honest import WAYS, Handed, draw_honest
 from tests.surveys.fairness import ALL_CASES, Tally, a_right_sheet, a_slip, a_task
 from tests.surveys.fairness import one_mistake as a_mistake

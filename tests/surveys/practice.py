@@ -15,17 +15,17 @@ import numpy as np
 from py_mini_racer import MiniRacer
 
 import attncli
-import attncli.checking.judged
-import attncli.rendering.practice
-import attncli.rendering.selection
-import attncli.rendering.worksheet
-import attncli.tape.step
-import attncli.teaching.distractors
-from attncli.explaining.explain import is_blank
-from attncli.notation.last_place import number_of
-from attncli.notation.parser import NumberError
-from attncli.notation.written import BLANK_CELLS
-from attncli.records import replace
+import attncli.checking.judging.judged
+import attncli.classroom.distractors
+import attncli.core.tape.step
+import attncli.pages.practice
+import attncli.printing.selection
+import attncli.printing.worksheet
+from attncli.core.explaining.explain import is_blank
+from attncli.core.numbers.last_place import number_of
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.written import BLANK_CELLS
+from attncli.core.records import replace
 from tests.conftest import SAMPLES
 from tests.oracles.handwriting import written
 from tests.oracles.homework import draw
@@ -183,7 +183,7 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
     judged = report.steps[name]
     if judged.status == "missing":  # the scores that are the scaled scores
         judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
-    names = attncli.checking.judged.STATUSES
+    names = attncli.checking.judging.judged.STATUSES
     found = [names[code] for code in judged.step.on_paper(judged.codes).ravel().tolist()]
     short = getattr(judged, "short", None)
     if short is not None:
@@ -194,7 +194,7 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
 
 def page_script() -> MiniRacer:
     """Return an interpreter that has read the scripts by which the page judges."""
-    web = Path(attncli.rendering.practice.__file__).parent / "web"
+    web = Path(attncli.pages.practice.__file__).parent / "web"
     interpreter = MiniRacer()
     for script in ("numbers.js", "judging.js"):
         interpreter.eval((web / script).read_text())
@@ -207,15 +207,15 @@ class Page:
 
     def __init__(self, script: MiniRacer, trace: attncli.Trace) -> None:
         self.script = script
-        steps = attncli.rendering.worksheet.open_steps(trace, WORKSHEET)
-        self.data = attncli.rendering.practice.judged_by(trace, steps)
+        steps = attncli.printing.worksheet.open_steps(trace, WORKSHEET)
+        self.data = attncli.pages.practice.judged_by(trace, steps)
 
     def says(self, name: str, texts: list[str]) -> tuple[list[str], str]:
         """Return the status of each cell of a step, and the mistake that the page names, or ""."""
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.rendering.practice.CONSTANTS,
+            "rules": attncli.pages.practice.CONSTANTS,
             "marking": self.data,
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))
@@ -284,7 +284,7 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             continue
         page = Page(script, trace)
         names = page.data["steps"].keys()
-        every = attncli.teaching.distractors.wrong_numbers(trace.unrounded or trace, names, 6)
+        every = attncli.classroom.distractors.wrong_numbers(trace.unrounded or trace, names, 6)
         for name in names:
             found = [
                 one
@@ -332,7 +332,7 @@ def _some_typed(random: Random, numbers: list[float], right: list[float]) -> lis
 def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield one or two of the steps that are open, with what is typed and of what sort it is."""
     trace = attncli.compute(problem)
-    steps = [*attncli.rendering.worksheet.open_steps(trace, WORKSHEET).values()]
+    steps = [*attncli.printing.worksheet.open_steps(trace, WORKSHEET).values()]
     for step in random.sample(steps, min(2, len(steps))):
         right = step.value.ravel().tolist()
         if len(right) > 40:
@@ -349,7 +349,7 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
             ]
             place = random.randrange(len(right))
             pairs[place] = typed(random, right[place], right)
-        if isinstance(step.operation, attncli.tape.step.Operation):
+        if isinstance(step.operation, attncli.core.tape.step.Operation):
             for place, at in enumerate(np.ndindex(step.value.shape)):
                 if is_blank(step, at):  # there is no field
                     pairs[place] = ("blank", "")
@@ -375,4 +375,4 @@ def _otherwise(random: Random, trace: attncli.Trace, step: attncli.Step) -> Any:
     return None
 
 
-WORKSHEET = attncli.rendering.selection.WorksheetSelection()
+WORKSHEET = attncli.printing.selection.WorksheetSelection()

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 import attncli
-from attncli.checking.catalogued import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.submission import submission_of
-from attncli.errors import InputError
-from attncli.teaching.drawing import Drawing
-from attncli.teaching.variants import Variant, VariantForm
+from attncli.checking.naming.catalogued import is_like
+from attncli.classroom.drawing import Drawing
+from attncli.classroom.variants import Variant, VariantForm
+from attncli.core.errors import InputError
+from attncli.reading.submission import submission_of
 from tests.oracles.handwriting import Habit, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.recurrent_student import draw_network

@@ -1,1 +1,1 @@
-"""The catalogue of mistakes: each is the same operation with one thing done wrong."""
+"""The open catalogue of mistakes."""

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias, get_type_hints
 import numpy as np
 
 from attncli.checking.mistakes.nodes import is_named, made_of, put
-from attncli.mechanisms.trace import Trace
-from attncli.notation.text import text
-from attncli.problem.keys import PROJECTIONS
-from attncli.records import Record
-from attncli.tape.operations import MatMul, Transposed
-from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Operation, Step, notation_of
-from attncli.tape.walk import walk
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.keys import PROJECTIONS
+from attncli.core.records import Record
+from attncli.core.tape.operations import MatMul, Transposed
+from attncli.core.tape.replay import Change
+from attncli.core.tape.step import Expression, Operation, Step, notation_of
+from attncli.core.tape.walk import walk
 
 Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""

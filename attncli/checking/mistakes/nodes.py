@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard, TypeVar
 
-from attncli.attention.heads import SplitHeads
-from attncli.mechanisms.trace import Trace
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import rewritten
+from attncli.core.attention.heads import SplitHeads
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import rewritten
 
 N = TypeVar("N", bound=Operation)
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from attncli.attention.activations import ACTIVATIONS, Gated, Relu
-from attncli.attention.norms import Deviation, Mean, MeanSquare, Variance
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_of
-from attncli.mechanisms.trace import Trace
-from attncli.mechanisms.transformer import CrossEntropy
-from attncli.problem.layers import places_of
-from attncli.records import replace
-from attncli.tape.derivatives import Hadamard, Subtract
-from attncli.tape.operations import Add, Divide, Scale
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import array_of, transform, walk
+from attncli.core.attention.activations import ACTIVATIONS, Gated, Relu
+from attncli.core.attention.norms import Deviation, Mean, MeanSquare, Variance
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.transformer import CrossEntropy
+from attncli.core.problem.layers import places_of
+from attncli.core.records import replace
+from attncli.core.tape.derivatives import Hadamard, Subtract
+from attncli.core.tape.operations import Add, Divide, Scale
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import array_of, transform, walk
 
 ALONG_TOKENS = -2
 """The axis of the tokens."""

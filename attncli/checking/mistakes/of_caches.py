@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.attention.masks import Masked
 from attncli.checking.mistakes.mistake import Changes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
-from attncli.mechanisms.recurrent import Below
-from attncli.mechanisms.trace import Trace
-from attncli.records import replace
-from attncli.tape.step import Expression, Step
+from attncli.core.attention.masks import Masked
+from attncli.core.mechanisms.recurrent import Below
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.step import Expression, Step
 
 
 @mistake(

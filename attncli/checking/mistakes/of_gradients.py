@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from attncli.arithmetic.elements import Array
-from attncli.attention.masks import Masked
-from attncli.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import made_by
-from attncli.mechanisms.gradient import Descent, SquaredError
-from attncli.mechanisms.trace import Trace
-from attncli.notation.text import text
-from attncli.records import replace
-from attncli.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
-from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, transposed
-from attncli.tape.step import Expression, Step, notation_of
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.gradient import Descent, SquaredError
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
+from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, added, transposed
+from attncli.core.tape.step import Expression, Step, notation_of
 
 JACOBIAN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.attention.masks import MASKS, Mask, Masked, first_place, kept
-from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
-from attncli.mechanisms.trace import Trace
-from attncli.records import replace
-from attncli.tape.operations import Transposed
-from attncli.tape.step import Step
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.operations import Transposed
+from attncli.core.tape.step import Step
 
 PAST_BLOCKED = "the past was blocked, the future kept"
 """Words on a causal mask that was transposed."""

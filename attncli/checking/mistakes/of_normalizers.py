@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.attention.masks import Masked, kept
-from attncli.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
-from attncli.attention.parameters import Normalize
-from attncli.attention.softmax import Exp, Sum, WithSink
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
-from attncli.mechanisms.trace import Trace
-from attncli.records import replace
-from attncli.tape.cells import place_word
-from attncli.tape.operations import Divide, Scale
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import array_of
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.masks import Masked, kept
+from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
+from attncli.core.attention.parameters import Normalize
+from attncli.core.attention.softmax import Exp, Sum, WithSink
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.cells import place_word
+from attncli.core.tape.operations import Divide, Scale
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import array_of
 
 
 @mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")

@@ -7,16 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.attention.biases import AddedByPlace, AtDistances
-from attncli.attention.waves import PAIRS, Angles, Embedded, OfAngles, Rotated, Sinusoids, Waves
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
-from attncli.mechanisms.trace import Trace
-from attncli.records import EMPTY, replace
-from attncli.tape.operations import Add, MatMul
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import array_of, rewritten, transform
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.biases import AddedByPlace, AtDistances
+from attncli.core.attention.waves import (
+    PAIRS,
+    Angles,
+    Embedded,
+    OfAngles,
+    Rotated,
+    Sinusoids,
+    Waves,
+)
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.operations import Add, MatMul
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import array_of, rewritten, transform
 
 BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
 """Bases that textbooks and models use."""

@@ -7,18 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from attncli.attention.heads import RepeatHeads
-from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
-from attncli.attention.softmax import Exp
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, rising, wrong
 from attncli.checking.mistakes.nodes import is_bias, is_named, is_projection, made_by, made_of
-from attncli.mechanisms.trace import Trace
-from attncli.notation.text import text
-from attncli.notation.tree import Root, named
-from attncli.records import replace
-from attncli.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import rewritten, transform
+from attncli.core.attention.heads import RepeatHeads
+from attncli.core.attention.scores import (
+    ConcatenatePairs,
+    Cosine,
+    EachPair,
+    GaussianExponent,
+    PairDot,
+)
+from attncli.core.attention.softmax import Exp
+from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Root, named
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import rewritten, transform
 
 ROOT = Root(named("d_k"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from attncli.attention.heads import RepeatHeads, SplitHeads
-from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
 from attncli.checking.mistakes.nodes import (
     is_named,
@@ -13,11 +11,13 @@ from attncli.checking.mistakes.nodes import (
     rewritten_steps,
     uncut,
 )
-from attncli.mechanisms.trace import Trace
-from attncli.records import replace
-from attncli.tape.operations import MatMul, Transposed, dot
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import walk
+from attncli.core.attention.heads import RepeatHeads, SplitHeads
+from attncli.core.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.operations import MatMul, Transposed, dot
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import walk
 
 
 @mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")

@@ -8,16 +8,16 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.attention.normalizers import Unblocked
-from attncli.attention.softmax import Exp, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
 from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
-from attncli.mechanisms.trace import Trace
-from attncli.records import replace
-from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import array_of, rewritten, transform, walk
+from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import array_of, rewritten, transform, walk
 
 SCORE_STEPS = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""

@@ -1,1 +1,0 @@
-"""Floats with care, and values in their place: intervals, rounded numbers, recording elements."""

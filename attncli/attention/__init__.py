@@ -1,1 +1,0 @@
-"""Parts of all mechanisms: scores, masks, normalisers, heads, and the lines that use them."""

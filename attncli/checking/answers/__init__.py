@@ -1,0 +1,1 @@
+"""What was written: numbers as cells of steps."""

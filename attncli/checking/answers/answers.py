@@ -1,0 +1,340 @@
+"""The matrices of a submission: the step that each of them is, its numbers and their precision."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.checking.answers.cell_positions import (
+    KeyedMatrix,
+    Shape,
+    labels_of_cells,
+    texts_in_place,
+)
+from attncli.checking.answers.names import IS_INPUT, At, find_answer
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import Fault, InputError, collected, fail, located, refuse
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.grid import DECIMAL_COMMA
+from attncli.core.numbers.last_place import (
+    PRECISIONS,
+    dtype_of_texts,
+    is_rounded,
+    number_of,
+    numbers_of,
+)
+from attncli.core.numbers.matrices import labelled_texts
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.scalars import cell_words, shape_words
+from attncli.core.numbers.written import BLANK_CELLS, decimal_of
+from attncli.core.records import Record, replace
+from attncli.core.tape.step import Step
+from attncli.core.tape.words import HEADS_AFTER_TOKENS
+from attncli.core.text.escapes import visible
+from attncli.reading.submission import KEYS_BESIDE_STEPS, Submission
+
+LIKE_BLOCKED = -999.0
+"""Maximum number that programs write for the −∞ of a blocked cell."""
+
+FLOATS = ("float16", "float32", "float64")
+"""Types of numbers that a computer worked out, the coarsest first."""
+
+ONE_NUMBER = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+"""A matrix of one plain decimal, which needs no further parsing."""
+
+IN_A_STACK = re.compile(r"(\[\d+\])*")
+"""The end of a key of one matrix of a stack, such as [2]."""
+
+
+WHICH_STEP = "write the name of the step"
+
+
+class Written(Record, eq=False):
+    """The numbers of one step as a student wrote them, in the layout of the step's array."""
+
+    values: Array  # nan where a cell is blank
+    unit: Array  # one unit in the last place; 0 for what is exact, such as 1/3
+    texts: Array  # a percentage, or a number with a decimal comma, as a decimal
+    dtype: str = ""  # float16, float32 or float64 of a computer; "" for handwork
+    unreadable: Array | None = None  # the cells that hold something else than a number
+
+    @cached_property
+    def blank(self) -> Array:
+        return np.isnan(self.values)
+
+    @cached_property
+    def missing(self) -> Array:
+        return self.blank if self.unreadable is None else self.blank & ~self.unreadable
+
+
+class ShapeMismatch(Record, eq=False):
+    """A matrix of the wrong shape, and the fault that describes it."""
+
+    texts: Array
+    fault: Fault
+    transposed: bool
+
+
+Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
+"""What was written, by the name of the step."""
+
+Skipped: TypeAlias = tuple[tuple[str, str], ...]
+"""The keys that mean no step, or hold no numbers, each with a hint; "" for what is no answer."""
+
+
+def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
+    """Return the matrices of a submission, each by the step of the trace that it is.
+
+    Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
+    an unknown label does, a cell that is written twice, and a submission without any step, unless
+    it has remarks such as a date, or is a file with a slip of a step's name.
+    """
+    faults, unknown = list[Fault](), list[Fault]()
+    found: dict[str, list[KeyedMatrix]] = {}
+    uneven: Matrices = {}
+    is_known = False
+    for word, raw in submission.matrices.items():
+        name = submission.read_as.get(word, word)
+        if name in KEYS_BESIDE_STEPS and word not in trace:
+            continue
+        with collected(unknown if raw is not None else []), located(submission.heading):
+            step, at, is_transposed = find_answer(name, trace, raw)
+            raw = _of_a_word(step, raw)  # noqa: PLW2901 – that is what the word means
+            matrix = None
+            try:
+                if raw is not None:
+                    matrix = _keyed_matrix(submission, word, raw, step, at, is_transposed)
+            except InputError as error:
+                if at or error.faults[0].needs != "sizes":
+                    faults += error.faults
+                else:
+                    texts, _ = labelled_texts(raw, (word,), ragged=True)
+                    fault = error.faults[0]
+                    fault = replace(fault, place=submission.locate(fault.path))
+                    uneven[step.name] = ShapeMismatch(texts, fault, False)
+            if matrix is not None:
+                _refuse_words(step, matrix)
+                found.setdefault(step.name, []).append(matrix)
+            is_known = True
+    matrices: Matrices = {}
+    for step in trace:
+        if step.name in uneven:
+            matrices[step.name] = uneven[step.name]
+        elif step.name in found:
+            with collected(faults):
+                matrices[step.name] = _written(step, found[step.name], submission)
+    fault_of = {str(one.path[0]): one for one in unknown}
+    every = submission.matrices.items()
+    skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
+    is_known |= any(
+        submission.locate((key,)).file and hint.startswith("did you mean")
+        if hint
+        else not shape_of(submission.matrices[key]) and IS_INPUT not in fault_of[key].message
+        for key, hint in skipped
+    )
+    refuse([*faults, *([] if is_known else unknown)])
+    return _of_one_computer(matrices), skipped
+
+
+def _of_a_word(step: Step, raw: Any) -> Any:
+    """Return the row of 0 and 1 that a word means in the step `next`; other answers as they are."""
+    word = raw
+    for _ in range(2):  # a row, or a matrix of one
+        word = word[0] if isinstance(word, list) and len(word) == 1 else word
+    labels = step.labels.get("vocabulary", ())
+    is_word = step.plain == "next" and isinstance(word, str) and word in labels
+    return [int(label == word) for label in labels] if is_word else raw
+
+
+def _keyed_matrix(
+    submission: Submission, word: str, raw: Any, step: Step, at: At, is_transposed: bool
+) -> KeyedMatrix:
+    if type(raw) is str and (ONE_NUMBER.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
+        return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
+    texts, beside = labelled_texts(raw, (word,), submission.ragged)
+    if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
+        texts = texts.swapaxes(-2, -3)
+    labels = {
+        tuple(int(number) - 1 for number in re.findall(r"\d+", key[len(word) :])): words
+        for key, words in submission.labels.items()
+        if key.startswith(word) and IN_A_STACK.fullmatch(key, len(word))
+    }
+    if isinstance(raw, str) or any(beside):
+        labels = {(): beside}
+    if len(labels) > 1:  # each matrix of a stack has its own
+        labels.pop((), None)
+    dtype = dtype_of(raw)
+    if is_rounded(texts.flat, dtype):
+        dtype = ""
+    return KeyedMatrix(word, at, texts, labels_of_cells(texts.shape, labels), dtype, is_transposed)
+
+
+def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
+    """Return True if the key means one cell, so that 0,94 is not two numbers, 0 and 94."""
+    is_one = bool(at) and step.value[at].size == 1
+    return is_one and DECIMAL_COMMA.fullmatch(text.strip()) is not None
+
+
+def dtype_of(raw: Any) -> str:
+    """Return the type of the first number of a matrix, "" where it is a plain number or text."""
+    while isinstance(raw, list | tuple) and raw:
+        raw = raw[0]
+    return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+
+
+def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
+    texts = matrix.texts
+    if not texts.size or matrix.at:
+        return
+    if decimal_of(texts.flat[0]):
+        if texts.size == 1 < step.value.size and matrix.word != step.name:
+            raise fail(f"{visible(matrix.word)} holds one number, not {step.name}", matrix.word)
+        return
+    errors = []
+    for place, text in np.ndenumerate(texts):
+        try:
+            if text not in BLANK_CELLS:
+                number_of(text)
+        except NumberError as error:
+            errors.append((place, error))
+    if len(errors) > (texts.size - 1 if texts.size == step.value.size else texts.size // 2):
+        place, why = errors[0]
+        message = f"{cell_words((matrix.word,), place)}: {why}"
+        raise fail(message, matrix.word, *place)
+
+
+def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
+    """Return the hint for a skipped key that may be a step's; "" if it is clearly no answer.
+
+    That is a copy of an input of the problem, and what holds no matrix, unless its name is that of
+    a cell.
+    """
+    if len(fault.path) > 1:
+        return fault.message
+    is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
+    is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
+    if is_copy or not (is_cell or shape):
+        return ""
+    if is_cell or not fault.hint.startswith("there are"):
+        return fault.hint
+    return WHICH_STEP if np.prod(shape) > 1 else ""
+
+
+def shape_of(raw: Any) -> Shape:
+    """Return the shape of a matrix; () for what is none, such as a date, a remark, or names."""
+    if isinstance(raw, str | int | float) and "\n" not in str(raw).strip():
+        return ()
+    try:
+        texts, _ = labelled_texts(raw, (), ragged=True)
+    except InputError:
+        return ()
+    return texts.shape if 2 * np.isfinite(numbers_of(texts)[0]).sum() > texts.size else ()
+
+
+def _of_one_computer(found: Matrices) -> Matrices:
+    written = [one for one in found.values() if isinstance(one, Written)]
+    kinds = {one.dtype for one in written} & PRECISIONS.keys()
+    if not kinds:
+        every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
+        kinds = {dtype_of_texts(every)} - {""}
+    for name, one in found.items() if kinds else ():
+        if isinstance(one, Written) and not one.dtype:
+            dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
+            if dtype in kinds:
+                found[name] = replace(one, dtype=dtype)
+    return found
+
+
+def _written(
+    step: Step, matrices: list[KeyedMatrix], submission: Submission
+) -> Written | ShapeMismatch:
+    on_paper = _on_paper(step, matrices, submission)
+    if isinstance(on_paper, ShapeMismatch):
+        return on_paper
+    values, unit, texts = numbers_of(on_paper)
+    for one in matrices:
+        if one.is_exact:
+            unit[one.at] = 0
+    values, unit, texts = map(step.from_paper, (values, unit, texts))
+    if (values <= LIKE_BLOCKED).any():
+        values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
+    given = {one.dtype for one in matrices}
+    dtype = next(filter(given.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
+    unreadable = np.isnan(values)
+    if unreadable.any():
+        unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
+    return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
+
+
+def _on_paper(
+    step: Step, matrices: list[KeyedMatrix], submission: Submission
+) -> Array | ShapeMismatch:
+    shape = step.value.shape
+    if len(matrices) == 1 and not matrices[0].at:  # as nearly always
+        found = texts_in_place(step, matrices[0], shape)
+        return _mismatch(step, matrices[0], shape, submission) if found is None else found
+    givers, texts = np.full(shape, -1), np.full(shape, "", object)
+    for number, one in enumerate(matrices):
+        giver = givers[one.at].max()
+        if giver >= 0:
+            words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
+            message = f"{words} are the same step, {step.name}"
+            if one.at or matrices[giver].at:
+                message = f"numbers of {step.name} are given twice, by {words}"
+            raise fail(message, one.word, hint="leave one of them out")
+        givers[one.at] = number
+    for one in matrices:
+        wanted = givers[one.at].shape
+        found = texts_in_place(step, one, wanted)
+        if found is None:
+            return _mismatch(step, one, wanted, submission)
+        texts[one.at] = found
+    return texts
+
+
+def _mismatch(
+    step: Step, matrix: KeyedMatrix, wanted: Shape, submission: Submission
+) -> ShapeMismatch:
+    shape, word = matrix.texts.shape, matrix.word
+    name = word if matrix.is_transposed else step.name
+    wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
+    is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
+    here = "the cells that it names are" if matrix.at else f"{visible(name)} is"
+    message = f"the shape is {shape_words(shape)}, but {here} {shape_words(wanted)} here"
+    if word != name:
+        message = f"{visible(word)}: {message}"
+    hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
+    if name != step.name or matrix.at:
+        hint = "the shape must be that of the cells that it names"
+    elif is_swapped:
+        hint = "rows and columns have changed places"
+    elif _may_have_commas(matrix.texts, wanted):
+        first, second = matrix.texts.ravel()[:2]
+        hint = f"are these decimal commas? write {first}.{second}"
+    fault = Fault(message, (word,), hint, place=submission.locate((word,)))
+    return ShapeMismatch(matrix.texts, fault, is_swapped)
+
+
+def _may_have_commas(texts: Array, wanted: Shape) -> bool:
+    """Return True if a matrix is twice as wide as its step because 0,27 was read as two numbers."""
+    if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
+        return False
+    whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
+    is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)
+    return is_whole and all(re.fullmatch(r"\d+", text) for text in decimals)
+
+
+def contents_of(submission: Submission) -> str:
+    """Return a key that is equal for submissions with equal answers; "" if there is none."""
+    answers = submission.answers
+    try:
+        numbers = json.dumps([answers, submission.labels, submission.ragged])
+    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
+        return ""
+    types = " ".join(dtype_of(raw) for raw in answers.values())
+    return numbers + types  # json writes np.float64 as it does floats

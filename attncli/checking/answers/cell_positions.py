@@ -1,0 +1,264 @@
+"""Find the cell of a step for each written number, by its key, its shape and its labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from attncli.checking.answers.agreement import FLOAT_ERROR
+from attncli.checking.answers.names import At
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import InputError, KeyPath, fail
+from attncli.core.numbers.last_place import numbers_of
+from attncli.core.numbers.written import BLANK_CELLS
+from attncli.core.records import Record
+from attncli.core.tape.find import MOST_LISTED
+from attncli.core.tape.step import Step
+from attncli.core.text.escapes import label_text, visible
+
+if TYPE_CHECKING:
+    from attncli.core.numbers.grid import Labels
+
+MAX_OFF = 0.02
+"""Maximum relative error of a number that still shows to which row of its step it belongs."""
+
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class KeyedMatrix(Record, eq=False):
+    """The matrix that is written under one key of a submission."""
+
+    word: str
+    at: At  # the cells of the step that the key means; () for all
+    texts: Array  # or the numbers of a program
+    labels: Array | None = None  # of the row and the column of each cell, (2, …), or None
+    dtype: str = ""  # of the array which the cells came as; "" for texts
+    is_transposed: bool = False  # True if the key is that of the step transposed, such as K^T
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the numbers are a program's whole numbers, which are not rounded."""
+        return self.dtype.startswith(("int", "uint"))
+
+
+def labels_of_cells(shape: Shape, labels: Mapping[Shape, Labels]) -> Array | None:
+    """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
+    if not labels or len(shape) < 2:
+        return None
+    found = np.full((2, *shape), None, object)
+    for lead in np.ndindex(shape[:-2]):
+        rows, columns = labels.get(lead) or labels.get((), (None, None))
+        if rows and len(rows) >= shape[-2]:
+            found[0][lead] = np.array(rows[: shape[-2]], object)[:, None]
+        if columns and len(columns) >= shape[-1]:
+            found[1][lead] = np.array(columns[: shape[-1]], object)
+    return found if (found != None).any() else None  # noqa: E711 - cell by cell
+
+
+def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
+    """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
+
+    Axes of size 1 may be left out or be in another place; heads may be side by side or one above
+    the other, or come after the tokens. Labels give the order of rows and columns, and show which
+    of them are left out.
+    """
+    texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
+    is_one = texts.size == 1 == prod(wanted)
+    if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
+        return texts.reshape(wanted)  # the usual case
+    if texts.dtype.kind == "O" and BLANK_CELLS.issuperset(texts.flat):  # of any shape
+        return np.full(wanted, "", object)
+    cells = np.arange(texts.size).reshape(texts.shape)
+    if matrix.is_transposed or (labels is not None and _are_transposed(step, labels)):
+        cells = cells.swapaxes(-1, -2) if cells.ndim > 1 else cells
+        labels = None if labels is None else labels[::-1]
+    layouts = _layouts(step, cells, wanted)
+    found = [texts.ravel()[layout] for layout in layouts]
+    if labels is not None:
+        if not layouts and cells.ndim == len(wanted) and cells.shape[:-2] == wanted[:-2]:
+            layouts = [cells]  # some of the rows and columns
+        found = _ordered(step, matrix, labels, layouts, wanted)
+    elif not layouts:
+        return _with_a_blank_row(step, matrix, wanted)
+    if len(found) < 2:
+        return found[0] if found else None
+    return max(found, key=partial(_nearness, step))
+
+
+def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
+    """Return a matrix in each layout of the step that has its shape, the usual one first."""
+    own = step.value.shape
+    as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
+    has_heads = "head" in step.leading and len(step.trailing) == 2
+    if cells.shape == wanted or wanted != own or not has_heads:
+        return as_is
+    if cells.ndim > 2 and _same_but_ones((after := cells.swapaxes(-2, -3)).shape, wanted):
+        as_is = as_is or [after.reshape(wanted)]  # heads after tokens
+    *lead, heads, rows, columns = own
+    above, beside = [], []
+    if _same_but_ones(cells.shape, (*lead, heads * rows, columns)):
+        above = [cells.reshape(own)]
+    if _same_but_ones(cells.shape, (*lead, rows, heads * columns)):
+        beside = [np.moveaxis(cells.reshape(*lead, rows, heads, columns), -2, -3)]
+    return [*as_is, *above, *beside] if step.columns else [*as_is, *beside, *above]
+
+
+def _same_but_ones(shape: Sequence[int], other: Sequence[int]) -> bool:
+    return [n for n in shape if n != 1] == [n for n in other if n != 1]
+
+
+def _nearness(step: Step, texts: Array) -> float:
+    """Return minus the sum of the relative errors of the numbers of a step, each at most 1."""
+    values, unit = (texts, 0.0) if texts.dtype.kind == "f" else numbers_of(texts)[:2]
+    right = step.value
+    known = np.isfinite(values) & np.isfinite(right)
+    size = np.where(known, np.abs(right), 0.0) + unit + FLOAT_ERROR
+    off = np.abs(np.where(known, values, 0.0) - np.where(known, right, 0.0)) / size
+    return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
+
+
+def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
+    """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
+    shape = (wanted[0] - 1, *wanted[1:])
+    is_written = matrix.texts.dtype.kind == "O"
+    if (
+        len(wanted) != 2
+        or not is_written
+        or not _same_but_ones(matrix.texts.shape, shape)
+        or matrix.is_transposed
+    ):
+        return None
+    texts = matrix.texts.reshape(shape)
+    values, unit, _ = numbers_of(texts)
+    slack = 0.0 if matrix.is_exact else 0.5 * unit
+    fitting = []
+    for row in range(wanted[0]):
+        right = np.delete(step.value[matrix.at], row, axis=0)
+        near = np.isclose(values, right, MAX_OFF, slack)
+        if (2 * near.sum(axis=1) > wanted[1]).all():
+            fitting.append(row)
+    return np.insert(texts, fitting[0], "", axis=0) if len(fitting) == 1 else None
+
+
+def _are_transposed(step: Step, labels: Array) -> bool:
+    if len(step.trailing) != 2:
+        return False
+    (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
+    rows, columns = labels[0][lead][:, 0], labels[1][lead][0]
+    as_is = [_fit(step, row, rows), _fit(step, column, columns)]
+    transposed = [_fit(step, column, rows), _fit(step, row, columns)]
+    return -1 not in transposed and (-1 in as_is or sum(transposed) > sum(as_is))
+
+
+def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
+    """Return 1 if words are labels of an axis, −1 if they are not, 0 if they may be numbers."""
+    own = step.labels.get(axis, ())
+    if not own or words[0] is None or all(str(word).isdecimal() for word in words):
+        return 0
+    return 1 if all(places_of(str(word), own) for word in words) else -1
+
+
+def _ordered(
+    step: Step, matrix: KeyedMatrix, labels: Array, layouts: Sequence[Array], wanted: Shape
+) -> list[Array]:
+    found, errors = [], list[InputError]()
+    for cells in layouts:
+        texts = matrix.texts.ravel()[cells]
+        try:
+            places = _places(step, labels.reshape(2, -1)[:, cells], wanted, matrix.word)
+        except InputError as error:
+            errors.append(error)
+            continue
+        if places is not None:
+            found.append(np.full(wanted, "", object))
+            found[-1].put(places, texts)
+        elif texts.shape == wanted:
+            found.append(texts)
+    if errors and len(errors) == len(layouts):
+        raise errors[0]
+    return found
+
+
+def _places(step: Step, labels: Array, wanted: Shape, key: str) -> Array | None:
+    """Return the place of each cell among all cells of the step; None without labels."""
+    found = np.empty(labels.shape[1:], int)
+    every = np.arange(prod(wanted)).reshape(wanted)
+    for lead in np.ndindex(wanted[:-2]):
+        sides = [side[lead] for side in labels]
+        rows = _order(step, -2, wanted[-2], _labels_along(-2, *sides), (key, *lead))
+        columns = _order(step, -1, wanted[-1], _labels_along(-1, *sides), (key, *lead))
+        if rows is None or columns is None:
+            return None
+        found[lead] = every[lead][np.ix_(rows, columns)]
+    return found
+
+
+def _order(
+    step: Step, axis: int, size: int, words: Sequence[str | None], path: KeyPath
+) -> list[int] | None:
+    """Return the place along an axis (−2 or −1) of each row or column; None if it is unknown."""
+    noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
+    known = [word for word in words if word is not None]
+    is_usual = [*map(_folded, known)] == [*map(_folded, labels)]
+    is_counted = all(word.isdecimal() and 1 <= int(word) <= size for word in known)
+    if len(known) < len(words) or is_usual or not (labels or is_counted):
+        return list(range(size)) if len(words) == size else None
+    paths = [(*path, index) if axis == -2 else path for index in range(len(known))]
+    if is_counted and not (labels and all(places_of(word, labels) for word in known)):
+        found = [int(word) - 1 for word in known]
+    else:
+        found = [_place(step, noun, word, at) for word, at in zip(known, paths, strict=True)]
+    place, count = Counter(found).most_common(1)[0]
+    if count > 1:
+        last = len(found) - 1 - found[::-1].index(place)
+        raise fail(f"the {noun} {visible(known[last])} is there twice", *paths[last])
+    return found
+
+
+def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
+    labels = step.labels[axis]
+    places = places_of(word, labels)
+    if len(places) == 1:
+        return places[0]
+    more = ", …" if len(labels) > MOST_LISTED else ""
+    listed = ", ".join(map(visible, labels[:MOST_LISTED])) + more
+    if places:
+        at = " and ".join(str(place + 1) for place in places)
+        message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
+        hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
+    else:
+        from attncli.core.text.suggestions import near_words
+
+        key = visible(str(path[0]))
+        name = step.name if key == step.name else f"{key}: {step.name}"
+        message = f"{name} has no {axis} {visible(word) or 'without a word'}"
+        near = near_words(word, labels)
+        hint = f"did you mean {visible(near[0])}? " if near else ""
+        hint += f"there are {listed}, or the numbers 1 to {len(labels)}"
+    raise fail(message, *path, hint=hint)
+
+
+def places_of(word: str, labels: Sequence[str]) -> list[int]:
+    """Return the places of a label: of the same word, or of one in other letters or blanks."""
+    exact = [i for i, own in enumerate(labels) if word in (own, visible(own), label_text(own))]
+    return exact or [i for i, own in enumerate(labels) if _folded(own) == _folded(word)]
+
+
+def _folded(label: str) -> str:
+    return " ".join(visible(label).casefold().split())
+
+
+def _labels_along(axis: int, rows: Array, columns: Array) -> list[str | None]:
+    """Return the labels along an axis; those of one row written as a column are of its rows."""
+    lines = [rows[:, 0], columns[:, 0]] if axis == -2 else [columns[0], rows[0]]
+    for line in lines:
+        if len(set(line)) > 1:
+            return list(line)
+    # A label that is the same all along is not of this axis, unless the axis has one place.
+    return list(lines[0]) if len(lines[0]) == 1 else [None] * len(lines[0])

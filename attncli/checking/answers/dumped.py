@@ -1,0 +1,146 @@
+"""The arrays of a submission that a program calculated: their steps, and their type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli.checking.answers.agreement import MAX_HAND_DECIMALS
+from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.answers.cell_positions import KeyedMatrix, texts_in_place
+from attncli.checking.answers.names import At, find_answer, mask_of
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import InputError, fail
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.last_place import PRECISIONS
+from attncli.core.numbers.matrices import as_raw
+from attncli.core.problem.marking import Marking
+from attncli.core.records import Record
+from attncli.core.tape.step import Step
+from attncli.core.tape.words import HEADS_AFTER_TOKENS
+from attncli.core.text.escapes import visible
+
+ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Maximum relative error of one rounding, by the type of the numbers. Derived."""
+
+TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
+"""Maximum number of significant digits, by type, of numbers that people type into an array."""
+
+MAX_TYPED = 1_000
+"""Maximum number of numbers of an array that people type."""
+
+
+def dtype_of(answers: Mapping[str, Any], marking: Marking) -> str:
+    """Return the type of the floats of arrays from a program; "" for other answers.
+
+    Numbers beside such arrays may be lists of them.
+    """
+    arrays = {key: _plain(key, raw) for key, raw in answers.items() if _kind(raw)}
+    kinds = {_kind(answers[key]) for key in arrays}
+    if "bfloat16" not in kinds and all(map(_may_be_typed, arrays.values())):
+        return ""
+    if any(_is_handwork(raw) for key, raw in answers.items() if key not in arrays):
+        return ""
+    every = arrays.values()
+    if kinds == {"float64"} and all((a.astype("f4") == a)[np.isfinite(a)].all() for a in every):
+        kinds = {"float32"}
+    return marking.dtype or max(kinds, key=ROUNDOFF.__getitem__)
+
+
+def _kind(raw: Any) -> str:
+    """Return the type of an array's numbers, float64 for whole numbers; "" for no array."""
+    kind = str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+    return kind if kind in ROUNDOFF else "float64" if "int" in kind or kind == "bool" else ""
+
+
+def _is_handwork(raw: Any) -> bool:
+    """Return True for a text, a matrix with gaps, or lists of numbers that people type."""
+    try:
+        array = np.asarray(raw, float)
+    except (TypeError, ValueError):
+        return True
+    return not array.ndim or _may_be_typed(array)
+
+
+def _plain(key: str, raw: Any) -> Array:
+    """Return the array of NumPy, in a type that it has."""
+    array: Array = np.asarray(as_raw(raw, (key,)) if _kind(raw) else raw)
+    return array if array.dtype.name in TYPED_DIGITS else array.astype(float)
+
+
+def _may_be_typed(array: Array) -> bool:
+    """Return True if no number has more digits than people type; −∞ is a blocked cell."""
+    digits, dtype = TYPED_DIGITS[array.dtype.name], array.dtype.type
+    if array.size > MAX_TYPED or not (array < np.inf).all():  # nor is nan
+        return False
+    numbers = array[array > -np.inf].tolist()
+    is_cut = array.dtype == float and all(round(x, MAX_HAND_DECIMALS) == x for x in numbers)
+    return is_cut or all(dtype(f"{number:.{digits}g}") == number for number in numbers)
+
+
+class Dumped(Record, eq=False):
+    """An array of a submission, and the cells of a step that it is."""
+
+    word: str  # its key
+    step: Step
+    at: At  # an index of the step's value
+    array: Array
+    missing: Array | bool = False  # which cells hold nothing
+
+    def beside(self, numbers: Array) -> tuple[Array, Array] | None:
+        """Return the array and numbers of the step, both on paper; None if the shapes differ."""
+        right = self.step.on_paper(numbers)[self.at]
+        is_like = [n for n in self.array.shape if n > 1] == [n for n in right.shape if n > 1]
+        return (self.array.reshape(right.shape), right) if is_like else None
+
+
+def read_arrays(
+    answers: Mapping[str, Any], trace: Trace
+) -> tuple[list[Dumped], tuple[tuple[str, str], ...]]:
+    """Return the arrays, and the keys that mean no step.
+
+    Raises:
+        InputError: if no key means a step, or two the same cells.
+    """
+    found, unknown = list[Dumped](), dict[str, InputError]()
+    for word, raw in answers.items():
+        try:
+            step, at, is_transposed = find_answer(word, trace, raw)
+        except InputError as error:
+            unknown[word] = error
+            continue
+        array = _plain(word, raw)
+        if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
+            array = array.swapaxes(-2, -3)
+        matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)
+        placed = texts_in_place(step, matrix, step.value[at].shape)
+        for one in found:
+            if one.step is step and (mask_of(step, [at]) & mask_of(step, [one.at])).any():
+                message = f"{visible(one.word)} and {visible(word)} are the same step, {step.name}"
+                raise fail(message, word, hint="leave one of them out")
+        found.append(Dumped(word, step, at, array if placed is None else placed))
+    if unknown and not found:
+        raise next(iter(unknown.values()))
+    return found, tuple((word, "") for word in unknown)
+
+
+def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]:
+    """Return written numbers as arrays, and their type, if all are printed short floats; or "".
+
+    Numbers beside them may have few digits, if that type holds them exactly: 0.625, or 14.
+    """
+    written = {name: one for name, one in matrices.items() if isinstance(one, Written)}
+    kinds = {one.dtype for one in written.values()} & PRECISIONS.keys()
+    if not kinds or len(written) < len(matrices):
+        return [], ""
+    dtype = max(kinds, key=ROUNDOFF.__getitem__)
+    others = (one.values for one in written.values() if one.dtype not in kinds)
+    if not all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others):
+        return [], ""
+    found = []
+    for name, one in written.items():
+        values, missing = (trace[name].on_paper(a) for a in (one.values, one.missing))
+        found.append(Dumped(name, trace[name], (), values, missing))
+    return found, dtype

@@ -1,0 +1,210 @@
+"""Names of steps in answers and in markings: the step, and its cells, that each of them means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
+from attncli.core.mechanisms.named import equal_steps, with_named_steps
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.key_names import key_of, with_key
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.marking import Marking
+from attncli.core.records import replace
+from attncli.core.tape.find import MOST_LISTED, find_cells, several_meant
+from attncli.core.tape.step import Step
+from attncli.core.tape.words import LETTERS, meant
+from attncli.core.text.escapes import visible
+
+MAX_KEY_LENGTH = 500
+"""Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
+
+PLACE = re.compile(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
+"""One place behind a name: alpha_3, weights[great]."""
+
+ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
+"""The text of one number, perhaps with a decimal comma."""
+
+FEW_STEPS = 4
+"""Maximum number of steps that a hint lists where the problem has many. Chosen."""
+
+IS_INPUT = "is an input of the problem, not a step"
+
+At: TypeAlias = tuple[Any, ...]
+"""An index of a step's value: () for all cells, or a head, row or cell."""
+
+Meaning: TypeAlias = tuple[Step, At, bool]
+"""The step that a key means, its cells, and whether they are transposed."""
+
+
+def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
+    """Return which step the key of an answer means, which of its cells, and whether transposed.
+
+    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`. An array
+    called attention_scores is refused, as Keras gives the weights that name.
+    """
+    if word == "attention_scores" and hasattr(raw, "dtype"):
+        hint = "write weights for what Keras calls so, or scores"
+        raise fail("attention_scores may mean scores or weights here", word, hint=hint)
+    is_cell = is_one_number(raw) and is_in_row(word, trace)
+    found = _meaning(PLACE.sub(r"[1, \1\2]", word) if is_cell else word, trace)
+    if isinstance(found, InputError):
+        raise InputError(*found.faults)
+    return found
+
+
+def is_one_number(raw: Any) -> bool:
+    for _ in range(2):  # a row, or a matrix of one
+        raw = raw[0] if isinstance(raw, list) and len(raw) == 1 else raw
+    if isinstance(raw, str):
+        return ONE_NUMBER.fullmatch(raw.strip()) is not None
+    return isinstance(raw, int | float)
+
+
+def is_in_row(word: str, trace: Trace) -> bool:
+    """Return True if one place is behind a step of one row, as in alpha_3: that of a cell in it."""
+    if word in trace or not (match := PLACE.search(word)):
+        return False
+    found = _meaning(f"{word[: match.start()]}[1, {match[1] or match[2]}]", trace)
+    return not isinstance(found, InputError) and found[0].value.shape[:-1] == (1,)
+
+
+def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
+    """Return the names of steps that keys mean and that change nothing, so the trace has none."""
+    others = [word for word in words if word not in trace]
+    unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
+    wide = with_all_steps(trace) if unknown else trace
+    found = [_meaning(word, wide) for word in unknown]
+    names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
+    return tuple(name for name in names if name in wide.added)
+
+
+def with_all_steps(trace: Trace) -> Trace:
+    """Return a trace with all steps that change nothing; many submissions name what is none."""
+    return trace.kept("wide", partial(with_named_steps, trace))
+
+
+def _meaning(word: str, trace: Trace) -> Meaning | InputError:
+    """Return what a key means; the rows of a class's table have the same headings."""
+    return trace.kept(("meaning", word), partial(_read, word, trace))
+
+
+def _read(word: str, trace: Trace) -> Meaning | InputError:
+    if word in trace:
+        return trace[word], (), False
+    if len(word) > MAX_KEY_LENGTH:
+        return fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
+    try:
+        return _cells(word, trace)
+    except InputError as error:
+        from attncli.core.numbers.grid import undecorated  # few submissions have headings for keys
+
+        name, unknown = undecorated(word), InputError(*error.faults)  # without what raised it
+        found = unknown if name in ("", word) else _meaning(name, trace)
+        return unknown if isinstance(found, InputError) else found
+
+
+def _cells(word: str, trace: Trace) -> Meaning:
+    base = word.partition("[")[0].strip()
+    try:
+        _refuse_several(base, trace)
+        found = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
+    except InputError as error:
+        key = key_of(base)
+        if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):
+            raise _input(key, word, trace) from None
+        raise InputError(*(replace(fault, path=(word,)) for fault in error.faults)) from None
+    if found.step.name not in trace:
+        raise _input(found.step.name, word, trace)
+    lead, rest = found.along[: len(found.step.leading)], found.along[len(found.step.leading) :]
+    is_one = [isinstance(places, int) for places in rest]
+    if all(is_one) or (any(is_one) and any(isinstance(places, range) for places in lead)):
+        return found.step, tuple(np.transpose(found.places)), False  # one after the other
+    return found.step, found.at, found.is_transposed
+
+
+def _refuse_several(base: str, trace: Trace) -> None:
+    if base in trace or base in trace.inputs or base in trace.problem.names:
+        return
+    called = [step.name for step in trace if step.symbol.lower() == base.lower()]
+    names = meant(base, trace.steps, trace.added)
+    names = names or [name for name in called if name not in trace.added]
+    if len(names) > 1:
+        raise several_meant(base, names)
+
+
+def _input(name: str, word: str, trace: Trace) -> InputError:
+    way_out = "write the step's name over its numbers" if name == "X" else "leave it out"
+    steps, are = [*trace.steps], "the steps are"
+    if len(steps) > MOST_LISTED:
+        starts = tuple(LETTERS.get(name, [name]))
+        near = [step for step in steps if step.startswith(starts)] or steps[::-1]
+        steps, are = near[:FEW_STEPS], "steps are"
+    message = f"{visible(name)} {IS_INPUT}"
+    return fail(message, word, hint=f"{way_out}; {are} {', '.join(steps)}")
+
+
+Meant: TypeAlias = dict[str, tuple[Step, At]]
+"""The step, and its cells (() for all), that each name in a marking means."""
+
+
+def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
+    """Return a marking with its words for steps, such as `alpha`, replaced by names; and its cells.
+
+    If the marking asks for some cells, points count for those only.
+    """
+    faults, asked = list[Fault](), list[str]()
+    meant, points = Meant(), dict[str, float]()
+    known: dict[tuple[str, bytes], str] = {}
+    words = list[tuple[str, KeyPath, float | None]]()
+    words += [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
+    words += [(word, ("points", word), value) for word, value in marking.points.items()]
+    for word, place, value in words:
+        path = ("marking", *place)
+        with collected(faults):
+            step, at = _cells_meant(word, trace, path)
+            mask = mask_of(step, [at]).tobytes()
+            name = known.setdefault((step.name, mask), visible(word)) if at else step.name
+            if name in points:
+                message = f"{visible(word)} is {name}, which has points twice"
+                raise fail(message, *path, hint="leave one of them out")
+            meant[name] = step, at
+            if value is None:
+                asked.append(name)
+            else:
+                points[name] = value
+    refuse(faults)
+    if asked:
+        same = equal_steps(trace)
+        base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}
+        for name in list(points):
+            step, at = meant[name]
+            cells = [meant[other][1] for other in asked if base[other] == base[name]]
+            if not mask_of(step, cells)[at].all():
+                del points[name]
+    return replace(marking, ask=tuple(dict.fromkeys(asked)), points=points), meant
+
+
+def mask_of(step: Step, cells: Iterable[At]) -> Array:
+    mask = np.zeros(step.value.shape, bool)
+    for at in cells:
+        mask[at] = True
+    return mask
+
+
+def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
+    wide = with_named_steps(trace, named_steps((word,), trace))
+    try:
+        step, at, _ = find_answer(word, wide)
+    except InputError as error:
+        fault = error.faults[0]
+        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
+        raise InputError(replace(fault, path=path, hint=hint)) from None
+    return step, at

@@ -1,0 +1,1 @@
+"""Whether a written number can be right."""

@@ -1,0 +1,249 @@
+"""The steps of a student's answers, judged: the status of each cell, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from attncli.checking.answers.agreement import ROUNDED, agrees, is_same
+from attncli.checking.answers.answers import ShapeMismatch, Written
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.intervals import Interval
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.replay import Change, Values
+from attncli.core.tape.step import Step
+from attncli.core.text.sentences import small
+
+SHAPES = ("wrong_shape", "transposed")
+"""Ids of findings about the shape of a matrix."""
+
+ALL_THE_SAME = "all_the_same"
+"""The id of the finding that a step holds one number everywhere, which nobody calculated."""
+
+
+class Finding(Record):
+    """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
+
+    Attributes:
+        id: the public name of the mistake.
+        what: a sentence that says what was done; "" where only the place is known.
+        advice: a sentence that says what to do.
+        place: the words before the colon, such as "In scaled" or "Only row 2 is wrong"; or "".
+        certain: False if the numbers may be so by chance.
+        hint: the sentence in the place of `what` for readers who must not see a correct number;
+            None where `what` holds none.
+        gives_all: True if it gives every number of the step, the correct ones, too; of
+            `ALL_THE_SAME`, if a mistake does.
+        also: another mistake that gives the same numbers, if there is one.
+        worked: lines that work wrong numbers out from the student's own earlier ones.
+        change: the operations of a mistake, by the step in which it was made.
+    """
+
+    id: str
+    what: str
+    advice: str
+    place: str = ""
+    certain: bool = True
+    hint: str | None = None
+    gives_all: bool = False
+    also: tuple[Finding, ...] = ()
+    worked: tuple[str, ...] = ()
+    change: Change = EMPTY
+
+    @property
+    def is_cause(self) -> bool:
+        """True if it says how the numbers came about, and not only where or that they are wrong."""
+        return bool(self.what) and (self.id != ALL_THE_SAME or self.gives_all)
+
+    @property
+    def message(self) -> str:
+        return self.sentence()
+
+    def sentence(self, solution: bool = True) -> str:
+        """Return where and what was done; without the solution, no number that tells a correct one.
+
+        >>> slip = Finding("row_slip", "It was divided by 2, not by 3.", "", "Only row 1 is wrong",
+        ...     certain=False, hint="")
+        >>> slip.sentence(), slip.sentence(solution=False)
+        ('Only row 1 is wrong: perhaps it was divided by 2, not by 3.', 'Only row 1 is wrong.')
+        """
+        what = self.what if solution or self.hint is None else self.hint
+        if what and not self.certain:
+            what = f"Perhaps {small(what)}"
+        if not what:
+            return f"{self.place}."
+        return f"{self.place}: {small(what)}" if self.place else what
+
+    @property
+    def others(self) -> Iterator[tuple[str, str]]:
+        for other in self.also:
+            place = f", {small(other.place)}," if other.place else ""
+            said = f"Another mistake{place} gives the same numbers: {small(other.what)}"
+            # A wrong shape is no other mistake, but what one led to.
+            yield other.message if other.id in SHAPES else said, other.id
+
+
+STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
+CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
+WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
+
+
+class Judged(Record, eq=False):
+    """One step of a student's answers. Arrays have the layout of the step's array.
+
+    Attributes:
+        step: the step of the correct calculation.
+        codes: the status of each cell, an index of `STATUSES`.
+    """
+
+    step: Step
+    codes: Array
+
+    @cached_property
+    def _tally(self) -> list[int]:
+        self.codes.setflags(write=False)
+        counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
+        return counts
+
+    def has(self, code: int) -> bool:
+        return self._tally[code] > 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return dict(zip(STATUSES, self._tally, strict=True))
+
+    @cached_property
+    def status(self) -> str:
+        return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
+
+    @property
+    def on_paper(self) -> Array:
+        """The status of each cell, in the layout on paper."""
+        codes: Array = self.step.on_paper(self.codes)
+        return codes
+
+    @property
+    def wrong_numbers(self) -> Array:
+        """Which cells hold a wrong number, and not one with too few digits, or no number."""
+        wrong: Array = self.codes == WRONG
+        return wrong
+
+
+class NotGiven(Judged):
+    """A step of which nothing was handed in."""
+
+
+class Misshapen(Judged):
+    """A step that was handed in with the wrong shape; no cell of it can be judged."""
+
+    mismatch: ShapeMismatch
+
+    @cached_property
+    def status(self) -> str:
+        return "wrong"
+
+    @property
+    def on_paper(self) -> Array:
+        return np.full_like(super().on_paper, WRONG)
+
+
+class Difference(Judged):
+    """An array from a program that was handed in for a step.
+
+    Attributes:
+        values: the numbers, on paper; nan where none was given.
+        largest: the largest difference from the right numbers.
+        errors: the same, in errors that the calculation carries.
+        fault: what is wrong with the shape; or "".
+    """
+
+    values: Array
+    largest: float
+    errors: float
+    fault: str = ""
+
+
+class Given(Judged):
+    """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
+
+    Attributes:
+        written: the numbers as they were written.
+        unit: the units of the last informative digits.
+        unit_if_correct: the same for correct numbers, among which 4 may be written for 3.88.
+        is_whole: which numbers are whole beside decimals, so that no error of a unit is tolerated.
+    """
+
+    written: Written
+    unit: Array
+    unit_if_correct: Array
+    is_whole: Array
+
+    @property
+    def texts(self) -> Array:
+        """What was written, as on paper; `_` for a cell that was left out."""
+        return self.step.on_paper(np.where(self.written.missing, "_", self.written.texts))
+
+    @property
+    def wrong_numbers(self) -> Array:
+        wrong, no_number = super().wrong_numbers, self.written.unreadable
+        return wrong if no_number is None else wrong & ~no_number
+
+    @property
+    def expected(self) -> Array:
+        """The number with which each cell was compared: here the correct one, with every digit."""
+        right: Array = self.step.array
+        return right
+
+    @cached_property
+    def values(self) -> Array:
+        """The written numbers; a correct number with all its digits is that number exactly."""
+        self.codes.setflags(write=False)
+        written, right = self.written, self.step.array
+        same = is_same(written.values, right) & (self.codes == CORRECT)
+        return np.where(same, right, written.values)
+
+    def agrees(self, expected: Values, units: float = ROUNDED, unit: Array | None = None) -> Array:
+        return agrees(self.written.values, self.unit if unit is None else unit, expected, units)
+
+
+class Compared(Given):
+    """A step with a number that is not correct, so that the student's earlier numbers matter.
+
+    Attributes:
+        explained: for each cell the number of the hypothesis that explains it; for a wrong cell the
+            number that the student's own earlier numbers give.
+        yours: what the student's own earlier numbers give.
+        follows: the same as intervals, as each written number may be any that rounds to it.
+        rounding: the schedule by which numbers were rounded early, such as "√3 taken as 1.73".
+        short: which numbers are wrong because they have too few digits for the marking.
+    """
+
+    explained: Array
+    yours: Array
+    follows: Interval
+    rounding: str = ""
+    short: Array | None = None
+
+    @property
+    def wrong_numbers(self) -> Array:
+        wrong = super().wrong_numbers
+        return wrong if self.short is None else wrong & ~self.short
+
+    @property
+    def expected(self) -> Array:
+        return self.explained
+
+    def followed(self, other: Judged) -> Compared:
+        """Return the same step, in which wrong numbers follow that `other` says how to explain."""
+        cells = (self.codes == WRONG) & (other.codes != WRONG) & (other.codes != MISSING)
+        if not isinstance(other, Given) or not cells.any():
+            return self
+        codes = np.where(other.codes == CORRECT, FOLLOWS, other.codes)
+        return replace(
+            self,
+            codes=np.where(cells, codes, self.codes),
+            explained=np.where(cells, other.expected, self.explained),
+            rounding=getattr(other, "rounding", "") or self.rounding,
+        )

@@ -1,0 +1,211 @@
+"""Each cell of a student's answers, judged by hypotheses of how its number was calculated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from attncli.checking.answers import agreement
+from attncli.checking.answers.agreement import largest
+from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.judging import early_rounding
+from attncli.checking.judging import judged as status
+from attncli.checking.judging.early_rounding import ExplainedCells
+from attncli.checking.judging.judged import Compared, Given, Judged, Misshapen, NotGiven
+from attncli.checking.judging.operands import Operands, bounded
+from attncli.checking.judging.reference import Reference, axis_of_shares
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.intervals import Interval, interval
+from attncli.core.records import replace
+from attncli.core.tape.replay import Values
+from attncli.core.tape.step import Step
+
+
+class Judge:
+    """Judges one student's answers, step by step in the order of computation.
+
+    Another judge may have judged them before. Then the steps in which something was done wrong are
+    judged again, and wrong steps after them: there, a number that this judge explains follows from
+    what was done.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        given: Matrices,
+        before: Judge | None = None,
+        done_wrong: Container[str] = (),
+    ) -> None:
+        self.reference, self.trace, self.given = reference, reference.trace, given
+        self.judged: dict[str, Judged] = dict(before.judged) if before else {}
+        is_after = before is None
+        for step in self.trace:
+            first, is_here = self.judged.get(step.name), step.name in done_wrong
+            is_after |= is_here
+            if first is None or is_here:
+                self.judged[step.name] = self._judge(step)
+            elif is_after and isinstance(first, Compared) and first.has(status.WRONG):
+                self.judged[step.name] = first.followed(self._judge(step))
+
+    def wrong_after(self, name: str) -> int:
+        """Return the number of wrong cells in the steps after a step."""
+        names = list(self.judged)
+        later = names[names.index(name) + 1 :]
+        return sum(self.judged[other].counts["wrong"] for other in later)
+
+    @cached_property
+    def operands(self) -> Operands:
+        return Operands(self.reference, self.given, self.judged)
+
+    def _judge(self, step: Step) -> Judged:
+        written = self.given.get(step.name)
+        if not isinstance(written, Written):
+            codes = np.full(step.array.shape, status.MISSING, np.int8)
+            return Misshapen(step, codes, written) if written else NotGiven(step, codes)
+        codes = np.full(step.array.shape, status.CORRECT, np.int8)
+        codes[written.missing] = status.MISSING
+        given = Given(step, codes, written, *self._units(step, written))
+        if not (given.agrees(step.array, unit=given.unit_if_correct) | written.missing).all():
+            codes[~written.missing] = status.WRONG
+            return self._compared(given)
+        return given
+
+    def _compared(self, given: Given) -> Judged:
+        codes, expected, words = given.codes, given.step.array, ""
+        rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
+        for code, explanations in HYPOTHESES:
+            if not (codes == status.WRONG).any():
+                break
+            for found in explanations(self.operands, given):
+                codes[found.cells] = code
+                if found.fits is not None:
+                    row = (found.fits | given.written.blank).all(axis=-1, keepdims=True) & rest
+                    expected, rest = np.where(row, found.numbers, expected), rest & ~row
+                expected = np.where(found.cells & rest, found.numbers, expected)
+                words = words or (found.words if found.cells.any() else "")
+        if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
+            return given
+        wrong = codes == status.WRONG
+        yours, short = self.operands.written.result(given.step), None
+        follows = Interval(yours, yours)
+        if wrong.any():
+            ends = bounded(self.operands.ranges.result(given.step))
+            # By the errors of floats, the number itself may be just outside its interval.
+            follows = Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
+            short = self._too_few_digits(given, yours)
+        expected = np.where(wrong, yours, expected)
+        return Compared(
+            step=given.step,
+            codes=codes,
+            written=given.written,
+            unit=given.unit,
+            unit_if_correct=given.unit_if_correct,
+            is_whole=given.is_whole,
+            explained=expected,
+            yours=yours,
+            follows=follows,
+            rounding=words,
+            short=short,
+        )
+
+    def _units(self, step: Step, written: Written) -> tuple[Array, Array, Array]:
+        """Return the three arrays of `Given` about units; none exceeds that of wanted decimals."""
+        unit, asked = written.unit, self.trace.problem.marking.decimals
+        whole = np.zeros(unit.shape, bool)
+        if asked and not written.dtype:
+            finest = 10.0**-asked
+            unit = np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
+            return unit, unit, whole
+        if unit.max(initial=0.0) <= agreement.FINE_UNIT:
+            return unit, unit, whole
+        is_share = axis_of_shares(step) is not None
+        most = 1.0 if is_share else max(largest(step.array), largest(written.values))
+        values, texts, every = written.values, written.texts, self.operands.texts
+        if self.operands.roundings:
+            whole = agreement.are_whole(values, unit)
+        told = agreement.informative_units(values, unit, texts, most)
+        correct = told if is_share else np.where(whole & (values != 0), unit, told)
+        return agreement.units_beside_decimals(values, told, texts, every), correct, whole
+
+    def _too_few_digits(self, given: Given, yours: Array) -> Array | None:
+        """Return which wrong numbers would be right if fewer decimals were wanted."""
+        written = given.written
+        if given.unit is written.unit or not self.trace.problem.marking.decimals:
+            return None
+        found = np.zeros(given.codes.shape, bool)
+        for numbers in (given.step.array, yours):
+            found |= agreement.agrees(written.values, written.unit, numbers)
+        found &= (given.codes == status.WRONG) & (written.unit > given.unit)
+        return found if found.any() else None
+
+
+def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
+    yield given.step.array
+    yield from (other[given.step.name].array for other in operands.reference.others)
+
+
+def _followed(operands: Operands, given: Given) -> Iterator[Values]:
+    """Yield what follows from earlier numbers as written, and as they were before rounding."""
+    step = given.step
+    yours = operands.written.result(step)
+    yield yours
+    ends = bounded(operands.meant.result(step))
+    known = agreement.is_informative(ends, max(largest(step.array), largest(yours)))
+    yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
+
+
+def correct(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    for numbers in _correct_numbers(operands, given):
+        yield _near(operands, given, numbers, unit=given.unit_if_correct)
+
+
+def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    return (_near(operands, given, numbers) for numbers in _followed(operands, given))
+
+
+def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+    """Yield the numbers that are `correct` or `follows` but for one unit in the last place."""
+    unit, step = given.unit, given.step
+    tolerated = agreement.are_decimals(unit) & ~given.is_whole
+    if axis_of_shares(step) is not None:
+        values = given.written.values
+        is_fine = given.written.unit <= agreement.MAX_TOLERATED_UNIT
+        tolerated &= is_fine & (values >= 0) & (values <= 1)
+    else:
+        most = max(largest(step.array), largest(operands.written.result(step)))
+        coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
+        tolerated &= unit <= np.where(unit < 1, *coarsest)
+    for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
+        found = _near(operands, given, numbers, agreement.CUT_OFF)
+        exact = agreement.exact_cells(numbers, unit)
+        yield replace(found, cells=found.cells & tolerated & ~exact, fits=None)
+
+
+def _near(
+    operands: Operands,
+    given: Given,
+    numbers: Values,
+    units: float = agreement.ROUNDED,
+    unit: Array | None = None,
+) -> ExplainedCells:
+    """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
+    found = given.agrees(numbers, units, unit)
+    ends = interval(numbers)
+    if more := operands.trace.problem.marking.tolerance:
+        found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
+    middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    return ExplainedCells(found & (given.codes == status.WRONG), middle, fits=found)
+
+
+HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
+    (status.CORRECT, correct),
+    (status.FOLLOWS, follows),
+    (status.LAST_DIGIT, last_digit),
+    (status.FOLLOWS, early_rounding.by_shown_numbers),
+    (status.ROUNDED_EARLY, early_rounding.by_a_schedule),
+    (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
+)
+"""For each explanation of a number, its status and its search, in the order in which they run."""

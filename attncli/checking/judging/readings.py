@@ -1,0 +1,226 @@
+"""The letters of courses in a submission: which steps they mean, decided over all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice, product
+from typing import Protocol, TypeVar
+
+from attncli.checking.answers.answers import WHICH_STEP, ShapeMismatch, read_submission, shape_of
+from attncli.checking.answers.names import is_in_row, is_one_number, with_all_steps
+from attncli.checking.judging.judged import Finding, Judged
+from attncli.core.errors import InputError
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import Record, replace
+from attncli.core.tape.words import LETTERS, meant
+from attncli.reading.submission import Submission
+
+MAX_READINGS = 64
+"""Maximum number of readings of a submission that are judged: three letters with four steps each.
+Chosen."""
+
+FORWARD = ("scores", "scaled", "masked", "weights", "context", "output")
+"""The steps that any letter may mean if its matrix has their very shape."""
+
+WORD = re.compile(
+    rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|[^\[]+)(.*)", re.DOTALL
+)
+"""A letter or another word for steps, and the places behind it."""
+
+SUBSCRIPTS = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
+"""The places of a cell as formulas have them: _10, _{1,0}."""
+
+
+class Judgment(Protocol):
+    """What a report says that helps to choose a reading; see `Report`."""
+
+    @property
+    def steps(self) -> Mapping[str, Judged]: ...
+    @property
+    def findings(self) -> Mapping[str, Finding]: ...
+    @property
+    def verdict(self) -> str: ...
+
+
+ReportT = TypeVar("ReportT", bound=Judgment)
+
+
+class Letter(Record):
+    """A letter, or another word for several steps, in a submission."""
+
+    base: str
+    rests: Mapping[str, str]  # what is behind it, by the keys of the submission
+    meant: tuple[str, ...]  # the steps that people call so, the most usual first
+    fitting: tuple[str, ...] = ()  # those, and others, in whose shape it can be laid out; or ""
+    exact: frozenset[str] = frozenset()  # those that have the very shape
+
+
+def judged_as_read(
+    submission: Submission, trace: Trace, judge: Callable[[Submission], ReportT]
+) -> tuple[ReportT, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the report on a submission in the reading of its letters that makes most of it right.
+
+    Readings that make as much right are compared as `_score` says. A letter that may still mean
+    several steps is left out. Beside the report come a sentence for each unusual reading, and the
+    keys that are left out, with hints.
+    """
+    letters = [*_letters(submission, trace)]
+    likeliest = _likeliest(submission, letters, trace, judge) if letters else []
+    if not likeliest:
+        return judge(submission), (), ()
+    report = likeliest[0][1]
+    every = zip(*(steps for steps, _ in likeliest), strict=True)
+    may_be = [tuple(dict.fromkeys(names)) for names in every]
+    clear = [names[0] if _is_clear(names, report) else "" for names in may_be]
+    said, skipped = list[str](), list[tuple[str, str]]()
+    for one, step, names in zip(letters, clear, may_be, strict=True):
+        if not step:
+            which = " or ".join(
+                names if len(names) > 1 else [*filter(None, one.fitting)] or one.meant
+            )
+            skipped += [(word, f"may mean {which}; {WHICH_STEP}") for word in one.rests]
+        elif step != one.meant[0]:
+            said.append(f"{one.base} is read as {step}.")
+    if skipped:
+        try:
+            report = judge(_read_as(submission, letters, clear, trace))
+        except InputError:  # nothing else in it is a step
+            report = judge(replace(submission, matrices={}))
+    return report, tuple(said), tuple(skipped)
+
+
+def _likeliest(
+    submission: Submission,
+    letters: Sequence[Letter],
+    trace: Trace,
+    judge: Callable[[Submission], ReportT],
+) -> list[tuple[tuple[str, ...], ReportT]]:
+    """Return the steps that letters may mean in the best readings, each with its report."""
+    tried: list[tuple[tuple[int, ...], tuple[str, ...], ReportT]] = []
+    every = filter(partial(_are_distinct, letters), product(*(one.fitting for one in letters)))
+    for steps in islice(every, MAX_READINGS):
+        read = _read_as(submission, letters, steps, trace)
+        try:
+            report = judge(read)
+        except InputError:  # such as two words for the same cells
+            continue
+        pairs = [*zip(letters, steps, strict=True)]
+        unusual = {step for one, step in pairs if step not in one.meant}
+        exact = sum(step in one.exact for one, step in pairs)
+        right, *others = _score(report, read, trace, unusual)
+        tried.append(((right, -len(unusual), exact, *others), steps, report))
+        if report.verdict == "correct":
+            break
+    best = max((score for score, _, _ in tried), default=None)
+    found = [(steps, report) for score, steps, report in tried if score == best]
+    is_wrong = any(report.verdict == "wrong" for _, report in found)
+    return found if is_wrong else found[:1]  # of right ones, all are equal
+
+
+def _are_distinct(letters: Sequence[Letter], steps: Sequence[str]) -> bool:
+    """Return False if two letters mean the same whole step."""
+    pairs = zip(letters, steps, strict=True)
+    whole = [step for one, step in pairs if step and "" in one.rests.values()]
+    return len({*whole}) == len(whole)
+
+
+def _is_clear(names: Sequence[str], report: Judgment) -> bool:
+    """Return True if a letter means one step, and does not hold the numbers of another one."""
+    finding = report.findings.get(names[0])
+    return len(names) == 1 and (finding is None or finding.id != "another_step")
+
+
+def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
+    """Yield the words of a submission that may mean several steps, or a step by a letter alone."""
+    rests: dict[str, dict[str, str]] = {}
+    for key in submission.answers:
+        if key not in trace and (match := WORD.fullmatch(key)):
+            rests.setdefault(match[1].strip(), {})[key] = match[2]
+    own = {*trace.steps, *trace.inputs, *trace.problem.names}
+    for base in [base for base in rests if base not in own]:
+        wide, letter = with_all_steps(trace), base.removeprefix("d_")
+        usual = LETTERS.get(letter, ())
+        words = (*usual, *FORWARD) if usual else ()
+        named = [f"{base.removesuffix(letter)}{name}" for name in words]
+        names = [*meant(base, wide.steps), *named[: len(usual)]]
+        equal: dict[int, str] = {}  # of steps with the same numbers, one that is not handed in
+        for name in [*sorted(names, key=lambda name: name not in trace), *named[len(usual) :]]:
+            if name in wide and name not in submission.matrices:
+                equal.setdefault(id(wide[name].array), name)
+            elif any(step.startswith(f"{name}_") for step in trace.steps):
+                equal[hash(name)] = name
+        if letter not in LETTERS and len(equal) < 2:
+            continue
+        one = Letter(base, rests[base], tuple(name for name in equal.values() if name in names))
+        fits = {name: _fits(submission, one, name, wide) for name in equal.values()}
+        fits = {name: fit for name, fit in fits.items() if fit == 2 or name in names}
+        if any(fit is not None for fit in fits.values()):
+            fitting = sorted(filter(fits.get, fits), key=lambda name: fits[name] != 2)
+            exact = frozenset(name for name in fits if fits[name] == 2)
+            yield replace(one, fitting=tuple(fitting) or ("",), exact=exact)
+
+
+def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:
+    """Return 2 if all matrices of a letter have the shape of a step, 1 if they can be laid out so.
+
+    0 is returned if their shapes are wrong, None if they mean no cells of the step.
+    """
+    alone = {key: submission.matrices[key] for key in letter.rests}
+    try:
+        matrices, skipped = read_submission(
+            _read_as(replace(submission, matrices=alone), [letter], [step], trace), trace
+        )
+    except InputError:
+        return None
+    if not matrices or skipped:
+        return None
+    shapes = {shape_of(raw) for raw in alone.values()}
+    is_same = step in trace and shapes == {trace[step].value.shape}
+    wrong = [one for one in matrices.values() if isinstance(one, ShapeMismatch)]
+    return 1 + is_same if all(one.transposed for one in wrong) else 0
+
+
+def _read_as(
+    submission: Submission, letters: Sequence[Letter], steps: Sequence[str], trace: Trace
+) -> Submission:
+    """Return a submission with steps for its letters; "" is none."""
+    every = [rest for one in letters for rest in one.rests.values()]
+    is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
+    found = {}
+    for one, step in zip(letters, steps, strict=True):
+        for key, rest in one.rests.items():
+            places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
+            match = None if is_in_row(step + places, trace) else SUBSCRIPTS.fullmatch(rest)
+            if match and is_one_number(submission.matrices[key]):
+                row, column = (int(place) + is_from_0 for place in match.groups())
+                places = f"[{row}, {column}]"  # a single number is no row
+            found[key] = step and step + places
+    return replace(submission, read_as=found)
+
+
+def _score(
+    report: Judgment, read: Submission, trace: Trace, unusual: Collection[str]
+) -> tuple[int, ...]:
+    """Return what makes a reading likely, the weightiest first.
+
+    That is how many numbers are right in steps of which half is, or three quarters of one that is
+    called so by few (others may be right by accident), how many wrong steps a mistake explains, how
+    many numbers follow from no mistake, how many are right in steps of which a quarter is, how many
+    steps are judged under the name that is read, and whether they are in order.
+    """
+    right = correct = few = 0
+    for name, counts in ((name, judged.counts) for name, judged in report.steps.items()):
+        wrong = counts["wrong"]
+        of_step = sum(counts.values()) - counts["missing"] - wrong
+        sure = counts["correct"] + counts["follows"]
+        if sure >= 3 * wrong if name in unusual else of_step >= wrong:
+            right += of_step
+            correct += of_step - counts["follows"]
+        elif 3 * of_step >= wrong:
+            few += of_step
+    explained = sum(one.gives_all and one.certain for one in report.findings.values())
+    judged_so = sum(report.steps[n].status != "missing" for n in read.answers if n in report.steps)
+    places = [[*trace.steps].index(name) for name in read.answers if name in trace]
+    return right, explained, correct, few, judged_so, places == sorted(places)

@@ -1,0 +1,359 @@
+"""Other correct forms of the calculation, and other readings of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property, partial
+from math import log2
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.checking.answers.agreement import CUT_OFF, agrees, is_same
+from attncli.checking.answers.answers import Matrices, Written, read_submission
+from attncli.checking.judging.judged import WRONG, Misshapen
+from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.reference import Reference
+from attncli.core.arithmetic.rounding import Rounding
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.errors import InputError
+from attncli.core.formulas.tree import Call, Formula, Words, minus
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.kinds import KINDS
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.derivatives import Subtract
+from attncli.core.tape.operations import TOKEN_AXES, Divide, MatMul, Scale
+from attncli.core.tape.replay import Change
+from attncli.core.tape.step import Expression, Operation, Step, notation_of
+from attncli.core.tape.walk import evaluate, sources, transform, walk
+from attncli.reading.submission import Submission
+
+Forms: TypeAlias = Iterator[tuple[str, Change]]
+"""The sentence for each form, and its operations."""
+
+BEFORE_MASK = ("scores", "scaled", "capped", "biased")
+"""First parts of the names of steps that may come before the mask."""
+
+
+class Shifted(Operation):
+    """The scores of each line minus their largest; −∞ stays."""
+
+    operand: Expression
+    along: int
+
+    def apply(self, *arrays: Any) -> Any:
+        largest = arrays[0].max(axis=self.along, keepdims=True)
+        return arrays[0] - np.where(largest == -np.inf, 0.0, largest)
+
+    def bounds(self, *operands: Any) -> Any:
+        (scores,) = operands
+        ends = (end.max(axis=self.along, keepdims=True) for end in (scores.low, scores.high))
+        least, most = (np.where(np.isfinite(end), end, 0.0) for end in ends)
+        return type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
+
+    def notation(self, columns: bool) -> Formula:
+        return minus(notation_of(self.operand, columns), Words("largest"))
+
+
+class Log(Operation):
+    """The natural logarithm of each number."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, *arrays: Any) -> Any:
+        return np.log(arrays[0])
+
+    def bounds(self, *operands: Any) -> Any:
+        (numbers,) = operands
+        return type(numbers)(np.log(numbers.low), np.log(numbers.high))
+
+    def notation(self, columns: bool) -> Formula:
+        return Call("ln", (notation_of(self.operand, columns),))
+
+
+def masked_early(trace: Trace, given: Collection[str]) -> Forms:
+    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
+    if any(step.backward for step in trace):
+        return
+    masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
+    masks = [(step, mask, _before(mask)) for step, mask in masked]
+    for kind in BEFORE_MASK:
+        scores = [(s, mask) for _, mask, line in masks for s in line if s.plain.startswith(kind)]
+        blocked = {
+            step.name: replace(mask, operand=operation_or_input(step)) for step, mask in scores
+        }
+        if blocked:
+            yield f"{kind} has −∞ where the mask blocks.", blocked
+    for kind in BEFORE_MASK:
+        moved: dict[str, Expression] = {}
+        read: dict[str, Step] = {}
+        for own, mask, line in masks:
+            for step in line[1:]:
+                if step.plain.startswith(kind) and own.name in given:
+                    moved[own.name] = replace(mask, operand=step)
+                    read |= {step.name: own, own.name: line[0]}
+        if moved:
+            made = ((step, with_steps(operation_or_input(step), read)) for step in trace)
+            linked = {step.name: new for step, new in made if new is not step.operation}
+            yield f"The mask was applied right after {kind}.", linked | moved
+
+
+def _before(mask: Masked) -> list[Step]:
+    """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them."""
+    line: list[Step] = []
+    part: Expression | None = mask.operand
+    while isinstance(part, Step) and part.operation and part.plain.startswith(BEFORE_MASK):
+        line.append(part)
+        part = None if part.plain.startswith("capped") else sources(part)[0]
+    return line
+
+
+def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
+    """Yield the largest score, of each row or of all, subtracted before the e^."""
+    along = trace.problem.rules.normalize.along
+    powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
+    plain = {name: power for name, power in powers.items() if power.shift_along is None}
+    for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
+        change = {name: replace(power, shift_along=axis) for name, power in plain.items()}
+        if change:
+            yield f"The largest score of {whose} was subtracted before the e^.", change
+
+
+def other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
+    """Yield the forms whose own numbers might as well be mistakes."""
+    if any(step.backward for step in trace):
+        return
+    yield from _factor_before(trace)
+    yield from _shift_before(trace)
+    yield from _powers_of_2(trace)
+    yield from _logarithms(trace)
+
+
+def _factor_before(trace: Trace) -> Forms:
+    scale = trace.steps.get("scaled")
+    made = scale.operation if scale is not None else None
+    if not isinstance(made, Scale) or "Q" not in trace or "K" not in trace:
+        return
+    scores, factor = made.operand, float(made.times) / float(made.over)
+    if not isinstance(scores, Step) or not isinstance(scores.operation, MatMul) or factor <= 0:
+        return
+    for names, part in ((("Q",), factor), (("K",), factor), (("Q", "K"), factor**0.5)):
+        scaled = {name: Scale(operation_or_input(trace[name]), times=part) for name in names}
+        what = "Q and K were" if len(names) > 1 else f"{names[0]} was"
+        yield f"{what} scaled before the product.", {**scaled, "scaled": scores}
+
+
+def _shift_before(trace: Trace) -> Forms:
+    along = trace.problem.rules.normalize.along
+    for stem in ("scores", "scaled", "masked"):
+        steps = [step for step in trace if step.name.partition("_")[0] == stem]
+        change = {step.name: Shifted(operation_or_input(step), along) for step in steps}
+        if change and any(isinstance(step.operation, Exp) for step in trace):
+            yield f"The largest of each row was subtracted already in {stem}.", change
+
+
+def _powers_of_2(trace: Trace) -> Forms:
+    change: dict[str, Expression] = {}
+    for step, made, scores in _exponentials(trace):
+        factor = log2(made.base) / made.temperature
+        change[scores.name] = Scale(operation_or_input(scores), times=factor)
+        change[step.name] = replace(made, base=2.0, temperature=1.0)
+    if change:
+        yield "The scores were multiplied by log₂ e, for powers of 2.", change
+
+
+def _logarithms(trace: Trace) -> Forms:
+    change: dict[str, Expression] = {}
+    for step, made, scores in _exponentials(trace):
+        if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
+            return
+        for total in trace:
+            if isinstance(total.operation, Sum) and total.operation.operand is step:
+                change[total.name] = Log(total.operation)
+                for weights in trace:
+                    node = weights.operation
+                    if isinstance(node, Divide) and node.divisor is total:
+                        change[weights.name] = Exp(Subtract(scores, total))
+    if change:
+        yield "sum holds the logarithm of the sum, for softmax in logarithms.", change
+
+
+def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
+    for step in trace:
+        made = step.operation
+        if isinstance(made, Exp) and isinstance(made.operand, Step):
+            yield step, made, made.operand
+
+
+def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
+
+    def rule(part: Step) -> Expression:  # an input may have the name of a step
+        return part if part.operation is None else read.get(part.name, part)
+
+    return transform(made, rule)
+
+
+def operation_or_input(step: Step) -> Expression:
+    """Return the operation of a step; for an input, the input itself."""
+    return step if step.operation is None else step.operation
+
+
+class Way(Record, eq=False):
+    """One way of working a problem, and a submission as it is read then."""
+
+    reference: Reference
+    given: Matrices
+    submission: Submission
+    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
+    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.reference, self.given)
+
+    @cached_property
+    def wrong(self) -> set[str]:
+        judged = self.judge.judged.items()
+        return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
+
+
+WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
+
+
+def likeliest(way: Way) -> Way:
+    """Return the way with the fewest wrong steps that makes no correct one wrong."""
+    for search in SEARCHES:
+        for other in search(way) if way.wrong else ():
+            possible = way.wrong | (other.given.keys() - way.given.keys())
+            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
+                way = other if other.wrong <= possible else way
+    return way
+
+
+def _is_seen(way: Way, names: Collection[str]) -> bool:
+    """Return True if a way gives half of the numbers of one of some steps."""
+    for name in names:
+        one = way.given.get(name)
+        if isinstance(one, Written):
+            right = way.reference.trace[name].array
+            near = agrees(one.values, one.unit, right, CUT_OFF)
+            if 2 * near.sum() >= (~one.blank).sum():
+                return True
+    return False
+
+
+def _in_other_convention(way: Way) -> Iterator[Way]:
+    """Yield tokens as columns throughout, or as rows where the problem has columns."""
+    trace = way.reference.trace
+    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
+        return
+    fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
+    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
+        return  # the gradient of a weight matrix does not show whether tokens are rows
+    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
+    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
+        return  # its shapes would have been refused
+    right = way.reference.changed(partial(with_change, other_convention=True))
+    try:
+        given = read_submission(way.submission, right.trace)[0]
+    except InputError:  # a name of a cell, or a label, that fits the one way only
+        return
+    tokens = "rows" if next(iter(trace)).columns else "columns"
+    said = f"The tokens are in {tokens} throughout."
+    yield replace(way, reference=right, given=given, said=(*way.said, said))
+
+
+def _scores_adjusted(way: Way) -> Iterator[Way]:
+    trace, given = way.reference.trace, way.given
+    for kind in ("scaled", "masked"):
+        other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
+        if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
+            holds = "holds" if len(other) == 1 else "hold"
+            said = f"{', '.join(other)} {holds} the {kind} scores."
+            renamed = {other.get(name, name): one for name, one in given.items()}
+            yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
+
+
+def _in_form(
+    forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
+) -> Iterator[Way]:
+    """Yield another form of the calculation.
+
+    It must give half of a wrong step that it changes. If not evident, as its numbers may be
+    mistakes, it must change every wrong step before a given.
+    """
+    before, order = way.reference.trace, list(way.reference.trace.steps)
+    later = order[max(map(order.index, way.wrong)) + 1 :]
+    if not is_evident and way.given.keys().isdisjoint(later):
+        return
+    for said, change in forms(before, way.given):
+        if is_evident or not way.wrong.isdisjoint(change):
+            remake = partial(way.reference.changed, partial(with_change, change=change))
+            right = way.reference.kept((said, frozenset(change)), remake)
+            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
+                continue  # scaling K before it is normed, say, scales nothing
+            kept = {step.name for step in right.trace if step.array is before[step.name].array}
+            other = replace(way, reference=right, said=(*way.said, said))
+            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+                yield other
+
+
+def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
+    """Yield right calculations in which a step that is shown alone has other numbers.
+
+    Each comes with the step that has these numbers, and with the name of one, or "": if that is
+    shown, too, the numbers are no longer right.
+    """
+    for said, change in (*masked_early(right.trace, right.trace.steps), *shifts(right.trace)):
+        remake = partial(right.changed, partial(with_change, change=change))
+        other = right.kept((said, frozenset(change)), remake)
+        if not is_same(other.trace[step.name].array, step.array).all():
+            moved = (
+                name for name in change if name != step.name and step.plain.startswith("masked")
+            )
+            yield step, other, next((name for name in moved if name.startswith(BEFORE_MASK)), "")
+    for kind in ("scaled", "masked") if step.plain.startswith("scores") else ():
+        if (name := step.name.replace("scores", kind)) in right.trace:
+            yield right.trace[name], right, name
+
+
+def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:
+    """Return a calculation with other operations in some steps, or in the other convention."""
+    rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
+    made: dict[str, Step] = {}
+    others: set[str] = set()  # the names of the steps with other numbers
+    for step, operation in _in_order(trace, change):
+        linked, array = with_steps(operation, made), step.array
+        if step.name in change or not others.isdisjoint(_names_in(operation)):
+            found = evaluate(linked, lambda part: part.array)
+            found = rounding(step.name, found) if rounding else found
+            if not is_same(found, array).all():
+                array = found
+                others.add(step.name)
+        columns = step.columns is not other_convention
+        made[step.name] = replace(step, operation=linked, array=array, columns=columns)
+    return replace(trace, steps=made)
+
+
+def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
+    rest = {step.name: change.get(step.name, operation_or_input(step)) for step in trace}
+    while rest:
+        name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
+        yield trace[name], rest.pop(name)
+
+
+def _names_in(made: Expression) -> list[str]:
+    parts = (part for part in walk(made) if isinstance(part, Step))
+    return [part.name for part in parts if part.operation is not None]
+
+
+SEARCHES: tuple[WaySearch, ...] = (
+    _in_other_convention,
+    _scores_adjusted,
+    partial(_in_form, masked_early),
+    partial(_in_form, shifts),
+    partial(_in_form, other_forms, is_evident=False),
+)
+"""Searches for another way; each is tried on the result of the one before it."""

@@ -1,0 +1,285 @@
+"""The mistakes of the catalogue as hypotheses of what went wrong in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attncli.checking.answers.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
+from attncli.checking.answers.answers import Written
+from attncli.checking.judging.judged import CORRECT, Finding
+from attncli.checking.judging.judging import Judge
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.mistake import Blanks, Mistake
+from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.softmax import Sum
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import Record, replace
+from attncli.core.tape.operations import Transposed
+from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import evaluate, walk
+from attncli.core.text.sentences import all_of, small
+
+SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
+"""The two steps that each of these mistakes exchanges."""
+
+ALIKE = (
+    *({"key_not_transposed", "step_transposed"}, {"scores_transposed", "swapped_q_k"}),
+    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
+)
+"""Pairs of mistakes that are one and the same if they give the same numbers."""
+
+
+MIN_EXACT = 2
+"""Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
+
+
+class MistakeInStep(Record, eq=False):
+    """A mistake that may have been made in a step, and what would have been calculated instead."""
+
+    mistake: Mistake
+    place: Step
+    change: Change
+    words: Blanks
+
+    def finding(self, step: Step, where: str = "") -> Finding:
+        made = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        names, words = (
+            {key: word if isinstance(word, str) else word[i] for key, word in made.items()}
+            for i in (0, 1)
+        )
+        sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
+        # What changes several steps was not done in the first of them alone.
+        is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
+        places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
+        what, hint = sentence.format(**words), sentence.format(**names)
+        place = f"In {places}" if places else ""
+        other = None if hint == what else hint
+        return Finding(self.mistake.id, what, advice, place, hint=other, change=self.change)
+
+
+def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
+    found: dict[str, list[MistakeInStep]] = {}
+    layer = trace.around(place)
+    for mistake in MISTAKES.values():
+        for change, words in mistake.changes(place, layer):
+            made = MistakeInStep(mistake, place, change, words)
+            found.setdefault(mistake.id, []).append(made)
+    return found
+
+
+def in_order(
+    step: Step, before: Sequence[Step], find: Callable[[Step], Mapping[str, list[MistakeInStep]]]
+) -> Iterator[MistakeInStep]:
+    """Yield the mistakes of a step, then those of hidden steps before it, each as in the catalogue.
+
+    The nearest step comes first; `find` returns the mistakes that may be made in a step.
+    """
+    for places in ([step], before[::-1]):
+        by_place = [find(place) for place in places]
+        for id_ in MISTAKES:
+            for found in by_place:
+                yield from found.get(id_, ())
+
+
+def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
+    """Yield the mistakes that may be made in a step, then those in hidden steps before it.
+
+    One wrong number is no evidence of mistakes in hidden steps.
+    """
+
+    def find(place: Step) -> dict[str, list[MistakeInStep]]:
+        return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
+
+    is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
+    before = [] if is_alone or is_choice else judge.operands.ranges.unknown_before(step)
+    return in_order(step, before, find)
+
+
+class Explained(Record, eq=False):
+    """A mistake that gives wrong numbers, and what the step becomes by it."""
+
+    made: MistakeInStep
+    numbers: Array
+    finding: Finding
+    hypothesis: Hypothesis
+    rank: tuple[bool, ...]
+
+
+def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
+    """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
+    before = [*mistakes_before(wrong.judge, wrong.step, is_alone)]
+    if not (found := _explanations(wrong, before)):
+        return None
+    first, *others = found
+    also = (other.finding for other in others if _says_more(wrong.judge, other, first))
+    is_certain = wrong.chance(first.hypothesis, len(before)) <= MAX_COINCIDENCE
+    return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
+
+
+def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Explained]:
+    """Return the mistakes that give the numbers of a step, the likeliest first."""
+    found = filter(None, (_explained(wrong, made) for made in before))
+    return sorted(found, key=lambda one: one.rank)
+
+
+def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
+    """Return which of two mistakes gives each wrong row of a step, if that is no coincidence."""
+    rows = [*dict.fromkeys(place[2] for place in wrong.cells)] if wrong.wrong.ndim == 4 else []
+    before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
+    for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
+        mine = [row for row in rows if _explained(wrong.within([row]), made)]
+        parts = wrong.within(mine), wrong.within([row for row in rows if row not in mine])
+        tried = [one for one in zip(parts, ([made], before), strict=True) if one[0].cells]
+        both = [(part, one) for part, every in tried for one in _explanations(part, every)[:1]]
+        chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
+        if len(both) == 2 and np.prod(chances) <= MAX_COINCIDENCE:
+            one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
+            what, hint = (
+                f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
+                for is_whole in (True, False)
+            )
+            advice = " ".join(dict.fromkeys((one.advice, two.advice)))
+            is_certain = max(chances) <= MAX_COINCIDENCE
+            return Finding(one.id, what, advice, certain=is_certain, hint=hint)
+    return None
+
+
+def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
+    """Return True if a mistake differs from the first one, and no correct number contradicts it."""
+    ids = other.finding.id, first.finding.id
+    is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
+    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.made))
+
+
+def is_like(one: str, other: str) -> bool:
+    """Return True if two ids may be names of one mistake."""
+    return "earlier_step_used" in (one, other) or {one, other} in ALIKE
+
+
+def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
+    steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
+    return any(known is not None and (known.codes == CORRECT).all() for known in steps)
+
+
+def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
+    """Return a mistake with its rank if it gives the wrong cells, None otherwise.
+
+    Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
+    """
+    judge, step, change = wrong.judge, wrong.step, made.change
+    operands = judge.operands
+    found = operands.kept(("numbers", made), step, lambda: operands.written.changed(step, change))
+    numbers = broadcast_to_step(found, step)
+    if found is None or numbers is None or not _is_in_reach(wrong, numbers):
+        return None
+    if not is_possible(judge.trace, operands.written, step, change, found):
+        return None
+    is_several = len(wrong.cells) >= MIN_EXACT
+    is_exact = is_several and bool(wrong.fits(numbers).all())
+    if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
+        unrounded = broadcast_to_step(operands.meant.changed(step, change), step)
+        is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
+    where = ""
+    expected: Values = numbers
+    if not is_exact:
+        make = partial(operands.ranges.changed, step, change)
+        ranges = broadcast_to_step(operands.kept(("intervals", made), step, make), step)
+        fits = wrong.fits(ranges)
+        where = "" if fits.all() else _whole_lines(wrong, fits)
+        if ranges is None or not (fits.all() or where):
+            return None
+        expected = ranges
+    is_seen = _is_seen_elsewhere(judge, step, change)
+    if is_seen is False:
+        return None
+    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
+    finding = replace(made.finding(step, where), gives_all=not where)
+    hypothesis = Hypothesis(finding, expected, is_fact=bool(is_seen))
+    return Explained(made, numbers, finding, hypothesis, rank)
+
+
+def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
+    """Return True if a mistake may give half of the wrong cells; it saves most of the intervals.
+
+    It rejects nothing that fits: an interval that holds the student's number and the mistake's, and
+    is narrower than what it explains, has them no farther apart than the student's and the right.
+    """
+    off = np.abs(wrong.given - numbers)
+    most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
+    return bool(2 * (off > most)[wrong.wrong].sum() <= len(wrong.cells))
+
+
+def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
+    """Return True if other steps show a mistake, too; None if it changes no other shown step."""
+    seen = None
+    for name in change:
+        given, other = judge.given.get(name), judge.trace.steps.get(name)
+        if name == step.name or other is None or not isinstance(given, Written):
+            continue
+        replays = judge.operands.written, judge.operands.ranges
+        made = (replay.changed(other, {name: change[name]}) for replay in replays)
+        if not any(_gives(given, broadcast_to_step(found, other)) for found in made):
+            return False
+        seen = True
+    return seen
+
+
+def _gives(given: Written, found: Any) -> bool:
+    """Return True if numbers, or intervals that hold them, are those that were written."""
+    if found is None:
+        return False
+    near = agrees(given.values, given.unit, found, CUT_OFF)
+    return bool((near | given.missing).all())
+
+
+def _whole_lines(wrong: WrongStep, fits: Array) -> str:
+    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or ""."""
+    cells, step = wrong.wrong, wrong.step
+    if "head" in step.leading:
+        heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
+        if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:
+            return _listed("head", [str(h + 1) for h in heads])
+    rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
+    enough = cells.ndim == 4 and all(cells[:, :, r].sum() > 1 for r in rows)
+    is_whole = enough and cells.shape[2] > len(rows) and fits[:, :, rows].all()
+    return _rows(wrong) if is_whole else ""
+
+
+def _rows(wrong: WrongStep) -> str:
+    """Return the names of the rows that hold the wrong cells."""
+    rows = dict.fromkeys(place[2] for place in wrong.cells)
+    return _listed(wrong.noun(-2), [wrong.line(-2, row) for row in rows])
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {all_of(names)}"
+
+
+def is_possible(
+    trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
+) -> bool:
+    """Return True if a person may have calculated a step, which became `found`, so.
+
+    No student writes one row again for all others, but heads may share what they are made from, and
+    a sum is written beside its terms. Weights do not sum to 1 over the only query.
+    """
+    made = change.get(step.name, step.operation)
+    for axis in range(-1, 1 - found.ndim, -1):
+        if found.shape[axis] != step.array.shape[axis] and not _is_summed(made, axis):
+            return False
+    right = trace.problem.rules.normalize.along
+    sums = (node for one in change.values() for node in walk(one) if isinstance(node, Sum))
+    others = (node for node in sums if node.along != right)
+    return all(evaluate(node.operand, replay).shape[node.along] != 1 for node in others)
+
+
+def _is_summed(made: Expression | None, axis: int) -> bool:
+    if isinstance(made, Transposed):
+        return _is_summed(made.operand, -3 - axis)
+    return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

@@ -1,0 +1,189 @@
+"""What went wrong in a step: the first of an ordered list of searches that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from attncli.checking.answers.agreement import CUT_OFF, agrees
+from attncli.checking.judging.judged import WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.judging.judging import Judge
+from attncli.checking.naming import hypotheses, line_slips
+from attncli.checking.naming.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
+from attncli.checking.naming.hypotheses import SlipSearch, WrongStep, explained_by, is_long
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.intervals import interval
+from attncli.core.numbers.last_place import numbers_of
+from attncli.core.records import replace
+from attncli.core.tape.cells import cell_name, place_of
+from attncli.core.tape.step import Step
+from attncli.core.text.escapes import label_text
+from attncli.core.text.sentences import all_of
+
+MAX_LISTED_LABELS = 6
+"""Maximum number of labels that a sentence lists."""
+
+
+def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
+    """Return the fault of a shape, or the mistake that gives numbers of that shape."""
+    fault, step = judged.mismatch.fault, judged.step
+    what, advice = _sentence(fault.message), _sentence(fault.hint)
+    shape = Finding("wrong_shape", what, advice)
+    if judged.mismatch.transposed:
+        if _is_transposed(judge, judged):
+            what = f"Rows and columns of {step.name} have changed places: {fault.message}."
+            return Finding("transposed", what, _line_for_each(step))
+        place, what = what.removesuffix("."), "Rows and columns have changed places."
+        shape = Finding("transposed", what, _line_for_each(step), place, certain=False)
+    made = next(_of_other_shape(judge, judged), None)
+    return replace(made, also=(shape,)) if made else shape
+
+
+def _is_transposed(judge: Judge, judged: Misshapen) -> bool:
+    numbers, unit = numbers_of(judged.mismatch.texts)[:2]
+    right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
+    if right.shape != numbers.shape:
+        return False
+    found = agrees(numbers, unit, right, units=CUT_OFF)
+    return bool(2 * found.sum() >= found.size)
+
+
+def _line_for_each(step: Step) -> str:
+    for axis, noun in zip(step.axes[-2:], ("row", "column"), strict=False):
+        if axis in ("query", "key", "time"):
+            labels = step.labels.get(axis, ())
+            names = f": {all_of(list(map(label_text, labels)))}" if labels else ""
+            names = "" if len(labels) > MAX_LISTED_LABELS else names
+            return f"Write a {noun} for each {axis}{names}."
+    return "Let rows and columns change places."
+
+
+def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
+    step = judged.step
+    numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
+    for made in mistakes_before(judge, step):
+        found = judge.operands.ranges.changed(step, made.change)
+        if found is None or found.shape == step.array.shape:
+            continue
+        if step.columns and found.ndim == 4:
+            found = np.swapaxes(found, -1, -2)  # type: ignore[type-var]  # of intervals, too
+        found = interval(found.reshape([size for size in found.shape if size > 1]))
+        if found.shape != numbers.shape or numbers.size < 2:
+            continue
+        is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_evident and agrees(numbers, unit, found).all():
+            yield made.finding(step)
+
+
+def _sentence(text: str) -> str:
+    is_word = text.startswith(("the ", "a ", "row ", "matrix "))
+    return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."
+
+
+OF_A_NUMBER = (line_slips.wrong_signs, hypotheses.moved_point, hypotheses.swapped_digits)
+"""Slips in writing a number down."""
+
+OF_ONE_CELL = (line_slips.mask_slip, *OF_A_NUMBER, hypotheses.other_term)
+"""Explanations of one wrong number, in the order of trial."""
+
+OF_SEVERAL = (
+    *(line_slips.mask_slip, line_slips.wrong_signs, line_slips.other_divisor),
+    *(line_slips.common_factor, line_slips.other_step, line_slips.exchange),
+    *(line_slips.other_score, line_slips.like_another_line, line_slips.misread_factor),
+)
+"""Explanations of several wrong numbers, in the order of trial."""
+
+MIN_SHOWN = 4
+"""Minimum count of numbers, one of them wrong, that show an understood step. Chosen."""
+
+MAX_FEW = 3
+"""Maximum number of wrong cells that are named one by one. Chosen."""
+
+MIN_ROUNDED = 1e-3
+"""Minimum size of a number whose 12 decimals hold every digit of handwork."""
+
+
+def diagnose(judge: Judge, judged: Judged) -> Finding | None:
+    """Return what explains the wrong numbers of a step, None for a step that is not wrong."""
+    if isinstance(judged, Misshapen):
+        return of_mismatch(judge, judged)
+    if not isinstance(judged, Compared) or not judged.has(WRONG):
+        return None
+    few = too_few_digits(judged, judge.trace.problem.marking.decimals or 0)
+    if few and (judged.short == (judged.codes == WRONG)).all():
+        return few  # else what made other numbers wrong is reported first
+    wrong = WrongStep(judge, judged)
+    if even := line_slips.all_the_same(wrong):
+        return replace(even, gives_all=by_a_mistake(wrong, is_alone=False) is not None)
+    is_one = len(wrong.cells) == 1
+    is_alone = is_one and wrong.shown.sum() >= MIN_SHOWN
+    found = None
+    if is_alone and not _first(wrong, (line_slips.mask_slip,)):
+        found = _first(wrong, OF_A_NUMBER)
+    if not found and (found := by_a_mistake(wrong, is_alone)) and not is_one:
+        swapped = _first(wrong, (line_slips.exchanged_shares,))
+        return replace(swapped, certain=False, also=(found,)) if swapped else found
+    found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
+    found = found or by_mistakes_in_rows(wrong) or _where(wrong)
+    is_local = found is not None and (is_one or found.place or wrong.is_only_line)
+    return _with_worked(found, wrong) if found and is_local else found
+
+
+def _first(wrong: WrongStep, searches: tuple[SlipSearch, ...]) -> Finding | None:
+    return next(filter(None, (explained_by(wrong, search) for search in searches)), None)
+
+
+def _where(wrong: WrongStep) -> Finding | None:
+    cells, axis = wrong.cells, wrong.axis
+    if len(cells) == 1:
+        place = f"Only {wrong.place}"
+        return Finding("single_cell_slip", hypotheses.off_by(wrong), wrong.again, place, hint="")
+    is_few = len(cells) <= MAX_FEW and 3 * len(cells) <= wrong.shown.sum()
+    is_line = axis is not None and not wrong.is_only_line
+    if is_few and not (is_line and (wrong.wrong | ~wrong.shown)[wrong.in_line].all()):
+        place = f"Only {all_of([wrong.cell(at) for at in cells])} are wrong"
+        return Finding("few_cells_slip", "", wrong.again.replace("it", "them"), place)
+    if axis is not None and is_line:
+        return Finding(f"{wrong.noun(axis)}_slip", "", wrong.again, wrong.place)
+    return None
+
+
+def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+    """Return a finding with lines that work its cells: each of few cells, the first of a line."""
+    judge, step = wrong.judge, wrong.step
+    if not wrong.is_first or is_long(step):
+        return finding
+    from attncli.core.explaining.explain import Explainer  # correct submissions never need it
+
+    def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
+        found = judge.operands.written(source)
+        return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
+
+    cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
+    places = (place_of(step, at) for at in cells)
+    explainer = Explainer(judge.trace, numbers=numbers)
+    lines = (explainer.explain(step, place).line for place in places)
+    return replace(finding, worked=tuple(lines))
+
+
+def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
+    if not isinstance(judged, Compared) or judged.short is None:
+        return None
+    step = judged.step
+    at = [tuple(place) for place in np.argwhere(step.on_paper(judged.short)).tolist()]
+    verb = "are" if decimals > 1 else "is"
+    if len(at) > 1:
+        # Other numbers with as few digits may be right to the wanted decimals: 0.5 for 0.500.
+        right = f"{len(at)} of the numbers are right only to the digits that were written"
+        what = f"{right}; {_decimals(decimals)} {verb} asked for."
+    else:
+        unit = float(step.on_paper(judged.written.unit)[at[0]])
+        has = _decimals(max(0, round(-np.log10(unit))))
+        what = f"{cell_name(step, at[0])} has {has}, but {decimals} {verb} asked for."
+    advice = f"Write {_decimals(decimals)}; keep more of them until the last step."
+    return Finding("too_few_digits", what, advice)
+
+
+def _decimals(count: int) -> str:
+    return f"{count or 'no'} decimal{'' if count == 1 else 's'}"

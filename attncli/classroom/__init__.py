@@ -1,0 +1,1 @@
+"""Whose file it is, grading, variants, exercises."""

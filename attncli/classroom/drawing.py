@@ -1,0 +1,259 @@
+"""New numbers for the matrices of a problem: like the given ones, or of given values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import floor, prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from attncli.checking.answers.agreement import largest
+from attncli.classroom.start import draw, in_lists, with_new_row
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import InputError, fail, located
+from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.scalars import to_number
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.marking import Marking
+from attncli.core.problem.problem import Problem
+from attncli.core.records import Record
+from attncli.core.text.escapes import visible
+
+MAX_VARIED_NUMBERS = 2_000
+"""Maximum number of numbers in a problem that is varied, its scores included."""
+
+MAX_VARIED_SIZE = 1e15
+"""Largest number in a problem that is varied: a larger one has no decimals as a float."""
+
+MAX_VALUES = 10_000
+"""Maximum number of values that a number is drawn from."""
+
+VALUE_STEPS = (1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.001, 0.0001)
+"""Distances between values, of which the coarsest that fits a matrix is taken."""
+
+STEPS_BETWEEN = 10
+"""About how many steps lie between numbers that share no distance, such as 1/3 and 2/3."""
+
+MAX_ZEROS = 0.9
+"""Maximum share of zeros in a matrix. More zeros than in the given one keep products small."""
+
+RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
+VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
+
+DECIMALS_KEPT = 12
+"""Decimals to which steps are rounded: later ones differ between machines."""
+
+SOFTMAX_STEPS = ("exp", "sum", "weights")
+"""Steps that are not rounded: they may be small, and nothing compares their numbers."""
+
+Matrices = Mapping[str, Array]
+"""The drawn matrices by key; parameters of a score function as `score.W`."""
+
+
+class DrawnMatrix(Record, eq=False):
+    """How one matrix is drawn."""
+
+    values: tuple[float, ...]  # what a number may be
+    given: Array
+    drawn: Array  # which numbers are drawn anew; a −∞ stays
+    zeros: float  # the share of zeros among those
+
+    def draw(self, random: Random) -> Array:
+        """Return a matrix of new numbers, with zeros as often as in the given one, or more."""
+        others = [value for value in self.values if value] or [0.0]
+        zeros = 0.0
+        if 0.0 in self.values:
+            more = max(MAX_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
+            zeros = max(self.zeros + more, 1 / len(self.values))
+        new = draw(random, self.given.shape, others, zeros)
+        return np.where(self.drawn, new, self.given)
+
+
+class Drawing:
+    """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay."""
+
+    cells: dict[str, DrawnMatrix]  # how each matrix is drawn, by key
+    others: int  # how many problems can be drawn, beside the given one
+
+    def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
+        self._problem = problem
+        with located(problem.source):
+            _check_size(problem)
+        self.cells = {}
+        for key, array in problem.matrices().items():
+            given, drawn = array.astype(float), np.isfinite(array)
+            if key.startswith("mask") or (not drawn.all() and len(np.unique(given[drawn])) < 2):
+                continue
+            own = values or own_values(given[drawn])
+            self.cells[key] = DrawnMatrix(own, given, drawn, float((given[drawn] == 0).mean()))
+        cells = self.cells.values()
+        is_one = all(np.isin(c.given[c.drawn], c.values).all() for c in cells)
+        self.others = prod(len(c.values) ** int(c.drawn.sum()) for c in cells) - is_one
+
+    @property
+    def given(self) -> Matrices:
+        return {key: cells.given for key, cells in self.cells.items()}
+
+    def draw(self, random: Random) -> Matrices:
+        return {key: cells.draw(random) for key, cells in self.cells.items()}
+
+    def redrawn(
+        self, random: Random, matrices: Matrices, number: int, among: Sequence[str] = ()
+    ) -> Matrices:
+        """Return the same matrices with one of them drawn anew, or a row or a number of it.
+
+        By `number`, the matrices `among` these keys take turns, and whole ones, rows and numbers.
+        """
+        keys = among or [*self.cells]
+        key = keys[number // 3 % len(keys)]
+        before, new = matrices[key], self.cells[key].draw(random)
+        if number % 3:
+            is_number = number % 3 == 2 or before.ndim < 2
+            new = with_new_row(random, before, new, 1 if is_number else before.shape[-1])
+        return {**matrices, key: new}
+
+    def trace(self, matrices: Matrices) -> Trace:
+        return calculated(self._problem.with_arrays(matrices))
+
+    def problem(self, matrices: Matrices, marking: Marking | None = None) -> Problem:
+        """Return the problem with other numbers and marking, as in a file."""
+        every = {**self._problem.matrices(), **matrices}
+        new = {key: in_lists(array) for key, array in every.items()}
+        values = _with_new(self._problem, self._problem.given, new)
+        parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
+        own = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
+        own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
+        not_given = dict.fromkeys(("student", "variant", "answers"))
+        return Problem(**{**values, **not_given, "marking": own or None})
+
+
+def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of some keys of a problem, or of a layer, with other numbers."""
+    values: dict[str, Any] = {}
+    for key in keys:
+        raw = problem.written.get(key)
+        if key == "layers":
+            layers = enumerate(problem.layers, 1)
+            values[key] = [_of_layer(one, f"layers.{number}.", new) for number, one in layers]
+        elif isinstance(raw, Mapping) or key == "positions":
+            values[key] = _renewed(raw, key, new)
+        else:  # a matrix alone is its only part: `mask.keep`, `gradient.upstream`
+            names = (name for name in new if name.partition(".")[0] == key)
+            values[key] = new.get(next(names, ""), raw)
+    return values
+
+
+def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key.removeprefix(start): numbers for key, numbers in new.items() if start in key}
+    return _with_new(layer, [key for key in KEYS if key in layer.own], own)
+
+
+def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:
+    """Return a mapping, or each of a list, with other numbers."""
+    if isinstance(raw, Mapping):
+        return {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+    return [_renewed(row, key, new) for row in raw] if isinstance(raw, list) else raw
+
+
+def calculated(problem: Problem) -> Trace:
+    """Return the calculation of a problem as it is on every machine.
+
+    Processors differ in the order of sums: 0.3 − 0.3 may not be 0, and ties may be broken.
+    """
+    return compute(problem, settle=tidy(problem))
+
+
+def tidy(problem: Problem) -> Callable[[str, Array], Array]:
+    """Return a function that rounds the numbers of a step to the digits that are sure."""
+    skipped = SOFTMAX_STEPS if problem.normalize["name"] == "softmax" else ()
+
+    def settle(name: str, array: Array) -> Array:
+        return array if skipped and name.startswith(skipped) else array.round(DECIMALS_KEPT) + 0.0
+
+    return settle
+
+
+def numbers_of(matrices: Matrices) -> bytes:
+    """Return a key by which drawn numbers are compared."""
+    return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
+
+
+def _check_size(problem: Problem) -> None:
+    sizes = problem.sizes
+    scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
+    count = scores + sum(array.size for array in problem.matrices().values())
+    hint = "variants are for problems that are worked by hand"
+    if count > MAX_VARIED_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
+    for key, array in problem.matrices().items():
+        if (most := largest(array)) > MAX_VARIED_SIZE:
+            message = f"{key} holds {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
+            raise fail(message, *key.split("."), hint=hint)
+
+
+def own_values(numbers: Array) -> tuple[float, ...]:
+    """Return the values from the least to the largest of some numbers, in the step they share.
+
+    >>> own_values(np.array([0.5, 2, 1])), own_values(np.array([0.0, 0.0]))
+    ((0.5, 1.0, 1.5, 2.0), (-1.0, 0.0, 1.0))
+    """
+    low, high = float(numbers.min()), float(numbers.max())
+    spread = (high - low) or abs(high) or 1.0
+    rough = 10.0 ** int(f"{spread / STEPS_BETWEEN:e}".partition("e")[2])
+    step = next((step for step in VALUE_STEPS if _are_multiples(numbers, step)), rough)
+    while (high - low) / step >= MAX_VALUES - 1:
+        step *= 10
+    if low == high:  # the neighbours, but for a sign that the given number has not
+        low, high = max(low - step, 0.0) if low > 0 else low - step, high + step
+        high = min(high, 0.0) if high < step / 2 else high
+    return _values(low, high, step)
+
+
+def _are_multiples(numbers: Array, step: float) -> bool:
+    parts = numbers / step
+    return bool((np.abs(parts - np.round(parts)) < 1e-9 * np.maximum(1, np.abs(parts))).all())
+
+
+def _values(low: float, high: float, step: float) -> tuple[float, ...]:
+    count = floor((high - low) / step + 1e-9)
+    if count >= MAX_VALUES:
+        message = f"from {low:g} to {high:g} there are more than {MAX_VALUES:,} values"
+        raise fail(message, "values", hint="take a coarser step, such as '-1..1 by 0.1'")
+    return tuple(round(low + number * step, 12) + 0.0 for number in range(count + 1))
+
+
+def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
+    """Return the values that a text names, or a list of numbers.
+
+    >>> read_values("1..-1 by 0.5"), read_values("0, 1, 1/2"), read_values([2, 3])
+    ((-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (2.0, 3.0))
+    """
+    if not isinstance(raw, str):
+        found = tuple(sorted({_number(x) for x in raw}))
+    elif match := RANGE.fullmatch(raw.strip()):
+        low, high = sorted((_number(match[1]), _number(match[2])))
+        step = _number(match[3]) if match[3] else 1.0
+        if step <= 0:
+            message = f"the step of the values {visible(raw)} must be above 0"
+            raise fail(message, "values", hint=VALUES_HINT)
+        found = _values(low, high, step)
+    else:
+        words = raw.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
+        found = tuple(sorted({_number(word) for word in words}))
+    if len(found) < 2:
+        message = f"{visible(str(raw))} names {len(found) or 'no'} value{'s'[: not found]}"
+        raise fail(f"{message}, and numbers are drawn from several", "values", hint=VALUES_HINT)
+    return found
+
+
+def _number(raw: object) -> float:
+    try:
+        return float(to_number(raw, ("values",)))
+    except InputError as error:
+        message = f"{visible(str(raw))} is not a number to draw"
+        raise fail(message, "values", hint=error.faults[0].hint or VALUES_HINT) from None

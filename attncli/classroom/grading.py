@@ -1,0 +1,232 @@
+"""The submissions of a class, judged one by one; a bad one stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from attncli.checking.check import Report
+from attncli.classroom.assignment import Assignment, ProblemSet
+from attncli.classroom.handed_in import Course
+from attncli.classroom.manifest import OPEN, ManifestEntry, answers_to, by_person, manifest
+from attncli.classroom.manifest_file import ABSENT, read_manifest, tell_missing
+from attncli.classroom.roster import Roster
+from attncli.classroom.submissions import (
+    ReadAnswers,
+    answer_files,
+    load_each_submission,
+    with_matrices,
+)
+from attncli.core.errors import InputError, Place, fail
+from attncli.core.problem.problem import Problem
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.text.escapes import visible
+from attncli.reading.archives import is_folder
+from attncli.reading.document import Document, Headings, KnownClass, error_at
+from attncli.reading.submission import Submission, own_submission
+
+
+class Unread(Record):
+    """A submission that could not be read, and why; `title` is the problem's, if it is known."""
+
+    name: str
+    error: InputError
+    title: str = ""
+
+
+Graded: TypeAlias = Report | Unread
+
+Student: TypeAlias = tuple[Graded, ...]
+"""What was found in the answers of one student, one item per problem."""
+
+
+def silent(_: str) -> None:
+    """Say nothing about the files that are passed over."""
+
+
+class Grading(Record):
+    """How submissions are read and judged; see `grade_all`.
+
+    Attributes:
+        roster: the class; by default the names of the variants.
+        manifest: a file that says whose each file is; "" if rules are to tell it.
+        tell: is called with a sentence about the files that are passed over.
+        with_absent: whether students of the class who handed in nothing are included.
+    """
+
+    assignment: Assignment
+    strict: bool = False
+    stdin: BinaryIO | None = None
+    matrices: Mapping[str, str] = EMPTY
+    allow_outside: bool = False
+    headings: Headings = EMPTY
+    tell: Callable[[str], None] = silent
+    with_absent: bool = True
+    roster: Roster | None = None
+    manifest: str = ""
+
+    @property
+    def course(self) -> Course:
+        roster = self.assignment.roster if self.roster is None else self.roster
+        first = self.assignment.first
+        which = (lambda said: first.in_name(said)[0]) if len(first.keys) > 1 else None
+        known = KnownClass(self.headings, roster, which)
+        load = partial(
+            load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
+        )
+        return Course(first, roster, load, self.tell)
+
+    def entries(self, sources: Sequence[str]) -> list[ManifestEntry]:
+        """Return the manifest of files and folders, with students of the class without any file.
+
+        Without a roster, a folder is of a class unless it has the name of one student.
+        """
+        course = self.course
+        found = manifest(sources, course)
+        people = [person.name for person in course.roster.people]
+        of_class = (s for s in sources if is_folder(s) and Path(s).resolve().name not in people)
+        if self.roster or any(of_class):
+            seen = {one.student for one in found}
+            found += [ManifestEntry(name, "", "", ABSENT) for name in people if name not in seen]
+        return found
+
+    def _followed(self, sources: Sequence[str]) -> list[ManifestEntry]:
+        entries = read_manifest(self.manifest, self.course)
+        tell_missing(self.manifest, entries, sources, self.course)
+        return entries
+
+    def students(self, sources: Sequence[str]) -> Iterator[Student]:
+        """Yield for each student the report on each problem, or why there is none."""
+        first = self.assignment.first
+        files = answer_files(self.matrices)  # which are of one submission to one problem
+        _refuse_several(self.matrices, len(first.keys), "problems")
+        _refuse_several(self.matrices, len(sources), "files of answers")
+        if not sources and not self.manifest:
+            yield from self._own_answers(first, files)
+            return
+        every = self._followed(sources) if self.manifest else self.entries(sources)
+        entries = [one for one in every if one.file or self.with_absent]
+        _refuse_several(self.matrices, len(entries), "submissions")
+        if files:
+            entries = [_with(one, files) for one in entries]
+        perhaps: dict[str, list[ManifestEntry]] = {}
+        for one in entries:
+            for name in one.nearest:
+                perhaps.setdefault(name, []).append(one)
+        for group in by_person(entries):
+            if _counts(group[0]):
+                yield self._graded(group, perhaps.get(group[0].student, ()))
+
+    def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+        if len(self.assignment.names) > 1:
+            hint = "name the files of answers, or their folder"
+            raise fail("variants have no answers to check", hint=hint)
+        own = [_own_answers(key.problem, self.matrices) for key in given.keys]
+        for number, one in enumerate(own):
+            yield (self._report(given, number, one.name, with_matrices(one, files)),)
+
+    def _graded(self, group: Sequence[ManifestEntry], perhaps: Sequence[ManifestEntry]) -> Student:
+        """Return what is found on each problem of one student; missing answers are empty.
+
+        They are unknown if they may be in one of the files that are `perhaps` the student's.
+        """
+        first, every = group[0], range(len(self.assignment.first.keys))
+        name = first.student or first.file
+        answers: dict[int, ReadAnswers] = {n: _untold(one) for one in perhaps for n in one.answers}
+        if not first.student:
+            answers = dict.fromkeys(every, _untold(first))
+        else:
+            found = ((index, answers_to(index, group)) for index in every)
+            answers |= {index: one for index, one in found if one is not None}
+        variants = [one.variant for one in answers.values() if isinstance(one, Submission)]
+        names = [*variants, first.student, Path(first.file).stem]
+        try:
+            given = self.assignment.given_to(*filter(None, names))
+        except InputError as error:
+            given = self.assignment.first
+            own = next((one for one in answers.values() if isinstance(one, InputError)), error)
+            answers = dict.fromkeys(every, own)
+        nothing = Submission(name, {})
+        return tuple(
+            self._report(given, number, name, answers.get(number, nothing))
+            for number in range(len(given.keys))
+        )
+
+    def _report(self, given: ProblemSet, number: int, name: str, one: ReadAnswers) -> Graded:
+        title = given.title(number)
+        if isinstance(one, InputError):
+            return Unread(name, one, title)
+        try:
+            report = given.keys[number].check(replace(one, name=name), self.strict)
+        except InputError as error:
+            return Unread(name, error, title)
+        return report if report.title == title else replace(report, title=title)
+
+
+def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:
+    read = {n: one for n in entry.answers if (one := entry.read(n))}
+    added = {n: with_matrices(one, files) for n, one in read.items()}
+    return replace(entry, answers={**entry.answers, **added})
+
+
+def _counts(one: ManifestEntry) -> bool:
+    """Return True if a file is marked, for a student or as one that tells no student."""
+    return bool(one.student) or one.rule.startswith(OPEN)
+
+
+def _untold(one: ManifestEntry) -> InputError:
+    """Return why the answers in a file are marked for nobody."""
+    errors = [error for error in one.answers.values() if isinstance(error, InputError)]
+    perhaps = f", perhaps {' or '.join(map(visible, one.nearest))}" if one.nearest else ""
+    message = f"this does not tell whose answers it has{perhaps}"
+    hint = "write student: NAME into it, or the name into its row of --manifest FILE.csv"
+    return errors[0] if errors else error_at(Place(one.file), message, hint)
+
+
+def grade_all(
+    problems: Sequence[Problem] | Assignment,
+    sources: Sequence[str],
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+    matrices: Mapping[str, str] = EMPTY,
+    allow_outside: bool = False,
+    headings: Headings = EMPTY,
+    roster: Roster | None = None,
+) -> Iterator[Graded]:
+    """Yield the report on every submission, or why there is none.
+
+    Args:
+        problems: what was worked: one problem or several, or what each student of a class was
+            given (`load_assignment`).
+        sources: files and folders of answers; without any, the answers in the problems themselves.
+        strict: whether a number that is off in its last digit, or rounded early, is wrong.
+        stdin: what to read for "-".
+        matrices: files of single answers, by step.
+        allow_outside: whether a submission may name any file.
+        headings: meanings of the columns of a class table.
+        roster: the class (`read_roster`), whose students have a report, too, if they handed in
+            nothing; by default the names of the variants.
+
+    Raises:
+        InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
+            holds no answers where none are named.
+    """
+    assignment = problems if isinstance(problems, Assignment) else Assignment(problems)
+    grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings, roster=roster)
+    for student in grading.students(sources):
+        yield from student
+
+
+def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
+    if matrices and problem.answers is None:
+        return Submission(", ".join(matrices.values()), {})
+    return own_submission(problem)
+
+
+def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
+    for name, file in matrices.items() if count > 1 else ():
+        message = f"-m {visible(name)}={visible(file)} is an answer of one submission"
+        hint = f"write {visible(name)}: {visible(file)} in its file"
+        raise fail(f"{message}, but there are {count} {what}", hint=hint)

@@ -1,0 +1,273 @@
+"""The files of answers that the user names, and how the folders of a class are arranged."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
+from attncli.classroom.roster import Roster
+from attncli.classroom.submissions import ReadSubmission, step_in
+from attncli.core.errors import InputError, Place
+from attncli.core.records import Record, replace
+from attncli.reading.archives import (
+    files_in,
+    folder_name,
+    folders_in,
+    is_file,
+    is_folder,
+    is_hidden,
+)
+from attncli.reading.document import error_at
+from attncli.reading.file_access import BY_SUFFIX
+from attncli.reading.read import WORKSHEET_SUFFIXES, read
+from attncli.reading.submission import Submission
+
+READ = (*PROBLEM_SUFFIXES, ".txt")
+"""Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
+
+NO_ANSWERS = "there are no answers in this folder"
+METADATA = "submission_metadata.yml"
+"""The file in which an export of Gradescope has the students of each folder beside it."""
+
+MOODLE = re.compile(r"(?P<who>.+?)_\d+_assignsubmission_[^\W_]+_(?P<file>.*)")
+CANVAS = re.compile(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d+))?")
+"""Names of the files, or folders, that these platforms export: https://docs.moodle.org/en/
+Using_Assignment and https://community.canvaslms.com (Download student submissions)."""
+
+PathParts: TypeAlias = tuple[str, ...]
+"""A path below the folder that the user named, without the suffix."""
+
+FileKind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
+"""Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; others."""
+
+
+class Handed(Record, eq=False):
+    """A file that was handed in.
+
+    Attributes:
+        parts: the names of the folders around it and its own, without the suffix.
+        source: the file or folder that the user named.
+        read: its submissions.
+        is_of_several: True for a table with a row per student, and a file that names several.
+        error: why it cannot be read.
+    """
+
+    path: str
+    parts: PathParts
+    source: str
+    kind: FileKind = "answers"
+    read: tuple[ReadSubmission, ...] = ()
+    is_of_several: bool = False
+    error: InputError | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of students that are written in the file."""
+        read = (one for _, one in self.read if isinstance(one, Submission))
+        return [one.name for one in read if one.is_named]
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a file that the user named, and not its folder."""
+        return self.source == self.path
+
+
+class Course(Record, eq=False):
+    """The problems and the class, which tell whose a file is.
+
+    Attributes:
+        roster: the class; empty if only the files tell who is in it.
+        load: reads the submissions of a file.
+        tell: is called with a sentence about the files that are passed over.
+    """
+
+    problems: ProblemSet
+    roster: Roster
+    load: Callable[[str], Iterator[ReadSubmission]]
+    tell: Callable[[str], None]
+
+
+def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
+    """Return the files that the user names, and those in folders, each only once.
+
+    Raises:
+        InputError: if the only thing that the user names is a folder without answers.
+    """
+    several = len({Path(source).resolve() for source in sources}) > 1
+    found: dict[object, Handed] = {}
+    for source in sources:
+        if is_folder(source):
+            within = (folder_name(source),) if several else ()
+            some = [replace(one, parts=within + one.parts) for one in _in_folder(source, course)]
+            if not any(one.kind != "other" for one in some):
+                if not several:
+                    raise error_at(Place(source), NO_ANSWERS)
+                some.append(Handed(source, (*within, ""), source, "folder"))
+        else:
+            parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
+            some = [opened(source, parts, source, course)]
+        for one in some:
+            key = one.path if one.path == "-" else Path(one.path).resolve()
+            found.setdefault(key, one)
+    return list(found.values())
+
+
+def _in_folder(folder: str, course: Course) -> list[Handed]:
+    """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
+    found: list[Handed] = []
+    for path, parts in files_in(folder):
+        kind = _kind(path, folder)
+        if kind == "other":
+            found.append(Handed(path, parts, folder, kind))
+        elif kind != "metadata":
+            found.append(replace(opened(path, parts, folder, course), kind=kind))
+    used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
+    empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
+    found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
+    return sorted(found, key=lambda one: get_args(FileKind).index(one.kind))
+
+
+def answer_paths(sources: Sequence[str]) -> Iterator[str]:
+    """Yield the files of answers that the user names, and those in folders."""
+    for source in sources:
+        inside = files_in(source) if is_folder(source) else ()
+        yield from (path for path, _ in inside if _kind(path, source) in ("answers", "unreadable"))
+        if not is_folder(source):
+            yield source
+
+
+def _kind(path: str, folder: str) -> FileKind:
+    suffix = Path(path).suffix.lower()
+    if not _is_inside(path, folder) or is_hidden(Path(path).name):
+        return "other"
+    if Path(path).name == METADATA:
+        return "metadata"
+    if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
+        return "answers"
+    return "unreadable" if suffix in BY_SUFFIX else "other"
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Return True for a file that is no link to a place outside the folder."""
+    return is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
+def _has_answers(worksheet: Path) -> bool:
+    from attncli.reading.worksheets import has_answers  # it is slow to import
+
+    return has_answers(worksheet)
+
+
+def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
+    try:
+        read = tuple(course.load(path))
+    except InputError as error:
+        return Handed(path, parts, source, error=error)
+    found = Handed(path, parts, source, read=read)
+    # Several submissions without a problem's number are of several students, or attempts.
+    is_of_several = len(set(found.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
+    are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
+    return replace(found, is_of_several=is_of_several or are_rows)
+
+
+def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
+    """Return True if folders so deep are alone in theirs, and some have one name: Ada/hw, Bo/hw."""
+    level = {chain[:depth] for chain in chains if len(chain) >= depth}
+    return len({chain[:-1] for chain in level}) == len(level) > len({chain[-1] for chain in level})
+
+
+class ClassFolders:
+    """How the folders of a class are arranged: which part of a path is the student's folder.
+
+    The students' folders are as deep as the least deep one with answers. A folder around all files
+    is nobody's; but files that have no student's name, in no folder inside, are those of the
+    student who has the folder's name.
+    """
+
+    def __init__(self, every: Sequence[Handed], course: Course) -> None:
+        self._problems = course.problems
+        answers = [one for one in every if one.kind == "answers"]
+        self._names = Counter(map(self.own_words, answers))
+        chains = [self._folders(one) for one in answers]
+        flat = [one for one, chain in zip(answers, chains, strict=True) if not chain]
+        nameless = not any(one.is_listed or self.own_words(one) for one in flat)
+        self._around = folder_name(str(Path(flat[0].path).parent)) if flat and nameless else ""
+        depth, listed = 1, [one for one in answers if one.is_listed]
+        self._are_problems = all(
+            self._problems.in_name(one.parts[-1])[0] is not None for one in listed
+        )
+        while self._is_around_all(chains, depth):
+            depth += 1
+        self._depth = min((len(chain) for chain in chains if len(chain) >= depth), default=depth)
+        while self._depth > depth and _are_of_students_above(chains, self._depth):
+            self._depth -= 1
+        self._submitters: dict[Path, Mapping[str, Sequence[tuple[str, ...]]]] = {}
+
+    def _folders(self, one: Handed) -> PathParts:
+        """Return the folders around a file, without those that are named for a problem."""
+        told = (self._problems.in_name(part) for part in one.parts[:-1])
+        pairs = zip(one.parts, told, strict=False)
+        return tuple(part for part, (index, rest) in pairs if index is None or rest)
+
+    def _is_around_all(self, chains: Sequence[PathParts], depth: int) -> bool:
+        """Return True if all answers are in one folder, which is not that of one student."""
+        level = {chain[:depth] for chain in chains}
+        if len(level) != 1 or len(level.pop()) < depth:
+            return False
+        is_inside = any(len(chain) > depth for chain in chains)
+        are_named = len(self._names.keys() - {""}) > 1 or not self._are_problems
+        return len(chains) > 1 and (is_inside or are_named)
+
+    def student(self, one: Handed) -> PathParts:
+        """Return the path of the student's folder around a file; () if there is none."""
+        chain, own = self._folders(one), self.own_words(one)
+        is_named = one.is_listed and own and self._names[own] == 1
+        if len(chain) >= self._depth and not is_named:
+            return chain[: self._depth]
+        return (self._around,) if self._around and not chain else ()
+
+    def own_words(self, one: Handed) -> str:
+        """Return the name of a file without the problem, a step, and words that name nobody."""
+        said = self._problems.in_name(own_name(one))[1]
+        return "" if step_in(said) == said else said
+
+    def submitters(self, one: Handed) -> Sequence[tuple[str, ...]]:
+        """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
+        for folder in Path(one.path).parents:
+            if folder.parent not in self._submitters:
+                self._submitters[folder.parent] = _submitters(folder.parent / METADATA)
+            if people := self._submitters[folder.parent].get(folder.name):
+                return people
+        return ()
+
+
+def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
+    found: dict[str, Sequence[tuple[str, ...]]] = {}
+    for document in read(file) if is_file(str(file)) else ():
+        for folder, about in document.values.items():
+            people = about.get(":submitters") if isinstance(about, Mapping) else None
+            words = (":name", ":sid", ":email")
+            found[folder] = [
+                tuple(str(one[word]) for word in words if one.get(word))
+                for one in people or ()
+                if isinstance(one, Mapping)
+            ]
+    return found
+
+
+def by_platform(pattern: re.Pattern[str], one: Handed) -> re.Match[str] | None:
+    """Return the match of a platform's names with the first part of a path that is one."""
+    return next(filter(None, map(pattern.fullmatch, one.parts)), None)
+
+
+def own_name(one: Handed) -> str:
+    """Return the name that a student gave to a file, without what a platform adds."""
+    for pattern in (MOODLE, CANVAS):
+        if match := pattern.fullmatch(one.parts[-1]):
+            return match["file"]
+    return one.parts[-1]

@@ -1,0 +1,320 @@
+"""A new problem: the matrices of a kind in small whole numbers, and the flaws of such numbers.
+
+Numbers are drawn with `random.Random.random`, which Python promises to keep as it is, so that a
+seed gives the same numbers on every machine. While the calculation has flaws, one matrix after the
+other is drawn again, at most `REDRAWS` times: a single token always has a flaw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import combinations
+from math import inf, prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.scores import SCORES
+from attncli.core.attention.softmax import ALONG_KEYS
+from attncli.core.errors import Fault, InputError, collected, fail, refuse
+from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.form import choice
+from attncli.core.numbers.scalars import to_count
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS, Kind, Shapes
+from attncli.core.problem.problem import Problem
+from attncli.core.problem.shapes import Sizes, shapes_of
+
+TOKENS = ("I", "love", "AI")
+MEMORY_TOKENS = ("m1", "m2")
+
+WIDE, NARROW = 4, 2
+"""Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
+
+INPUTS = ("X", "memory", "u", "h_0")
+"""Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
+
+REDRAWS = 200
+DRAWS_PER_FLAW = 20
+"""Number of draws after which one more small flaw is accepted."""
+
+GRAVE = 10
+"""Number of small flaws that weigh as much as a saturated row of weights."""
+
+MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
+"""A weight, or a difference of weights, below or above these shows too little."""
+
+WEIGHT_DECIMALS = 9
+"""Decimals of the weights that are compared, as later ones differ between machines."""
+
+MAX_NUMBERS = 10_000
+"""Maximum number of numbers in a new problem, its scores included."""
+
+
+def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
+    """Return a new problem, which computes and has something to show.
+
+    Args:
+        options: keys that are no matrices, as in a file; parameters of the score function or the
+            mask that are left out get values.
+        widths: the wanted ones of `d_model`, the columns of X, `d_k` and `d_v`.
+
+    Raises:
+        InputError: for an option that cannot be read or has no use in this kind, for widths that
+            do not fit together, for a problem of more than `MAX_NUMBERS` numbers.
+
+    >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
+    (4, 3)
+    """
+    values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
+    values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
+    faults = list[Fault]()
+    for key in [key for key in options if key not in ("score", "mask")]:
+        with collected(faults):
+            values[key] = KEYS[key].form.read(options[key], (key,))
+    asked = dict.fromkeys(widths, 0)
+    for name, width in widths.items():
+        with collected(faults):
+            asked[name] = to_count(width, (name,))
+    for key in ("tokens", "memory_tokens"):
+        if not values[key]:
+            faults.append(Fault(f"{key} names no word", (key,), "such as 'I love AI'"))
+    refuse(faults)
+    kind = KINDS[values["kind"]]
+    values["kv_heads"] = values["kv_heads"] or values["heads"]
+    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
+
+    shapes = shapes_of(kind, values)
+    wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
+    keys = [key for key in shapes if key in wanted]
+    required = [p.name for p in SCORES[score["name"]].parameters if p.required]
+    keys += [f"score.{name}" for name in required if name not in score]
+    sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
+    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
+    count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
+    if count > MAX_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "ask for fewer tokens or heads, or for narrower matrices"
+        raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
+
+    notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
+    given = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
+    given["tokens"] = list(values["tokens"])
+    if "memory" in keys:
+        given["memory_tokens"] = list(values["memory_tokens"])
+    given |= {key: raw for key, raw in options.items() if key not in given}
+    given["score"] = score
+    mask = given.get("mask")
+    row = MASKS.get(mask) if isinstance(mask, str) else None
+    if row is not None and row.start is not None:
+        given["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
+    if mask == "causal" and sizes["n"] != sizes["m"]:
+        given["mask"] = {"causal": True, "align": "top-left"}
+    return _without_flaws(given, drawn)
+
+
+def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
+    """Return the mapping of a score function, with its parameters that have a default."""
+    raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
+    name = choice(SCORES).read(raw["name"], ("score",))
+    own = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
+    return {"name": name} | own | raw | {"name": name}
+
+
+def _sizes(
+    kind: Kind, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
+) -> Sizes:
+    """Return the letters of a new problem's matrices and of its scores, bound to sizes.
+
+    Raises:
+        InputError: if letters that must be equal are asked for in two sizes.
+    """
+    of_x, score = kind.shapes["X"][-1], values["score"]["name"]
+    leader = _leaders(kind, score, shapes)
+    asked = [("tokens", kind.tokens, len(values["tokens"]))]
+    if "memory" in shapes:
+        asked.append(("memory_tokens", "m", len(values["memory_tokens"])))
+    for name, size in widths.items():
+        asked.append((name, of_x if name == "d_model" else name, size))
+    found: dict[str, tuple[str, int]] = {}
+    for name, letter, size in asked:
+        first, known = found.setdefault(leader(letter), (name, size))
+        if known != size:
+            message = f"{first} = {known} and {name} = {size} cannot both be"
+            where = f"in kind {values['kind']} with the score {score} they are one size"
+            raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
+    if kind.single is not None:
+        found[kind.single[0]] = ("", 1)
+    _, wide = found.setdefault(leader(of_x), ("", WIDE))
+    for letter in ("d_memory", "d_out"):
+        found.setdefault(leader(letter), ("", wide))
+    _, narrow = found.setdefault(leader("d_k"), ("", NARROW))
+
+    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
+    for letter in dict.fromkeys(["n", "m", *letters]):
+        if letter not in ("heads", "kv_heads"):
+            _, size = found.get(leader(letter), ("", narrow))
+            sizes.bind(letter, size, "", "")
+    return sizes
+
+
+def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], str]:
+    """Return a function that maps letters which must be equal to one of them."""
+    leaders: dict[str, str] = {}
+
+    def leader(letter: str) -> str:
+        while letter in leaders:
+            letter = leaders[letter]
+        return letter
+
+    equal = [(i.letter, i.origin) for i in kind.implied if not any(k in given for k in i.unless)]
+    for pair in [*equal, *([("d_q", "d_k")] if SCORES[score].same_size else [])]:
+        one, other = map(leader, pair)
+        if one != other and "*" not in one + other:  # a new problem has the projections of heads
+            leaders[one] = other
+    return leader
+
+
+def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
+    """Return the problem of the given keys and of drawn matrices of the shapes `drawn`.
+
+    Raises:
+        InputError: for keys that do not fit, or if no drawn numbers can be calculated with.
+    """
+    random = Random(0)
+    matrices = {key: _matrix(random, key, shape) for key, shape in drawn.items()}
+    problem, fewest = _tried(given, matrices)
+    keys = list(drawn)
+    for number in range(REDRAWS):
+        if fewest <= number // DRAWS_PER_FLAW:
+            break
+        key = keys[number // 2 % len(keys)]
+        new = _matrix(random, key, drawn[key], sparse=fewest < inf)
+        if number % 2:
+            width = drawn[key][-1] if len(drawn[key]) > 1 else 1
+            new = with_new_row(random, matrices[key], new, width)
+        candidate, flaws = _tried(given, matrices | {key: new})
+        if flaws <= fewest:
+            problem, fewest, matrices[key] = candidate, flaws, new
+    if fewest == inf:
+        compute(problem)  # raises the error
+    return problem
+
+
+def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> Array:
+    """Return small whole numbers; a sparse matrix is mostly zeros."""
+    zeros = 0.5 + 0.4 * random.random() if sparse else 0.4 * random.random()
+    return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
+
+
+def _tried(given: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
+    """Return the problem of these keys and matrices, and its number of flaws."""
+    lists = {key: in_lists(array) for key, array in matrices.items()}
+    own = {key.partition(".")[2]: raw for key, raw in lists.items() if "." in key}
+    values: dict[str, Any] = {**given, "score": given["score"] | own}
+    values |= {key: raw for key, raw in lists.items() if "." not in key}
+    problem = Problem(**values)
+    try:
+        trace = compute(problem)
+    except InputError:  # such as for the cosine of a row of zeros
+        return problem, inf
+    return problem, GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)
+
+
+def draw(random: Random, shape: tuple[int, ...], values: Sequence[float], zeros: float) -> Array:
+    """Return an array of 0, in this share of the places, and of values that are equally likely."""
+
+    def number() -> float:
+        is_zero = random.random() < zeros
+        return 0.0 if is_zero else values[int(random.random() * len(values))]
+
+    return np.array([number() for _ in range(prod(shape))]).reshape(shape)
+
+
+def with_new_row(random: Random, before: Array, new: Array, width: int) -> Array:
+    """Return an array with some of its numbers from a new one: a row of that width, or a number."""
+    found = before.copy()
+    rows, others = (array.reshape(-1, width) for array in (found, new))
+    row = int(random.random() * len(rows))
+    rows[row] = others[row]
+    return found
+
+
+def in_lists(array: Array) -> Any:
+    """Return an array as nested lists, in which whole numbers are integers."""
+    if array.ndim > 1:
+        return [in_lists(part) for part in array]
+    numbers = array.tolist()
+    return [int(x) if abs(x) < inf and x == int(x) else x for x in numbers]
+
+
+def saturated(trace: Trace) -> int:
+    """Return how many rows of weights give one key nearly all, or every key the same.
+
+    Only rows of shares of 1 count in which several keys may be attended to. Where weights are
+    normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
+    """
+    count = 0
+    for head in _heads(trace):
+        least, most, several = _extent(head)
+        sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
+        is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
+        count += int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+    return count
+
+
+def alike(trace: Trace) -> int:
+    """Return the number of pairs among Q, K and V that are equal."""
+    pairs = combinations(_projected(trace), 2)
+    return sum(np.array_equal(one, other) for one, other in pairs)
+
+
+def small_flaws(trace: Trace) -> int:
+    """Return the number of small flaws.
+
+    These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
+    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values.
+    """
+    count = 0
+    for head in _heads(trace):
+        least, _, several = _extent(head)
+        count += int((several & (least < MIN_WEIGHT)).sum()) + _repeated(head.round(6))
+    problem = trace.problem
+    for key in problem.matrices():
+        if key in ("X", "memory"):
+            tokens = np.moveaxis(problem.array(key), -2, 0)
+            count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
+        elif key.startswith("W_"):
+            count += _repeated(np.moveaxis(problem.array(key), -1, 0))
+    return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
+
+
+def _heads(trace: Trace) -> Iterator[Array]:
+    """Yield the weights of each head and batch element, a line that sums to 1 in a row."""
+    is_by_key = trace.problem.rules.normalize.along != ALONG_KEYS
+    for step in trace:
+        if step.plain.startswith("weights"):
+            weights = np.swapaxes(step.array, -1, -2) if is_by_key else step.array
+            yield from weights.reshape(-1, *weights.shape[-2:])
+
+
+def _extent(head: Array) -> tuple[Array, Array, Array]:
+    """Return the least and the largest weight above 0 of each row, and where there are several."""
+    shares = np.where(head > 0, head.round(WEIGHT_DECIMALS), np.nan)
+    several = (head > 0).sum(axis=-1) > 1
+    return np.fmin.reduce(shares, axis=-1), np.fmax.reduce(shares, axis=-1), several
+
+
+def _projected(trace: Trace) -> list[Array]:
+    return [trace[name].array for name in ("Q", "K", "V") if name in trace]
+
+
+def _repeated(lines: Array) -> int:
+    """Return how many lines, along the first axis, are equal to an earlier one."""
+    return len(lines) - len({line.tobytes() for line in lines + 0.0})  # −0 becomes 0

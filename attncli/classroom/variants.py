@@ -1,0 +1,216 @@
+"""Problems like a given one, with other numbers, in which every mistake shows.
+
+The same seed gives the same variants on every machine. A variant depends on its own number and on
+the variants before it, not on how many are asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from random import Random
+
+import numpy as np
+
+from attncli.checking.answers.names import with_step_names
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.weakness import without_effect
+from attncli.classroom.distractors import Question
+from attncli.classroom.drawing import Drawing, calculated, read_values
+from attncli.classroom.search import Candidate, Search
+from attncli.core.errors import fail, located
+from attncli.core.explaining.terms import Made, Worked
+from attncli.core.explaining.terms import found as terms_in
+from attncli.core.mechanisms.named import equal_steps
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.scalars import to_count
+from attncli.core.problem.problem import Problem
+from attncli.core.records import Record
+from attncli.core.tape.step import Operation
+
+ASKED_DECIMALS = 2
+"""Default number of decimals in which mistakes must show. Chosen."""
+
+MAX_VARIANTS = 1_000
+"""Maximum number of variants of one call. Chosen."""
+
+PRODUCT_SIGNS = ("*", "/", "square")
+POWERS = ("exp", "tanh", "sqrt", "^")
+TRIVIAL = (-1.0, 0.0, 1.0)
+"""Operands with which a product or a power counts as no work."""
+
+MORE_VALUES = "allow more --values, or ask for fewer variants"
+
+COUNTED_DECIMALS = 9
+"""Number of decimals by which a number is told from a whole one: later ones may be errors."""
+
+
+class Work(Record):
+    """The amount of work in a calculation by hand."""
+
+    products: int  # multiplications and divisions, except by 0, 1 and −1
+    exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
+    digits: int  # of the numbers of all steps; whole numbers are written without decimals
+
+
+class VariantForm(Record):
+    """What all variants of a problem have in common."""
+
+    steps: tuple[str, ...]  # the names of all steps
+    asked: tuple[str, ...]  # the names of the steps in which mistakes must show
+    decimals: int  # the number of decimals in which they must show
+    unseen: Mapping[str, str]  # the mistakes that some step cannot show in any draw, and why
+    never_apart: tuple[tuple[str, str], ...]  # pairs of mistakes with the same numbers in each draw
+    fewest: int  # the minimum number of grave flaws in any draw
+    work: Work  # the work in the given problem
+
+
+class Variant(Record, eq=False):
+    """A problem like the given one."""
+
+    number: int  # its number among the variants of its seed, from 1
+    problem: Problem  # with its number under `variant`, and what is asked in its marking
+    trace: Trace  # its calculation, to 12 decimals
+    hidden: tuple[tuple[str, str], ...]  # mistakes that others show in more numbers, and where
+    alike: tuple[tuple[str, str], ...]  # pairs of mistakes that only other variants tell apart
+    flaws: int  # saturated rows, numbers of 1000 and more, warnings; above the least of any draw
+    shown: tuple[str, ...]  # the mistakes that it shows
+    form: VariantForm
+
+    @property
+    def is_fair(self) -> bool:
+        """True if it shows every mistake that other variants show, and has no more flaws."""
+        return not (self.hidden or self.alike or self.flaws)
+
+    @property
+    def work(self) -> Work:
+        """The work of calculating it with the asked decimals."""
+        return work_of(self.trace, self.form.decimals)
+
+
+def vary(
+    problem: Problem,
+    count: int,
+    seed: int = 0,
+    values: str | Sequence[float] | None = None,
+    ask: str | Sequence[str] | None = None,
+    decimals: int | None = None,
+) -> Iterator[Variant]:
+    """Return problems like a given one, of the same shapes, options and labels.
+
+    In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
+    numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
+    saturated; and no number is 1000 or more.
+
+    Args:
+        problem: the given problem.
+        count: the number of variants.
+        seed: any whole number; the same one gives the same variants.
+        values: what a drawn number may be, such as "-2..3", "-1..1 by 0.5" or [0, 1, 2]; by
+            default, for each matrix, from its least to its largest number in the step they share.
+        ask: the wanted steps; by default those of the problem's marking, or all.
+        decimals: the number of wanted decimals; by default that of the marking, or 2.
+
+    Raises:
+        InputError: for values that cannot be read, an unknown step, a problem that cannot be
+            calculated or is too large to work by hand, or more variants than can be drawn.
+
+    >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
+    >>> for one in vary(given, 2, seed=7, ask="weights"):
+    ...     print(one.problem.written["X"], one.is_fair, one.work)
+    [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
+    [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
+    """
+    if not isinstance(problem, Problem):
+        raise fail(f"a problem is taken here, not {type(problem).__name__}")
+    wanted, start = to_count(count, ("count",)), to_count(seed, ("seed",), None)
+    if wanted > MAX_VARIANTS:
+        raise fail(f"{wanted:,} variants are asked for; {MAX_VARIANTS:,} is the most", "count")
+    problem = problem.marked({"ask": ask, "decimals": decimals})
+    return _varied(problem, wanted, start, None if values is None else read_values(values))
+
+
+def _varied(
+    problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
+) -> Iterator[Variant]:
+    first = next(iter(problem.matrices())).split(".")  # its place tells the problem
+    with located(problem.source):
+        drawing = Drawing(problem, values)
+        if (others := drawing.others) < count:
+            message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
+            raise fail(message, *first, hint=MORE_VALUES)
+        given = calculated(problem)
+        marking, meant = with_step_names(problem.marking, given)
+        same = equal_steps(given)
+        names = [meant[name][0].name for name in marking.ask]
+        asked = [same.get(name, name) for name in names] or [*given.steps]
+        decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
+        question = Question(given, asked, decimals, marking.tolerance)
+        search = Search(drawing, question)
+
+    def found() -> Iterator[Variant]:
+        form = VariantForm(
+            question.steps,
+            tuple(question.asked),
+            decimals,
+            search.pool.unseen(without_effect(given)),
+            tuple(search.pool.never_apart),
+            search.fewest,
+            work_of(given, decimals),
+        )
+        for number in range(1, count + 1):
+            best = search.best(Random(f"{seed}/{number}"))
+            if best is None:
+                with located(problem.source):
+                    message = f"only {number - 1} different variants were found"
+                    raise fail(message, *first, hint=MORE_VALUES)
+            new = drawing.problem(best.matrices, marking)
+            yield _variant(number, new.with_texts(variant=str(number)), best, form)
+
+    return found()
+
+
+def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) -> Variant:
+    hidden = {distractor.key[:2] for distractor in best.hidden}
+    alike = {(min(one, other), max(one, other)) for (one, *_), (other, *_) in best.alike}
+    shown = {distractor.key[0] for distractor in best.seen}
+    return Variant(
+        number,
+        problem,
+        calculated(problem),
+        tuple(sorted(hidden)),
+        tuple(sorted(alike)),
+        max(best.grave - form.fewest, 0),
+        tuple(id_ for id_ in MISTAKES if id_ in shown),
+        form,
+    )
+
+
+def work_of(trace: Trace, decimals: int) -> Work:
+    """Return the amount of work in a calculation that is written with so many decimals.
+
+    >>> from attncli import Problem, compute
+    >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
+    Work(products=10, exponentials=4, digits=70)
+    """
+    worked, counts = Worked(), Counter[str]()
+    for step in trace:
+        if isinstance(step.operation, Operation):
+            cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
+            # What several numbers are made from, as the length of a row, is worked once.
+            nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
+            counts.update(node.op for node in nodes.values() if not _is_trivial(node))
+    products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
+    numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
+    return Work(products, powers, sum(_digits(x, decimals) for x in numbers))
+
+
+def _is_trivial(node: Made) -> bool:
+    sizes = [operand.value for operand in node.operands]
+    return any(size in TRIVIAL or abs(size) == inf for size in sizes)
+
+
+def _digits(number: float, decimals: int) -> int:
+    size = round(abs(number), COUNTED_DECIMALS)
+    return len(f"{size:.{decimals if size % 1 else 0}f}".replace(".", ""))

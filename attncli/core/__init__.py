@@ -1,0 +1,1 @@
+"""The calculator: formulas, numbers, the tape, attention, problems, explanations."""

@@ -1,0 +1,1 @@
+"""Arithmetic on floats, intervals and elements that remember."""

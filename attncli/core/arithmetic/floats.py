@@ -1,0 +1,123 @@
+"""Formulas evaluated with care where the plain expression would lose digits or overflow."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.outlines import Outline
+
+SPLITTER = {8: 134217729.0, 4: 4097.0}
+"""Veltkamp's constants 2^27 + 1 and 2^12 + 1: they split a float into two exact halves."""
+
+
+FEW = 256
+"""Up to this number of elements, Python is faster than operations on arrays."""
+
+
+def all_finite(array: Array) -> bool:
+    """Return whether no number is infinite or nan; for few, in less time than `all` takes."""
+    is_finite = np.isfinite(array)
+    return b"\0" not in is_finite.tobytes() if array.size <= FEW else bool(is_finite.all())
+
+
+MANY = 2**18
+"""Maximum number of elements that are summed at a time: 2 MiB, about a processor's cache."""
+
+
+def largest_exponent(dtype: np.dtype[Any]) -> float:
+    """Return x so that e^-x to e^x, and sums of many of them, are ordinary floats."""
+    # 20 below ln(max) leaves room for a row of e^20 = 4.8e8 keys.
+    return float(np.log(np.finfo(dtype).max)) - 20.0
+
+
+def power(base: float, scores: Array, shift: Array | float, temperature: float) -> Array:
+    """Return base^((scores − shift) / temperature), within about a unit in the last place.
+
+    A rounded exponent x costs the result a relative error of |x| times the rounding unit. The
+    part that subtraction and division rounded away is recovered exactly (Dekker 1971) and
+    multiplied back in. Scores of −∞ give 0; `shift` broadcasts to them.
+    """
+    if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
+        return np.exp(scores) if base == np.e else np.power(base, scores)
+    difference = scores - shift
+    lost = _two_difference_error(scores, shift, difference)
+    exponent = difference / temperature
+    if temperature != 1:
+        lost = (lost + _remainder(difference, exponent, temperature)) / temperature
+    result = np.exp(exponent) if base == np.e else np.power(base, exponent)
+    # Next to the end of the range the correction itself may be ∞ − ∞; it is then far below a digit.
+    correction = 1 + np.where(np.isfinite(lost), lost, 0.0) * np.log(base)
+    return np.where(result > 0, result * correction, result).astype(scores.dtype)
+
+
+def total(array: Array, along: int) -> Array:
+    """Return the sum along an axis (-1 or -2), which stays with size 1, correct to about a unit.
+
+    Few numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of many, one half is added to
+    the other again and again, and what each addition rounds away is kept and added at the end
+    (Knuth's two-sum). Of a large array, some rows are summed at a time, to save memory.
+    """
+    across = -3 - along
+    if (parts := min(-(-array.size // MANY), array.shape[across])) > 1:
+        if isinstance(array, Outline):
+            return array.sum(axis=along, keepdims=True)
+        totals = [total(part, along) for part in np.array_split(array, parts, across)]
+        return np.concatenate(totals, across)
+    high = np.swapaxes(array, along, -1)
+    if array.size <= FEW:
+        # A sum beyond a float, and one of ∞ and −∞, are left to the additions below.
+        with suppress(OverflowError, ValueError):
+            sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
+            exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
+            return np.swapaxes(exact, along, -1)
+    low = np.zeros_like(high)
+    while high.shape[-1] > 1:
+        half, odd = divmod(high.shape[-1], 2)
+        rest_high, rest_low = high[..., 2 * half :], low[..., 2 * half :]
+        a, b = high[..., :half], high[..., half : 2 * half]
+        high = a + b
+        lost = _two_difference_error(a, -b, high)
+        low = low[..., :half] + low[..., half : low.shape[-1] - odd] + lost
+        if odd:
+            high = np.concatenate([high, rest_high], axis=-1)
+            low = np.concatenate([low, rest_low], axis=-1)
+    return np.swapaxes(high + low, along, -1)
+
+
+def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:
+    """Return rows divided by 2^exponent to about 1, which loses no digit, and the exponents.
+
+    The rows are floats or intervals of them; other elements come back as they are, with None.
+    """
+    if rows.dtype.kind in "Ou":
+        return rows, None
+    _, exponent = np.frexp(np.abs(rows).max(axis=-1, keepdims=True))
+    return np.ldexp(rows, -exponent), exponent
+
+
+def _two_difference_error(a: Array, b: Array | float, difference: Array) -> Array:
+    """Return (a − b) − fl(a − b) exactly (Knuth's two-sum)."""
+    b_seen = a - difference
+    a_seen = difference + b_seen
+    return (a - a_seen) + (b_seen - b)
+
+
+def _remainder(dividend: Array, quotient: Array, divisor: float) -> Array:
+    """Return dividend − quotient · divisor with the product's rounding error included."""
+    product = quotient * divisor
+    splitter = SPLITTER.get(dividend.dtype.itemsize, SPLITTER[8])
+    q_high, q_low = _split(quotient, splitter)
+    d_high, d_low = _split(np.asarray(divisor, dividend.dtype), splitter)
+    error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
+    return (dividend - product) - error
+
+
+def _split(array: Array, splitter: float) -> tuple[Array, Array]:
+    scaled = array * splitter
+    high = scaled - (scaled - array)
+    return high, array - high

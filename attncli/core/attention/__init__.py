@@ -1,0 +1,1 @@
+"""Scores, masks, normalisers, positions: what methods of attention are made of."""

@@ -1,0 +1,286 @@
+"""The masks: which key each query may attend to.
+
+To add a form: write a function that takes the form's value and the positions, and returns what
+it keeps; give it a row in `MASKS`. All forms that are given apply together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array, because
+from attncli.core.errors import KeyPath, fail, needing
+from attncli.core.formulas import tree
+from attncli.core.numbers import form
+from attncli.core.numbers.form import TRUTH, Form, Schema, whole_number
+from attncli.core.numbers.matrices import to_array, to_vector
+from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.records import EMPTY, Record
+from attncli.core.tape.step import ALL, Derivatives, Expression, Operation
+from attncli.core.tape.walk import cut
+
+Mask: TypeAlias = Mapping[str, Any]
+"""The values of a mask by the keys of `mask`; an empty mask keeps everything."""
+
+
+class Grid(Record, eq=False):
+    """The positions of queries and keys for which a mask is evaluated."""
+
+    query: Array  # the numbers of the queries, (rows, 1)
+    key: Array  # the numbers of the keys, (1, m)
+    position: Array  # the place of each query among the keys, (rows, 1)
+    rows: slice  # which of all queries these are
+    keys: slice = ALL  # which of all keys these are
+
+
+Reach: TypeAlias = tuple[Array | float, Array | float]
+"""The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
+
+
+def kept(mask: Mask, n: int, m: int) -> Array | None:
+    """Return 1 where a query may attend to a key and 0 elsewhere, or None as `is_kept`."""
+    found = is_kept(mask, n, m)
+    return None if found is None else found.astype(float)
+
+
+def is_kept(
+    mask: Mask, n: int, m: int, rows: slice | None = None, keys: slice | None = None
+) -> Array | None:
+    """Return where a query may attend to a key, or None if nothing is blocked.
+
+    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys.
+    """
+    if not mask:
+        return None
+    grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
+    together = np.ones((1, 1, 1, 1), bool)
+    for name in (name for name in MASKS if name in mask):
+        part = MASKS[name].keeps(mask[name], grid)
+        if part is not None and not part.all():
+            together = together & part
+    return None if together.all() else together
+
+
+def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
+    """Return the range of keys that any of some queries may see, and of those that all surely see.
+
+    Both follow from positions and lengths; the second is empty if a form has no reach.
+    """
+    any_first, any_last = all_first, all_last = 0.0, m - 1.0
+    grid = _grid(mask, n, m, rows, slice(0, m))
+    for name, row in ((name, row) for name, row in MASKS.items() if name in mask):
+        found = row.rule(mask[name], grid)
+        if not isinstance(found, tuple):
+            all_last = -1
+            continue
+        first, last = map(np.asarray, found)
+        any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
+        all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
+    seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
+    return slice(seen[0], max(seen)), slice(by_all[0], max(by_all))
+
+
+def of_head(mask: Mask, batch: int, head: int) -> Mask:
+    """Return the mask of one head of one element of the batch."""
+
+    def own(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        # A vector has one number for each element of the batch, or one for all.
+        places = (batch,) if value.ndim == 1 else (batch, head)
+        cells = (min(place, size - 1) for place, size in zip(places, value.shape, strict=False))
+        return value[tuple(slice(cell, cell + 1) for cell in cells)]
+
+    return {name: own(value) for name, value in mask.items()}
+
+
+def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
+    query = np.arange(n)[rows, None]
+    return Grid(query, np.arange(m)[None, keys], query + first_place(mask, n, m), rows, keys)
+
+
+def first_place(mask: Mask, n: int, m: int) -> int:
+    """Return the index of the key at the position of the first query."""
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    return int(start + mask.get("offset", 0))
+
+
+def causal(wanted: bool, grid: Grid) -> Reach:
+    """A query sees no key that comes after it."""
+    return 0, grid.position if wanted else np.inf
+
+
+def keep(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may attend."""
+    return np.not_equal(cut(matrix, (grid.rows, grid.keys)), 0)
+
+
+def block(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may not attend."""
+    return np.equal(cut(matrix, (grid.rows, grid.keys)), 0)
+
+
+def lengths(real: Array, grid: Grid) -> Reach:
+    """Only the first keys are real, the others padding."""
+    return 0, real.reshape(-1, 1, 1, 1) - 1
+
+
+def window(sides: tuple[int, int], grid: Grid) -> Reach:
+    """A query sees the keys within two distances, to its left and to its right."""
+    left, right = sides
+    first = grid.position - left if left >= 0 else 0
+    return first, grid.position + right if right >= 0 else np.inf
+
+
+def check_lengths(real: Array, batch: int, m: int) -> None:
+    """Raise an InputError unless there is a length from 0 to m for each batch element."""
+    if len(real) not in (1, batch):
+        message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
+        raise fail(message, "mask", "lengths")
+    for length in real:
+        if not 0 <= length <= m or length != int(length):
+            message = f"mask.lengths holds {length:g}, but there are {m} keys"
+            raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
+
+
+BLOCKING = -1e4
+"""Largest number that other tools add to a score to block it."""
+
+
+def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
+    array = to_array(raw, path, infinite=True, truths=True)
+    added = array <= BLOCKING
+    if added.any() and (added | (array == 0)).all():
+        message = f"{dotted(path)} is added to the scores, but a mask is made of 0 and 1"
+        hint = "write it under bias, or with 1 for 0 (may attend) and 0 for the others"
+        raise fail(message, *path, hint=hint, needs="values")
+    wrong = np.argwhere((array != 0) & (array != 1))
+    if len(wrong):
+        place = tuple(int(i) for i in wrong[0])
+        message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
+        hint = "1 = may attend; numbers to be added to the scores go into bias"
+        raise fail(message, *path, *place, hint=hint, needs="values")
+    return array
+
+
+def _window(raw: object, path: KeyPath) -> tuple[int, int]:
+    if isinstance(raw, str) and re.search(TWO_WORDS, raw):
+        with needing("text"):
+            return _window(re.findall(r"[^\s,]+", raw), path)
+    if not isinstance(raw, list | tuple | np.ndarray) or len(raw) != 2:
+        message = f"{dotted(path)} must be two numbers, left and right"
+        raise fail(message, *path, hint="write window: [2, 0]; -1 is no bound")
+    left, right = (to_count(side, (*path, index), -1) for index, side in enumerate(raw))
+    return left, right
+
+
+TWO_WORDS = r"^[\s,]*[^\s,]+[\s,]+[^\s,]+[\s,]*$"
+PAIR: Schema = {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2}
+MASK_TEXT: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
+
+ZEROS_AND_ONES = form.ArrayForm(
+    _zeros_and_ones, (MASK_TEXT, *form.BITS), stack="either", broadcasts=True
+)
+LENGTHS = Form(to_vector, (whole_number(0), form.STRING, *form.in_one_line(whole_number(0))))
+WINDOW = Form(_window, (PAIR, form.STRING | {"pattern": TWO_WORDS}))
+POSITION = {"align": form.choice(("top-left", "bottom-right")), "offset": form.count(least=None)}
+"""Keys of `mask` that align queries with keys, and count the keys before the first query."""
+
+
+class MaskForm(Record):
+    """One row of the table.
+
+    `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
+    (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
+    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
+    """
+
+    rule: Callable[[Any, Grid], Array | Reach | None]
+    form: Form  # how the value is written
+    formula: str  # when a key j is kept for a query i
+    summary: str  # one line for `attn scores`
+    check: Callable[[Any, int, int], None] | None = None
+    settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
+    by_position: bool = False  # whether it depends on the places of queries among the keys
+    # A value to start from, for n queries and m keys, where the name alone is no mask.
+    start: Callable[[int, int], Any] | None = None
+
+    def keeps(self, value: Any, grid: Grid) -> Array | None:
+        """Return where a key is kept, or None if every key is."""
+        found = self.rule(value, grid)
+        if not isinstance(found, tuple):
+            return found
+        first, last = found
+        return np.logical_and(grid.key >= first, grid.key <= last)
+
+
+def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
+    """Return a matrix (n, m) for `keep`, or for `block`, that hides the last key from query 1."""
+    first = [1 - blocked] * (m - 1) + [blocked]
+    return [first if m > 1 else [1 - blocked], *([1 - blocked] * m for _ in range(n - 1))]
+
+
+MASKS: dict[str, MaskForm] = {
+    "causal": MaskForm(
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
+    ),
+    "keep": MaskForm(
+        keep,
+        ZEROS_AND_ONES,
+        "keep[i, j] = 1",
+        "0/1 matrix, 1 where it may attend",
+        start=without_the_last,
+    ),
+    "block": MaskForm(
+        block,
+        ZEROS_AND_ONES,
+        "block[i, j] = 0",
+        "0/1 matrix, 1 where it may not attend",
+        start=partial(without_the_last, blocked=1),
+    ),
+    "lengths": MaskForm(
+        lengths,
+        LENGTHS,
+        "j < length",
+        "how many keys are real, or one a batch",
+        check_lengths,
+        start=lambda n, m: max(m - 1, 1),
+    ),
+    "window": MaskForm(
+        window,
+        WINDOW,
+        "p − left ≤ j ≤ p + right",
+        "[left, right] of the query; −1: open",
+        by_position=True,
+        start=lambda n, m: [1, 0],
+    ),
+}
+
+
+class Masked(Operation):
+    """−∞ where the mask is 0: e^−∞ = 0, so such a key gets no weight."""
+
+    operand: Expression
+    mask: Expression
+    blocks = True
+    pointwise = True
+    why = "Where a score is −∞, the weight becomes 0: this query may not see this key."
+
+    def apply(self, scores: Array, keep: Array) -> Array:
+        masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
+        return because(masked, keep, "{seen}", keep == 0)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """As it is, which is 0 where the score is blocked: see `Operation.derivative`."""
+        yield self.operand, upstream
+
+    def notation(self, columns: bool) -> tree.Formula:
+        scores, mask = self.notations(columns)
+        blocked = tree.Relation((mask, tree.Number("0")))
+        where = tree.Minus(tree.Number("∞")), tree.Words("where"), blocked
+        return tree.Listed((scores, tree.Phrase(where)))

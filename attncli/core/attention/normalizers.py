@@ -1,0 +1,320 @@
+"""The normalisers: how a row of scores becomes weights.
+
+To add one: write a function that takes the tape, the scores and the settings and returns the
+operation whose result is the step `weights`, and give it a row in `NORMALIZERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic import floats as precision
+from attncli.core.arithmetic.elements import Array, at_least_zero, because, named
+from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.parameters import Normalize, Parameter
+from attncli.core.attention.softmax import ALONG_KEYS, Delta, Exp, Shares, SinkPower, Sum, WithSink
+from attncli.core.errors import fail
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import text
+from attncli.core.numbers.form import vector
+from attncli.core.records import Record, replace
+from attncli.core.tape.derivatives import Hadamard, Passed, Subtract
+from attncli.core.tape.operations import Scale, constant
+from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.walk import array_of
+
+
+class Normalizer(Record):
+    """One row of the table; `build` records what comes before the result, and returns that."""
+
+    build: Callable[[Tape, Expression, Normalize, str], Expression]
+    formula: str  # the weight of a score s
+    summary: str  # one line for `attn scores`
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
+
+
+def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """e^s divided by the row's sum of e^s, in two steps."""
+    shift = None
+    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
+        shift = settings.along
+        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
+    sink = _sink(tape, settings)
+    power = Exp(scores, settings.base, settings.temperature, shift, sink)
+    exponentials = tape.record(f"exp{suffix}", power)
+    total = Sum(exponentials, settings.along)
+    whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
+    return Shares(exponentials, tape.record(f"sum{suffix}", whole))
+
+
+def _sink(tape: Tape, settings: Normalize) -> Expression | None:
+    """Return the sink of each head, or of all, on the tape once; None if there is none."""
+    key, sinks = "normalize.sink", settings.parameters.get("sink")
+    if sinks is None:
+        return None
+    sink = tape.input_of(key) or tape.given("sink", sinks, ("sink",), key=key)
+    return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
+
+
+def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """All weight on the largest score; on the first of several, with a warning."""
+    array = array_of(scores)
+    largest = array.max(axis=settings.along, keepdims=True)
+    tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
+    if tied.any():
+        line = _line(settings, tape)
+        tape.warn(f"several scores of a {line} are largest: hardmax took the first")
+    return Hardmax(scores, settings.along)
+
+
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """The nearest point of the probability simplex."""
+    return Sparsemax(scores, settings.along, settings.temperature)
+
+
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """Each score divided by the sum of its row."""
+    unblocked = _unblocked(scores)
+    total = tape.record(f"sum{suffix}", Sum(unblocked, settings.along))
+    blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
+    zero = np.argwhere((total.array == 0) & ~blocked)
+    if len(zero):
+        place = tape.first + int(zero[0][-2 if settings.along == ALONG_KEYS else -1])
+        message = f"the scores of {_line(settings, tape)} {place + 1} sum to 0"
+        hint = "use softmax, or change the scores"
+        raise fail(f"{message}, so they cannot be divided by their sum", "normalize", hint=hint)
+    return Shares(unblocked, total)
+
+
+def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """1 / (1 + e^−s), each score by itself."""
+    is_plain = settings.temperature == 1
+    return Sigmoid(scores if is_plain else Scale(scores, over=settings.temperature))
+
+
+def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """The scores themselves."""
+    unblocked = _unblocked(scores)
+    return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
+
+
+SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
+"""z of e^z, which joins the sum; one for all heads, or one per head."""
+
+NORMALIZERS: dict[str, Normalizer] = {
+    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1", (SINK,)),
+    "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
+    "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
+    "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
+    "sigmoid": Normalizer(sigmoid, "1 / (1 + e^−s)", "each by itself, of any sum"),
+    "none": Normalizer(nothing, "s", "the scores are the weights"),
+}
+
+
+def _line(settings: Normalize, tape: Tape) -> str:
+    return "row" if (settings.along == ALONG_KEYS) != tape.columns else "column"
+
+
+def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
+    """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
+    line = f"the largest score of each {_line(settings, tape)}"
+    done = f"{line} was subtracted first, which leaves the weights as they are"
+    tape.warn(f"some e^{name} are beyond what a float can hold: {done}")
+
+
+def _out_of_range(scores: Array, settings: Normalize) -> bool:
+    if scores.dtype.kind != "f":
+        return False
+    size = np.abs(scores)
+    largest = float(size.max(initial=0.0))
+    if largest == np.inf:  # a blocked cell is no exponent
+        largest = float(size.max(initial=0.0, where=size < np.inf))
+    return is_out_of_range(largest, scores.dtype, settings)
+
+
+def _is_large(sinks: Array | None) -> bool:
+    return sinks is not None and bool(sinks.max() > precision.largest_exponent(sinks.dtype))
+
+
+def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
+    """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
+    return largest / settings.temperature * log(settings.base) > precision.largest_exponent(dtype)
+
+
+def _unblocked(scores: Expression) -> Expression:
+    return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
+
+
+class Sigmoid(Operation):
+    """1 / (1 + e^−s), the share of e^s beside 1."""
+
+    operand: Expression
+    pointwise = True
+    why = "Each key gets a weight between 0 and 1, whatever the others get."
+
+    def apply(self, scores: Array) -> Array:
+        if scores.dtype.kind != "f":
+            return 1 / (1 + np.exp(-scores))
+        power = np.exp(-np.abs(scores))  # which cannot overflow
+        return np.where(scores < 0, power, 1) / (1 + power)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dw ⊙ w ⊙ (1 − w)."""
+        yield self.operand, Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        power = tree.Power(tree.Name("e"), tree.Minus(*self.notations(columns)))
+        return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
+
+
+class Unblocked(Operation):
+    """0 in place of −∞, for normalisers that do not exponentiate."""
+
+    operand: Expression
+    pointwise = True
+    why = "A blocked key gets no weight."
+
+    def apply(self, scores: Array) -> Array:
+        blocked = scores == -np.inf
+        unblocked = np.where(blocked, 0.0, scores).astype(scores.dtype)
+        return because(unblocked, scores, "{seen}", blocked)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Passed(upstream, self.operand, infinite=True)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))
+        return tree.Listed((*self.notations(columns), blocked))
+
+
+class Hardmax(Operation):
+    """1 at the largest number of each row, else 0; the first of several largest."""
+
+    operand: Expression
+    along: int
+    why = "All weight goes to the key with the largest score."
+
+    def apply(self, scores: Array) -> Array:
+        largest = scores.max(axis=self.along, keepdims=True)
+        is_largest = (scores == largest) & (scores != -np.inf)
+        is_first = is_largest & (is_largest.cumsum(axis=self.along) == 1)
+        result = np.where(is_first, 1.0, 0.0).astype(scores.dtype)
+        return because(result, scores, "{largest} is {which} of {all}", None, self.along)
+
+    def bounds(self, scores: Any) -> Any:
+        """1 for a score that is surely the largest, 0 for one that surely is not; else 0 to 1."""
+        middle = (scores.low + scores.high) / 2
+        first = self.apply(np.where(np.isinf(scores.low), scores.low, middle))
+        reach = scores.high >= scores.low.max(axis=self.along, keepdims=True)
+        several = reach.sum(axis=self.along, keepdims=True) > 1
+        may_be = several & reach & (scores.high > -np.inf)
+        return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Raise an InputError: hardmax jumps, and does not move between the jumps."""
+        why = "its weights jump from one key to another, and do not change between the jumps"
+        hint = "use softmax or sparsemax, or leave out gradient"
+        raise fail(f"hardmax has no derivative: {why}", "normalize", hint=hint)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        largest = tree.Number("1"), tree.Words("at the largest of"), *self.notations(columns)
+        others = tree.Words("else"), tree.Number("0")
+        return tree.Listed((tree.Phrase(largest), tree.Phrase(others)))
+
+
+class Sparsemax(Operation):
+    """max(s − τ, 0) with τ such that each row sums to 1 (Martins and Astudillo 2016)."""
+
+    operand: Expression
+    along: int
+    temperature: float = 1.0
+    why = "The nearest shares of 1 to the scores: small ones become exactly 0."
+
+    def apply(self, scores: Array) -> Array:
+        dtype, scores = scores.dtype, np.moveaxis(scores, self.along, -1)
+        largest = scores.max(axis=-1, keepdims=True)
+        blocked = largest == -np.inf
+        shifted = scores
+        if scores.dtype.kind == "f":
+            # Only differences matter; from the largest down they lose no digits.
+            shifted = scores - np.where(blocked, 0.0, largest)
+        if self.temperature != 1:
+            shifted = shifted / self.temperature
+        ordered = np.sort(shifted, axis=-1)[..., ::-1]
+        count = np.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype)
+        sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
+        support = np.maximum((1 + count * ordered > sums).sum(axis=-1, keepdims=True), 1)
+        threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
+        weights = at_least_zero(shifted - named(threshold, "τ"))
+        result = np.where(blocked, 0.0, weights).astype(dtype)
+        result = because(result, scores, "{largest} is {which} of {all}", blocked, -1)
+        return np.moveaxis(result, -1, self.along)
+
+    def bounds(self, scores: Any) -> Any:
+        """A weight is least where its own score is least and all others of its row are largest."""
+        low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
+        own = np.eye(low.shape[-1], dtype=bool)
+        line = replace(self, along=-1)
+        ends = []
+        for mine, other in ((low, high), (high, low)):
+            weights = line.apply(np.where(own, mine[..., None, :], other[..., None, :]))
+            ends.append(np.moveaxis(np.diagonal(weights, 0, -2, -1), -1, self.along))
+        return type(scores)(*ends)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dw − δ where the weight is above 0, with δ = the mean of dw there, and else 0.
+
+        Martins and Astudillo 2016, section 2.5 ("Jacobian of sparsemax"). At a kink, where a score
+        is just τ, its weight is 0, and so is its derivative.
+        """
+        centred = Subtract(upstream, SupportMean(upstream, result, self.along))
+        derivative = Passed(centred, result)
+        is_plain = self.temperature == 1
+        yield self.operand, derivative if is_plain else Scale(derivative, over=self.temperature)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        (scores,) = self.notations(columns)
+        if self.temperature != 1:
+            scores = tree.Fraction(scores, constant(self.temperature))
+        weights = tree.Call("max", (tree.minus(scores, tree.Name("τ")), tree.Number("0")))
+        threshold = tree.Name("τ"), tree.Words("so that each sums to"), tree.Number("1")
+        return tree.Listed((weights, tree.Phrase(threshold)))
+
+
+class SupportMean(Operation):
+    """The mean along each line of the numbers whose weight is above 0; 0 where none is."""
+
+    upstream: Expression
+    weights: Expression
+    along: int
+    line = "delta{suffix}"
+    why = Delta.why
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return Sum(self.upstream, self.along).trailing
+
+    def apply(self, upstream: Array, weights: Array) -> Array:
+        """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
+        return self._mean(upstream, weights > 0)
+
+    def bounds(self, upstream: Any, weights: Any) -> Any:
+        """A weight that is written as 0 may be above it."""
+        from attncli.core.arithmetic.intervals import hull
+
+        return hull(*(self._mean(upstream, end > 0) for end in (weights.low, weights.high)))
+
+    def _mean(self, numbers: Any, where: Array) -> Any:
+        count = np.maximum(where.sum(axis=self.along, keepdims=True), 1)
+        mean = np.where(where, numbers, 0.0).sum(axis=self.along, keepdims=True) / count
+        return mean.astype(numbers.dtype)  # NumPy divides float32 by integers in float64
+
+    def notation(self, columns: bool) -> tree.Formula:
+        upstream, weights = self.notations(columns)
+        where = tree.Words("where"), tree.Phrase((weights, tree.Words("> 0")))
+        return tree.Phrase((tree.Words("mean of"), upstream, *where))

@@ -1,0 +1,308 @@
+"""Attention a tile at a time: softmax(Q Kᵀ) V in memory that grows with n, not with n · m.
+
+A tile has the scores of some queries of one head with some keys, in a small buffer. Softmax needs
+no whole row: e^s · v and e^s are summed tile by tile. Where e^s may leave the range of floats, the
+largest score so far is subtracted first, and the sums so far are scaled down when a later score is
+larger (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import frexp, log, prod, sqrt
+from threading import local
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import largest_exponent
+from attncli.core.arithmetic.outlines import Outline
+from attncli.core.attention.masks import is_kept, keys_seen, of_head
+from attncli.core.attention.normalizers import is_out_of_range
+from attncli.core.attention.threads import over_threads, threads_available
+from attncli.core.attention.weights import Rules
+from attncli.core.records import Record
+from attncli.core.tape.tape import TakeRows
+
+TILE_ROWS, TILE_KEYS = 256, 512
+"""Rows and keys of a tile: 1 MiB of scores, which a processor's cache holds."""
+
+MAX_HIDDEN = 2**20
+"""Maximum number of numbers in the hidden layer of a tile."""
+
+MIN_ROWS = 32
+"""With fewer rows a matrix product is slower."""
+
+TASKS_PER_THREAD = 4
+"""Minimum number of tasks for each thread, as some end before the others."""
+
+CHECKED = ("scores", "scaled", "biased")
+"""The steps whose numbers may be beyond floats, in the order of computation."""
+
+TileScores: TypeAlias = Callable[[Array, Array], Array]
+"""Returns the scores (1, 1, n, m) of queries (1, 1, n, d_q) with keys (1, 1, m, d_k)."""
+
+RowWeights: TypeAlias = Callable[[Array, int, int], Array]
+"""Returns the weights of whole rows of scores (rows, m) of a head; the first has that number."""
+
+
+class Tiling(Record):
+    """How the scores are cut into tiles."""
+
+    rows: int  # queries in a tile
+    keys: int  # keys in a tile
+    threads: int
+
+
+def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> Tiling:
+    """Return the tiling for queries (batch, heads, n, d_q) and keys (…, m, d_k).
+
+    `depth` is the number of numbers that a score takes while it is calculated.
+    """
+    n, m, heads = q.shape[-2], k.shape[-2], q.shape[1] * max(len(q), len(k))
+    threads = threads_available()
+    size = min(TILE_ROWS * TILE_KEYS, MAX_HIDDEN // depth)
+    if whole_rows:
+        rows, keys = max(min(size // m, n), 1), m
+    else:
+        of_each_task = -(-n * heads // (TASKS_PER_THREAD * threads))  # rounded up
+        rows = max(min(max(of_each_task, MIN_ROWS), TILE_ROWS, size // TILE_KEYS, n), 1)
+        keys = min(max(size // rows, TILE_KEYS), m)
+    return Tiling(rows, keys, min(threads, -(-n // rows) * heads))
+
+
+class TileLoop:
+    """Attention over many tokens; tiles that a mask blocks as a whole are not calculated.
+
+    Args:
+        q: (batch, heads, n, d_q), of the dtype of k, v, and the bias.
+        k: (batch, kv_heads, m, d_k); query head i reads head i · kv_heads // heads.
+        v: (batch, kv_heads, m, d_v).
+        rules: how scores become weights, over the keys.
+        tiling: the size of a tile; of whole rows, if there is `weights_of`.
+        scores_of: the score function; by default the dot products.
+        weights_of: the normaliser; by default softmax, for which rows need not be whole.
+        take_rows: takes the weights as they are calculated, up to the first score that floats
+            cannot hold; needs `weights_of`. With one thread they come in order.
+
+    Attributes:
+        output: (batch, head, n, d_v).
+        blocked: the queries that see no key, in any head.
+        is_beyond: whether floats might not hold some e^s if the largest s were not subtracted.
+    """
+
+    def __init__(
+        self,
+        q: Array,
+        k: Array,
+        v: Array,
+        rules: Rules,
+        tiling: Tiling,
+        scores_of: TileScores | None = None,
+        weights_of: RowWeights | None = None,
+        take_rows: TakeRows | None = None,
+    ) -> None:
+        self.rules, self.tiling = rules, tiling
+        self.scores_of, self.weights_of, self.take_rows = scores_of, weights_of, take_rows
+        batches, heads = max(map(len, (q, k, v))), q.shape[1]
+        self.n, self.m = q.shape[-2], k.shape[-2]
+        self.q, self.k, self.v = (np.broadcast_to(a, (batches, *a.shape[1:])) for a in (q, k, v))
+        self.sharing = heads // k.shape[1]  # query heads for each head of keys and values
+        self.bias = None
+        if rules.bias is not None and rules.bias.any():
+            self.bias = np.broadcast_to(rules.bias, (batches, heads, self.n, self.m))
+        self.output = np.empty_like(q, shape=(batches, heads, self.n, v.shape[-1]))
+        self.weight_batches = max(len(q), len(k))  # values may have more
+        self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
+        dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
+        # As scores: e^sink is base^(s / temperature) of another s.
+        sinks = rules.normalize.parameters.get("sink", np.array(-np.inf)).ravel() / self.exponent
+        self.sinks = np.broadcast_to(sinks, heads).astype(q.dtype)
+        adjusted = max(adjusted, _largest(self.sinks))
+        self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
+        self.is_surely_within = not self._is_out_of_range(adjusted)
+        least = float(np.log(np.finfo(q.dtype).smallest_subnormal)) - 1  # e^s of less is 0
+        self.vanishing = least - adjusted  # what is added to a score of which e^s is surely 0
+        self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
+        self.times, self.over = 1.0, 1.0  # of the scores
+        if rules.scale is not None:
+            self.times, self.over = float(rules.scale.times), float(rules.scale.over)
+        # A power of two changes no digit, so that queries, which are fewer, are scaled instead.
+        factor = self.times / self.over
+        can_move = self.is_surely_held and scores_of is None and weights_of is None
+        self.scales_queries = can_move and frexp(abs(factor))[0] == 0.5 and abs(factor) < 1
+        self.of_thread = local()
+        # Several threads add to these.
+        self.blocked: set[int] = set()
+        self.too_large: set[str] = set()
+        self.is_beyond = self._is_out_of_range(self.sinks.max())
+
+    def run(self) -> None:
+        """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
+        if isinstance(self.output, Outline):
+            return
+        heads = list(np.ndindex(*self.output.shape[:2]))
+        starts = range(0, self.n, self.tiling.rows)
+        rows = [slice(start, min(start + self.tiling.rows, self.n)) for start in starts]
+        tasks = [(*head, part) for head in heads for part in rows]
+        if self.weights_of is None:  # under a causal mask the last rows take longest
+            tasks.reverse()
+        over_threads(self._attend, tasks, self.tiling.threads)
+        if self.too_large:
+            raise FloatingPointError(min(self.too_large, key=CHECKED.index))
+
+    def _attend(self, task: tuple[int, int, slice]) -> None:
+        """Calculate the output of some queries of one head."""
+        attend = self._sum_tiles if self.weights_of is None else self._weigh_rows
+        if not hasattr(self.of_thread, "buffer"):
+            self.of_thread.buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
+        with np.errstate(all="ignore"), suppress(FloatingPointError):
+            attend(*task)
+
+    def _sum_tiles(self, batch: int, head: int, rows: slice) -> None:
+        """Calculate the output of some queries by softmax."""
+        values, result = self.v[batch, head // self.sharing], self.output[batch, head, rows]
+        product, ones = np.empty_like(result), np.ones((self.tiling.keys, 1), result.dtype)
+        sink = np.full((len(result), 1), self.sinks[head])
+        largest = sink.copy()
+        total = np.zeros((len(result), 1), result.dtype)
+        result[...] = 0
+        mask = of_head(self.rules.mask, batch, head)
+        seen, by_all = keys_seen(mask, self.n, self.m, rows)
+        for rule in self.rules.by_place if not self.is_shifted else ():
+            if rule.is_negligible:  # e^s of far keys is 0, which takes long to find out
+                near = rule.near(head, rows, self.vanishing)
+                seen = slice(max(seen.start, near.start), min(seen.stop, near.stop))
+        for start in range(seen.start, seen.stop, self.tiling.keys):
+            keys = slice(start, min(start + self.tiling.keys, seen.stop))
+            is_whole = by_all.start <= keys.start and keys.stop <= by_all.stop
+            keep = None if is_whole else is_kept(mask, self.n, self.m, rows, keys)
+            if keep is not None and not keep.any():
+                continue
+            scores = self._adjusted(batch, head, rows, keys)
+            if self.is_shifted:
+                if keep is not None:
+                    _block(scores, keep[0, 0])
+                if not self.is_surely_within and self._is_out_of_range(_largest(scores)):
+                    self.is_beyond = True
+                decay, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
+                self._shift(scores, largest)
+                self._shift(decay, largest)
+                np.exp(decay, out=decay)
+                total *= decay
+                result *= decay
+            np.exp(scores, out=scores)
+            if keep is not None and not self.is_shifted:
+                np.multiply(scores, keep[0, 0], out=scores)  # e^−∞ is 0, too, but much slower
+            total += scores @ ones[: scores.shape[1]]  # twice as fast as `scores.sum`
+            result += np.matmul(scores, values[keys], out=product)
+        self._add_blocked(total == 0, rows)
+        if self.is_shifted:
+            self._shift(sink, largest)
+        total += np.exp(sink)
+        np.divide(result, total, out=result, where=total > 0)
+
+    def _shift(self, scores: Array, largest: Array) -> None:
+        """Replace each score by its exponent of e, after subtracting the largest score."""
+        # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.
+        scores -= np.where(largest == -np.inf, 0, largest)
+        if self.exponent != 1:
+            scores *= self.exponent
+
+    def _weigh_rows(self, batch: int, head: int, rows: slice) -> None:
+        """Calculate the weights and the output of some queries by any normaliser."""
+        assert self.weights_of is not None  # or softmax needs no whole rows
+        scores = self._adjusted(batch, head, rows, slice(0, self.m))
+        keep = is_kept(of_head(self.rules.mask, batch, head), self.n, self.m, rows)
+        if keep is not None:
+            _block(scores, keep[0, 0])
+        self._add_blocked(scores.max(axis=1) == -np.inf, rows)
+        weights = self.weights_of(scores, head, rows.start)
+        np.matmul(weights, self.v[batch, head // self.sharing], out=self.output[batch, head, rows])
+        if self.take_rows is not None and batch < self.weight_batches and not self.too_large:
+            self.take_rows(batch, head, rows, weights)
+
+    def _adjusted(self, batch: int, head: int, rows: slice, keys: slice) -> Array:
+        """Return the scores of a tile, scaled, capped and biased in place."""
+        q, k = self.q[batch, head, rows], self.k[batch, head // self.sharing, keys]
+        if self.scales_queries:
+            q = q * q.dtype.type(self.times / self.over)
+        scores: Array = self.of_thread.buffer[: len(q) * len(k)].reshape(len(q), -1)
+        if self.scores_of is None:
+            np.matmul(q, k.T, out=scores)
+        else:
+            scores[...] = self.scores_of(q[None, None], k[None, None])[0, 0]
+        self._check(scores, "scores")
+        if not self.scales_queries:
+            if self.times != 1:
+                scores *= self.times
+            if self.over != 1:
+                scores /= self.over
+            self._check(scores, "scaled")
+        if (cap := self.rules.softcap) is not None:
+            scores /= float(cap)
+            np.tanh(scores, out=scores)
+            scores *= float(cap)
+        if self.bias is not None:
+            scores += self.bias[batch, head, rows, keys]
+        for rule in self.rules.by_place:
+            scores += rule.at(head, rows, keys)
+        if self.bias is not None or self.rules.by_place:
+            self._check(scores, "biased", is_blocked=True)
+        return scores
+
+    def _check(self, scores: Array, name: str, is_blocked: bool = False) -> None:
+        """Raise an error for a score that floats cannot hold; −∞ may block a cell."""
+        if self.is_surely_held:
+            return
+        if not ((scores < np.inf).all() if is_blocked else np.isfinite(scores).all()):
+            self.too_large.add(name)
+            raise FloatingPointError
+
+    def _add_blocked(self, is_blocked: Array, rows: slice) -> None:
+        self.blocked.update((rows.start + np.flatnonzero(is_blocked)).tolist())
+
+    def _is_out_of_range(self, largest: float) -> bool:
+        return is_out_of_range(largest, self.q.dtype, self.rules.normalize)
+
+
+def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
+    """Return upper bounds for |q · k| (Cauchy and Schwarz) and for the adjusted scores."""
+    with np.errstate(all="ignore"):
+        # Half a percent covers what rounding adds, and `tiny` a square that is too small for it.
+        least = q.shape[-1] * float(np.finfo(q.dtype).tiny)
+        squares = (float(np.einsum("...d,...d->...", a, a).max()) + least for a in (q, k))
+        dots = adjusted = 1.005 * prod(map(sqrt, squares))
+        if rules.scale is not None:
+            adjusted *= abs(float(rules.scale.times) / float(rules.scale.over))
+        if rules.softcap is not None:
+            adjusted = min(adjusted, abs(float(rules.softcap)))
+        if rules.bias is not None:
+            adjusted += _largest(rules.bias)
+        adjusted += sum(rule.most for rule in rules.by_place)
+    return dots, adjusted
+
+
+def _block(scores: Array, keep: Array) -> None:
+    """Put −∞ where a mask is 0, as the lesser of the score and ±∞: faster than `np.where`."""
+    limits = keep - scores.dtype.type(0.5)
+    limits *= np.inf
+    np.minimum(scores, limits, out=scores)
+
+
+def _is_ordinary(most: float, v: Array) -> bool:
+    """Whether floats surely hold every e^s, and sum of e^s · v, for |s| up to `most`."""
+    half = largest_exponent(v.dtype) / 2
+    values = max(float(v.max()), -float(v.min()))
+    return most <= half and (values == 0 or abs(log(values)) <= half / 2)
+
+
+def _largest(scores: Array) -> float:
+    """Return the largest magnitude; a cell of −∞ is blocked and does not count."""
+    top, bottom = float(scores.max()), float(scores.min())
+    if bottom == -np.inf:
+        top = max(top, 0.0)
+        bottom = float(scores.min(initial=0.0, where=scores > -np.inf))
+    return max(top, -bottom)

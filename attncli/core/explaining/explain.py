@@ -1,0 +1,399 @@
+"""How one number comes about: the operation that computed it, worked with the numbers put in.
+
+The same `apply` that computes a step runs on arrays of terms, which record the operations on them;
+no operation or method has code of its own here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.errors import fail
+from attncli.core.explaining import terms
+from attncli.core.explaining.formulas import FormulaOf, name_of
+from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import pieces, text
+from attncli.core.mechanisms.named import find
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.cells import Index, at_of, cell, cell_name
+from attncli.core.tape.find import Cells
+from attncli.core.tape.step import Operation, Step
+from attncli.core.text.elision import LIMIT
+from attncli.core.text.escapes import visible
+from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
+
+CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
+
+MAX_NAMES_SHOWN = 4
+"""Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
+
+
+class Source(Record):
+    """A cell that another one was made of.
+
+    Attributes:
+        step: the name of a step or of an input.
+        index: the cell, an index into the `value` of that step or input.
+    """
+
+    step: str
+    index: tuple[int, ...]
+
+
+class Worked(Record, eq=False):
+    """A formula with numbers put in: how it is worked, its leaves, and the numbers of these."""
+
+    term: Term
+    leaves: Sequence[Term]
+    numbers: Sequence[tree.Number]
+
+
+class Explanation(Record):
+    """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.
+
+    Attributes:
+        nodes: the parts of that chain as formulas, by these names; a part may be missing.
+        sources: the cells that it was made of, each once.
+        reasons: what decided a choice, such as `mask[I, good] = 0`.
+        given: whether the problem gave it.
+        value: the number itself.
+        worked: the formulas with numbers put in, by their parts of the chain; those of letters by
+            the letter.
+        chosen: the choices with reasons, in the order of these.
+    """
+
+    nodes: Mapping[str, tree.Formula]
+    sources: tuple[Source, ...]
+    reasons: tuple[tree.Formula, ...] = ()
+    given: bool = False
+    value: float = 0.0
+    worked: Mapping[str, Worked] = EMPTY
+    chosen: tuple[Chosen, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The cell, `scores[am, I]`."""
+        return self.part("name")
+
+    @property
+    def formula(self) -> str:
+        """The formula, `q_am · k_I`; "" where the problem gives the number."""
+        return self.part("formula")
+
+    @property
+    def numbers(self) -> str:
+        """The formula with numbers put in, `1·1 + 1·3 + 3·2`."""
+        return self.part("numbers")
+
+    @property
+    def unfolded(self) -> str:
+        """The numbers with short steps written out, `e^10 / (e^10 + e^11)`; or ""."""
+        return self.part("unfolded")
+
+    @property
+    def exact(self) -> str:
+        """Its closed form, such as `e^10/(e^6 + e^10 + e^11)`; or nothing."""
+        return self.part("exact")
+
+    @property
+    def result(self) -> str:
+        """Its number, `10`."""
+        return self.part("result")
+
+    @property
+    def reason(self) -> str:
+        """What decided a choice; or nothing."""
+        return "; ".join(map(text, self.reasons))
+
+    def part(self, name: str) -> str:
+        """Return a part of the chain as text; nothing where it is missing."""
+        return text(self.nodes[name]) if name in self.nodes else ""
+
+    @property
+    def chain(self) -> tree.Relation:
+        """The parts between the signs of equality; repeated ones are left out."""
+        return tree.Relation(tuple(self.kept.values()), "≈" if "unrounded" in self.nodes else "=")
+
+    @property
+    def kept(self) -> dict[str, tree.Formula]:
+        """The parts of the chain by their names, without repeated ones."""
+        kept: dict[str, tree.Formula] = {}
+        for name in (part for part in CHAIN_PARTS if part in self.nodes):
+            if not kept or not self._is_same([*kept.values()][-1], self.nodes[name]):
+                kept[name] = self.nodes[name]
+        return kept
+
+    def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
+        # Texts take a third of the time of a page. Numbers put in a pattern are several: only a
+        # closed form may have the same text, or the same pattern with the same numbers.
+        if "exact" not in self.nodes:
+            if isinstance(one, tree.Filled) and isinstance(other, tree.Filled):
+                same = one.pattern is other.pattern
+                return same and [n.text for n in one.numbers] == [n.text for n in other.numbers]
+            if isinstance(one, tree.Filled) or isinstance(other, tree.Filled):
+                return False
+        return text(one) == text(other)
+
+    @property
+    def line(self) -> str:
+        """The whole as one line."""
+        return " ".join(self.pieces)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The whole in pieces: a line that is too long may break before each but the first."""
+        found = pieces(self.chain)
+        for number, reason in enumerate(self.reasons):
+            found[-1] += ";" if number else ","
+            first, *rest = pieces(reason)
+            found += [first if number else f"as {first}", *rest]
+        return [*found, "(given)"] if self.given and not self.reasons else found
+
+
+def explain(
+    trace: Trace,
+    cell: str | Step,
+    index: Index = (),
+    decimals: int = DEFAULT_DECIMALS,
+    full: bool = False,
+) -> Explanation:
+    """Explain one cell.
+
+    Args:
+        trace: what was calculated.
+        cell: the name of a cell, such as "scores[am, I]", or a step.
+        index: with a step, the cell as it is on paper, an index into `step.value`.
+        decimals: the most digits after the point, where they are enough to get the result.
+        full: whether long sums are written whole.
+
+    Raises:
+        InputError: for a name that is not that of one cell, and for a cell that is blank.
+
+    >>> from attncli import Problem, compute
+    >>> trace = compute(Problem(X=[[1, 3, 2], [1, 1, 3]], score="dot"))
+    >>> explain(trace, "scores[2, 1]").line
+    'scores[2, 1] = q_2 · k_1 = 1·1 + 1·3 + 3·2 = 10'
+    """
+    if isinstance(cell, str):
+        name = cell
+        trace, found = find(name, trace)
+        if len(found.places) != 1:
+            raise fail(f"{visible(name)} is not one cell", hint="explain_all takes steps and rows")
+        cell, index = found.step, found.places[0]
+    if is_blank(cell, index):
+        raise fail(f"{cell_name(cell, index)} is blank: there is nothing yet")
+    return Explainer(trace, decimals, full).explain(cell, index)
+
+
+def explain_all(
+    trace: Trace, step: str | Step, decimals: int = DEFAULT_DECIMALS, full: bool = False
+) -> dict[Index, Explanation]:
+    """Explain every cell that is not blank of a step or of what a name means, such as "z_am".
+
+    A name may be that of a cell, a row, a column `weights[:, AI]`, a range `scores[1:2, 3]`, a head
+    `weights[head 2]` or a step.
+
+    Returns:
+        The explanations by their index into `step.value`.
+
+    Raises:
+        InputError: for a name that means nothing in this calculation.
+    """
+    chosen = cells(step) if isinstance(step, Step) else []
+    if isinstance(step, str):
+        trace, found = find(step, trace)
+        step, chosen = found.step, written(found)
+    explainer = Explainer(trace, decimals, full)
+    return {index: explainer.explain(step, index) for index in chosen}
+
+
+def written(found: Cells) -> list[Index]:
+    """Return the places of those cells that are not blank, of which there must be one."""
+    places = [place for place in found.places if not is_blank(found.step, place)]
+    if not places:
+        raise fail(f"{cell_name(found.step, found.places[0])} is blank: there is nothing yet")
+    return places
+
+
+def cells(step: Step) -> list[Index]:
+    """Return the place of every cell on paper that is not blank."""
+    return [place for place in np.ndindex(step.value.shape) if not is_blank(step, place)]
+
+
+def is_blank(step: Step, index: tuple[int, ...]) -> bool:
+    """Return whether a cell on paper is nothing, rather than 0."""
+    made = step.operation
+    return isinstance(made, Operation) and len(index) > 1 and made.is_blank(index[-2], index[-1])
+
+
+class Explainer:
+    """Explains cells of one trace, by its own arrays or other numbers of the steps before them."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        decimals: int = DEFAULT_DECIMALS,
+        full: bool = False,
+        numbers: Callable[[Step], Array] | None = None,
+        to_refill: bool = False,  # whether other numbers are filled in: all parts are told
+    ) -> None:
+        self.trace = trace
+        self.decimals = decimals
+        self.full = full
+        self.to_refill = to_refill
+        self.columns = trace.problem.columns
+        self.own = numbers is None
+        self.worked = terms.Worked(numbers)
+        self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
+        self.numbers: dict[tuple[Term, int], tree.Number] = {}
+
+    def explain(self, step: Step, place: Index) -> Explanation:
+        """Explain the cell at a place on paper."""
+        term = self.worked.term(step, at_of(step, place))
+        value = terms.shortest(step.array[at_of(step, place)]) if self.own else term.value
+        result = number_text(value, self.decimals)
+        told = [*terms.found(term, (Leaf, Named, Chosen))]
+        sources = tuple(self._sources(step, term, told))
+        ends = {"name": cell(step, place), "result": tree.Number(result)}
+        if step.operation is None or step.is_given:
+            return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
+        is_other = term.value != value or (self.to_refill and any(terms.found(term, terms.Made)))
+        rounded = self.trace.problem.round is not None and is_other
+        unrounded = number_text(term.value, self.decimals) if rounded else ""
+        worked: dict[str, Worked] = {}
+        wanted = unrounded or result
+        parts = {
+            "formula": self._names(term),
+            "numbers": self._numbers(term, wanted, worked, "numbers"),
+            # One that is filled in later is no repetition of the result.
+            "unrounded": tree.Number("…" if self.to_refill else unrounded) if unrounded else None,
+        }
+        if any(map(_unfolds, told)):
+            unfolded = self._unfold(term)
+            if self.to_refill or self._prints(unfolded.value, wanted):
+                parts["unfolded"] = self._numbers(unfolded, wanted, worked, "unfolded")
+        nodes = ends | {name: node for name, node in parts.items() if node is not None}
+        chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
+        reasons = (*self._letters(told, worked), *map(self._reason, chosen))
+        return Explanation(nodes, sources, reasons, False, value, worked, chosen)
+
+    def _names(self, term: Term) -> tree.Formula | None:
+        if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
+            return None
+        most = np.inf if self.full else MAX_NAMES_SHOWN
+        return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
+
+    def _numbers(
+        self, term: Term, result: str, worked: dict[str, Worked], part: str
+    ) -> tree.Formula:
+        """Return the formula with numbers put in, with digits enough to give the result.
+
+        How it is worked is added to `worked` as a part.
+        """
+        leaves: list[Term] = []
+        key = terms.structure(term, leaves)
+        for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
+            numbers = [self._number(leaf, digits) for leaf in leaves]
+            if self._prints(_value_of(term, numbers), result):
+                break
+        if key not in self.patterns:
+            self.patterns[key] = self._pattern(term)
+        pattern, shown = self.patterns[key]
+        worked[part] = Worked(term, leaves, numbers)
+        filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
+        is_one = not shown or isinstance(pattern.formula, tree.Slot)
+        return filled.formula if is_one else filled
+
+    def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
+        """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
+        places = count()
+        numbered = terms.replaced(term, lambda part: Named(part, str(next(places))))
+        shown: list[int] = []
+
+        def slot(part: Leaf | Named) -> tree.Formula:
+            assert isinstance(part, Named)  # as all are now
+            shown.append(int(part.symbol))
+            return tree.Slot(len(shown) - 1)
+
+        most = np.inf if self.full else LIMIT
+        return tree.Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
+
+    def _prints(self, shown: float, result: str) -> bool:
+        """Return True if a number is what is printed as the result."""
+        _, _, exponent = result.partition("e")
+        unit = 10.0 ** (int(exponent or 0) - self.decimals)
+        wanted = _as_float(result)
+        return shown == wanted or abs(shown - wanted) <= unit / 2
+
+    def _unfold(self, term: Term) -> Term:
+        """Return a term with the leaves replaced whose steps are short ways to write others."""
+
+        def rule(part: Term) -> Term:
+            if isinstance(part, Leaf) and _unfolds(part):
+                return self._unfold(self.worked.term(part.step, part.at))
+            return part
+
+        return terms.replaced(term, rule)
+
+    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
+        if any(isinstance(part, Chosen) for part in told):
+            told = [*terms.found(term, Leaf, reasons=True)]
+        cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
+        for name, place in cells:
+            if name != step.name:
+                yield Source(name, place)
+
+    def _letters(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
+        """Yield the meanings of letters."""
+        for letter in (part for part in told if isinstance(part, Named)):
+            result = number_text(letter.value, self.decimals)
+            numbers = self._numbers(letter.operands[0], result, worked, letter.symbol)
+            yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
+
+    def _reason(self, chosen: Chosen) -> tree.Formula:
+        """Return the words of a choice with numbers in their places."""
+        seen = [self._number(term, self.decimals) for term in chosen.seen]
+        largest = max(chosen.seen, key=lambda term: term.value)
+        several = sum(term.value == largest.value for term in chosen.seen) > 1
+        name = self._names(chosen.seen[0])
+        places: dict[str, tree.Formula] = {
+            "{which}": tree.Words("the first largest" if several else "the largest"),
+            "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
+            "{all}": tree.Listed(tuple(seen)),
+            "{largest}": replace(self._number(largest, self.decimals)),  # also one of {all}
+        }
+        pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
+        return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
+
+    def _number(self, term: Term, digits: int) -> tree.Number:
+        """Return the number of a term; a leaf is part of many cells, and is written once."""
+        key = term, digits
+        if key not in self.numbers:
+            source = term.cell if isinstance(term, Leaf) else None
+            self.numbers[key] = tree.Number(number_text(term.value, digits), source)
+        return self.numbers[key]
+
+
+def _unfolds(part: Term) -> bool:
+    """Return True for a cell of a step that is a short way to write others."""
+    made = part.step.operation if isinstance(part, Leaf) else None
+    return isinstance(made, Operation) and made.unfolds
+
+
+def _value_of(term: Term, numbers: Sequence[tree.Number]) -> float:
+    """Return what a term gives with numbers as written in the place of its leaves."""
+    values = (terms.Constant(_as_float(number.text)) for number in numbers)
+    return terms.replaced(term, lambda _: next(values)).value
+
+
+def _as_float(text: str) -> float:
+    """Return the float of a number as `number_text` writes it."""
+    return float(text.replace("∞", "inf"))

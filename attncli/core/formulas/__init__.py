@@ -1,0 +1,1 @@
+"""Formulas as a tree, and its printers."""

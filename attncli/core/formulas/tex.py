@@ -1,0 +1,154 @@
+r"""Formulas as TeX, with commands that LaTeX with amsmath, MathJax and KaTeX all know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import ATOM, PRODUCT, Printer
+from attncli.core.text.escapes import visible
+
+TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
+FENCES = {
+    "()": (r"\left(", r"\right)"),
+    "[]": (r"\left[", r"\right]"),
+    "‖‖": (r"\lVert ", r" \rVert"),
+    "||": (r"\lvert ", r" \rvert"),
+}
+GREEK = {
+    "τ": r"\tau",
+    "π": r"\pi",
+    "α": r"\alpha",
+    "β": r"\beta",
+    "σ": r"\sigma",
+    "φ": r"\phi",
+    "φ′": r"\phi'",
+    "Φ": r"\Phi",
+    "gate′": r"\mathrm{gate}'",
+    "Σ": r"\Sigma",
+    "delta": r"\delta",
+    "phi": r"\phi",
+}
+SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
+
+ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+}
+LIGATURE = re.compile(r"([-,])(?=\1)")
+"""Pairs that TeX joins to a dash or a low quotation mark."""
+
+
+def ascii_text(text: str) -> str:
+    r"""Return text with TeX's special characters escaped and control characters made visible.
+
+    >>> ascii_text("50% of $x_1$")
+    '50\\% of \\$x\\_1\\$'
+    """
+    text = "".join(ESCAPES.get(c, c) for c in visible(text))
+    return LIGATURE.sub(r"\1{}", text)
+
+
+def number(text: str) -> str:
+    """Return a number, ∞ or an ellipsis in TeX's mathematics."""
+    if text in SPECIAL:
+        return SPECIAL[text]
+    mantissa, sign, exponent = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if sign else mantissa
+
+
+def letters(name: str) -> str:
+    """Return a name without its subscript in TeX's mathematics."""
+    if name in GREEK:
+        return GREEK[name]
+    if len(name) == 1 or name.isdigit():
+        return name
+    escaped = name.replace("_", "\\_")
+    return rf"\mathrm{{{escaped}}}"
+
+
+class _TeX(Printer):
+    """TeX; in an exponent (`small`) a fraction is written without a line."""
+
+    def __init__(self, escape: Callable[[str], str], small: bool = False) -> None:
+        self.escape = escape
+        self.small = small
+        self.fraction_is_atom = not small
+
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        return "{-}" if prefix else f" {TEX_SIGNS.get(sign, sign)} "
+
+    def pause(self, sign: str) -> str:
+        return f"{sign}\\ "
+
+    def fenced(self, pair: str, text: str) -> str:
+        left, right = FENCES[pair]
+        return f"{left}{text}{right}"
+
+    derivative_is_atom = False
+
+    def name(self, node: tree.Name, first: bool) -> str:
+        if (by := tree.derived(node)) is not None:
+            return rf"\frac{{\partial L}}{{\partial {self(by)}}}"
+        if node.base == "new":
+            return rf"{self(tree.named(node.below))}^{{\mathrm{{new}}}}"
+        base = letters(node.base)
+        return f"{base}_{{{letters(node.below)}}}" if node.below else base
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        return number(node.text)
+
+    def words(self, node: tree.Words, first: bool) -> str:
+        return rf"\text{{{self.escape(node.text)}}}"
+
+    def dots(self, node: tree.Dots, first: bool) -> str:
+        return r"\ldots"
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        return rf"\dots\ \text{{{node.words}}}\ \dots"
+
+    def cell(self, node: tree.Cell, first: bool) -> str:
+        name = tree.named(node.name)
+        base = self(name)
+        if name.below and node.places:  # a name with a subscript takes no second one
+            base = self.fenced("[]", base)
+        lead = ", ".join(str(number) for _, number in node.lead)
+        places = ", ".join(map(self.place, node.places))
+        return base + (f"^{{({lead})}}" if lead else "") + (f"_{{{places}}}" if places else "")
+
+    def times(self, node: tree.Times, first: bool) -> str:
+        sign = node.sign.strip()
+        between = self.sign(sign) if sign else "\\," if node.sign else " "
+        return between.join(self.factors(node, first))
+
+    def fraction(self, node: tree.Fraction, first: bool) -> str:
+        if self.small:
+            return f"{self.inside(node.over, PRODUCT, first)} / {self.inside(node.under, ATOM)}"
+        return rf"\frac{{{self(node.over)}}}{{{self(node.under)}}}"
+
+    def power(self, node: tree.Power, first: bool) -> str:
+        return f"{self.inside(node.base, ATOM)}^{{{_TeX(self.escape, small=True)(node.exponent)}}}"
+
+    def transpose(self, node: tree.Transpose, first: bool) -> str:
+        return rf"{self.inside(node.operand, ATOM)}^{{\top}}"
+
+    def root(self, node: tree.Root, first: bool) -> str:
+        return rf"\sqrt{{{self(node.operand)}}}"
+
+
+def tex(formula: tree.Formula, escape: Callable[[str], str] = ascii_text) -> str:
+    r"""Return a formula in TeX's mathematics; `escape` writes the words in it.
+
+    >>> from attncli.core.formulas.tree import Fraction, Root, named
+    >>> tex(Fraction(named("scores"), Root(named("d_k"))))
+    '\\frac{\\mathrm{scores}}{\\sqrt{d_{k}}}'
+    """
+    return _TeX(escape)(formula)

@@ -1,0 +1,1 @@
+"""Written numbers, and the forms in which values may be written."""

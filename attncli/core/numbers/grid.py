@@ -1,0 +1,263 @@
+"""Numbers in lines of text and in tables: what separates them, and which cells are labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from attncli.core.numbers.parser import MAX_DEPTH, NumberError
+from attncli.core.numbers.written import ABOUT, BLANK_CELLS, number
+from attncli.core.records import Record
+from attncli.core.text.escapes import visible
+
+Words: TypeAlias = list[tuple[int, str]]
+"""The words of a line, each with the offset where it starts."""
+
+SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
+DECIMAL_COMMA = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
+"""A number with a decimal comma."""
+GROUPED = re.compile(
+    rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*"
+    r"((?!\1)(?:\.\d*|,\d+))?\s*%?"
+)
+"""A number whose thousands are separated by points, commas, apostrophes or blanks."""
+THIN_SPACE = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
+"""Digits with a thin space between them, which separates thousands and not numbers."""
+
+
+def words_of(line: str, sign: str = ",") -> Words:
+    """Return the words of a line, separated by blanks or a sign; with no sign, by blanks alone.
+
+    Nothing separates words inside parentheses that match. A percent sign belongs to the number
+    before it, and ≈ to the number after it.
+
+    >>> words_of("1, sqrt( 4 ) ≈ 1/2")
+    [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
+    """
+    one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
+    masked, has_pairs = line, "(" in line and line.count("(") == line.count(")")
+    for _ in range(MAX_DEPTH if has_pairs else 0):  # the parser reads none that are deeper
+        before = masked
+        masked = re.sub(r"\([^()]*\)", lambda group: "x" * len(group[0]), masked)
+        if masked == before:
+            break
+    words = re.finditer(one, masked)
+    return [(word.start(), line[word.start() : word.end()]) for word in words]
+
+
+def pieces_of(text: str, separator: str, start: int = 0) -> Words:
+    """Return the pieces of a text between separators, a pattern, each with its offset.
+
+    >>> pieces_of("1 & 2", "&")
+    [(0, '1 '), (3, ' 2')]
+    """
+    ends = [(0, 0), *(match.span() for match in re.finditer(separator, text)), (len(text), 0)]
+    return [(start + a, text[a:b]) for (_, a), (b, _) in pairwise(ends)]
+
+
+def trimmed(at: int, piece: str) -> tuple[int, str]:
+    """Return a piece without the blanks around it, and where it starts then."""
+    cell = piece.lstrip()
+    return at + len(piece) - len(cell), cell.rstrip()
+
+
+def rows_of(lines: Sequence[str]) -> list[Words]:
+    """Return the numbers of each line of a text block, separated by blanks or commas.
+
+    A comma between digits may separate two numbers, be a decimal comma, or separate thousands. The
+    reading that makes all rows equally long is taken; if several do, decimal commas are taken if
+    every number has one, else a NumberError is raised.
+
+    >>> [word for _, word in rows_of(["1,50 0,5"])[0]], [word for _, word in rows_of(["1, 5"])[0]]
+    (['1.50', '0.5'], ['1', '5'])
+    """
+    _refuse_thin_spaces("\n".join(lines))
+    separated = [words_of(line) for line in lines]
+    if not any("," in line for line in lines):
+        return separated
+    pieces = [words_of(line, "") for line in lines]
+    words = [word for row in pieces for _, word in row]
+    commas = [word for word in words if "," in word and "(" not in word]
+    for word in commas:
+        if _separator(word) == ".":
+            message = f"{visible(word)} may mean several numbers; write {whole_number(word)}"
+            raise NumberError(message)
+    doubtful = [w for w in commas if DECIMAL_COMMA.fullmatch(w) or _separator(w) == ","]
+    if not doubtful:
+        return separated
+    readings: dict[str, list[Words]] = {}
+    # A 5 is not written 05, so the comma in 1,05 does not separate numbers.
+    if _is_even(separated) and not any(re.search(r",0\d", word) for word in doubtful):
+        readings["separated"] = separated
+    if _is_even(pieces) and all(map(DECIMAL_COMMA.fullmatch, commas)):
+        readings["decimal"] = _rewritten(pieces, ".")
+    if _is_even(pieces) and all(_separator(word) == "," for word in commas):
+        readings["thousands"] = _rewritten(pieces, "")
+    if len(readings) > 1:
+        one_in_each = len(words) == len(commas) and all(len(row) != 1 for row in pieces)
+        if one_in_each and "thousands" not in readings and "decimal" in readings:
+            return readings["decimal"]
+        raise ambiguous(doubtful[0], readings)
+    return next(iter(readings.values()), separated)
+
+
+def _refuse_thin_spaces(text: str) -> None:
+    if not text.isascii() and (found := THIN_SPACE.search(text)):
+        joined, parted = (re.sub(r"[\u2009\u202f]", sign, found[0]) for sign in ("", " "))
+        message = f"{visible(found[0])} has a thin space; write {joined}"
+        raise NumberError(f"{message}, or {parted} for several numbers")
+
+
+def whole_number(text: str) -> str:
+    """Return a number that is alone in its cell with a decimal point and without separators.
+
+    >>> whole_number("0,14"), whole_number("1,202,604.28"), whole_number("1/2")
+    ('0.14', '1202604.28', '1/2')
+    """
+    separator = _separator(text)
+    if separator == "," and DECIMAL_COMMA.fullmatch(text):
+        raise ambiguous(text, ("decimal", "thousands"))
+    if separator:
+        text = re.sub(rf"(?<=\d){re.escape(separator)}(?=\d{{3}})", "", text)
+    return text.replace(",", ".") if separator or DECIMAL_COMMA.fullmatch(text) else text
+
+
+def _separator(text: str) -> str:
+    """Return the sign between the thousands of a number; a single point is a decimal point."""
+    found = GROUPED.fullmatch(text)
+    if found is None or (found[1] == "." and not found[2] and not found[3]):
+        return ""
+    return found[1]
+
+
+def _is_even(rows: Sequence[Words]) -> bool:
+    return len({len(row) for row in rows if row}) == 1
+
+
+def _rewritten(rows: Sequence[Words], comma: str) -> list[Words]:
+    """Return rows with another sign for the commas of numbers that are no expressions."""
+    return [[(at, w if "(" in w else w.replace(",", comma)) for at, w in row] for row in rows]
+
+
+def ambiguous(word: str, readings: Collection[str]) -> NumberError:
+    """Return the error for a comma with several readings: decimal, thousands, separated."""
+    ways = {"decimal": ".", "thousands": ""}
+    found = [word.replace(",", sign) for reading, sign in ways.items() if reading in readings]
+    if "separated" in readings:
+        found.append(f"{word.replace(',', ', ')} with a blank")
+    return NumberError(f"{visible(word)} may mean several numbers; write {' or '.join(found)}")
+
+
+Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
+"""The labels of a matrix's rows and of its columns."""
+
+LIKE_NUMBER = re.compile(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
+"""A misspelt number, such as 1O, 1:2 and 1.5.2; it is not a label."""
+CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
+"""Headings of a column of labels, which may then be numbers that count."""
+LIKE_DIGITS = frozenset("lIOo")
+"""Letters that may be misspelt digits; a row or column of nothing else is not labels."""
+NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
+"""Words that programs and people write in the place of a number."""
+HEADING = re.compile(
+    r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
+    re.IGNORECASE,
+)
+"""A name with the signs of a heading around it, its number before it or a remark after it."""
+
+
+class LabelledGrid(Record):
+    """The numbers of a table, and the labels beside them."""
+
+    rows: list[Words]
+    labels: Labels = (None, None)
+
+
+class Edges(Record):
+    """Which edges of a table are labels."""
+
+    top: bool  # whether the first row is labels
+    left: bool  # whether the first column is
+    labels: Labels
+    corner: str = ""  # the word in the first row above the labels of the rows
+
+
+def edges(rows: Sequence[Sequence[str]], is_csv: bool = False) -> Edges:
+    """Return which cells of a table are labels.
+
+    In CSV a blank corner is one of labels, and I is a label and not a misspelt 1.
+    """
+    top, left = _sides(rows, is_csv)
+    firsts = [row[0] for row in rows[top:]] if left else None
+    if not top:
+        return Edges(top, left, (firsts, None))
+    heads = list(rows[0])
+    widths = [len(row) - left for row in rows[top:]]
+    has_corner = left and (heads[0] == "" or len(heads) > max(widths))
+    return Edges(top, left, (firsts, heads[has_corner:]), heads[0] if has_corner else "")
+
+
+def _sides(rows: Sequence[Sequence[str]], is_csv: bool) -> tuple[bool, bool]:
+    """Return whether the first row, and the first column, of a table are labels."""
+    if not rows or not all(rows):
+        return False, False
+    head, rest = rows[0], rows[1:]
+    if is_csv and len(head) > 1 and head[0] == "":
+        return True, bool(rest)
+    has_corner = len(head) > 1 and head[0].casefold() in CORNERS
+    names = head[1:] if has_corner else head
+    firsts = [row[0] for row in rest]
+    is_table = has_corner and rest and (are_labels(names) or _count(names))
+    if is_table and (are_labels(firsts) or (_count(firsts) and len(rest[0]) == len(head))):
+        return True, True
+    misspelt = frozenset() if is_csv else LIKE_DIGITS
+    top = bool(rest) and are_labels(names, misspelt)
+    firsts = firsts if top else [head[0], *firsts]
+    return top, are_labels(firsts, misspelt) and all(len(row) > 1 for row in rows[top:])
+
+
+def is_word(cell: str) -> bool:
+    """Return True if a cell cannot be meant as a number; 1..2 is a misspelt one."""
+    if cell.lower() in NO_LABELS or LIKE_NUMBER.fullmatch(cell) or "\\" in cell:
+        return False
+    if re.search(r"\d[.,]\d", cell) and not re.search(r"\s", cell):
+        return False
+    if cell in BLANK_CELLS or not any(c not in "0123456789.,+-eE_ " for c in cell):
+        return len(cell) > 1 and cell.isalpha()
+    return not _is_number(cell) and not all(_is_number(word) for _, word in words_of(cell))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number(text)
+    except NumberError:
+        return False
+    return True
+
+
+def are_labels(cells: Sequence[str], misspelt: frozenset[str] = frozenset()) -> bool:
+    """Return True if a cell cannot be a number, none has to be one, and not all are misspelt."""
+    if not any(is_word(cell) for cell in cells) or misspelt.issuperset(cells):
+        return False
+    return all(
+        is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))
+        for cell in cells
+    )
+
+
+def _count(words: Sequence[str]) -> bool:
+    """Return True if words are 1, 2, … or 0, 1, …."""
+    numbers = [*map(str, range(len(words) + 1))]
+    return len(words) > 1 and [*words] in (numbers[:-1], numbers[1:])
+
+
+def undecorated(heading: str) -> str:
+    """Return the name in a heading.
+
+    >>> [undecorated(line) for line in ("## Weights:", "step 3: weights", "weights (softmax) =")]
+    ['Weights', 'weights', 'weights']
+    """
+    match = HEADING.fullmatch(re.sub(r"\((head \d+)\)", r"\1", heading))
+    return match[1] if match else heading

@@ -1,0 +1,246 @@
+"""Matrices as people paste them: prints of programs, tables of Markdown, LaTeX, spreadsheets.
+
+Each form is rewritten as lines of words or of cells, in which every number keeps its offset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from attncli.core.numbers.grid import (
+    LabelledGrid,
+    Labels,
+    Words,
+    are_labels,
+    edges,
+    is_word,
+    pieces_of,
+    rows_of,
+    trimmed,
+    whole_number,
+    words_of,
+)
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.written import SEVERAL
+from attncli.core.text.escapes import visible
+
+KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
+"""Signs of a keyboard for brackets over several lines and for lines of boxes."""
+LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
+PRINTED = (
+    r"\s*+(?:Parameter containing:\s*+)?(?:[\w.]++\(\s*+)?(\[.*\])"
+    r"(?:\s*+,\s*+\w++=[\w.':<>]++)*+[\s,]*+\)?[\s;,.]*+"
+)
+"""A matrix in brackets, as it is or as NumPy and PyTorch print it."""
+IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
+"""Rows in round brackets."""
+ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
+NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
+SEVERAL_MATRICES = "the text holds several matrices; write {}"
+RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
+"""The line below the heads of a table; `| - | - |` are cells."""
+BARE_LABEL = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
+"""A word that is a label, and not a misspelt number, although only blanks follow it."""
+
+
+def grid_of(text: str) -> LabelledGrid:
+    """Return the numbers of a text block and the labels beside them.
+
+    >>> grid_of("| am | 1 | 0 |")
+    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
+    """
+    if re.search(ELLIPSIS, text):
+        raise NumberError(NUMBERS_MISSING)
+    text = _without_r_signs(_without_name(text))
+    if "\\" in text:
+        from attncli.core.numbers import from_tex
+
+        if from_tex.is_matrix(text):
+            return _of_cells(from_tex.matrix_rows(text))
+        text = from_tex.without_tex(text)
+    text = _without_brackets(text)
+    lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
+    if "|" in text:
+        return _of_table(lines)
+    rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
+    return _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
+
+
+def _lines(text: str) -> Words:
+    """Return the lines that are not blank."""
+    lines = text.splitlines(keepends=True)
+    starts = accumulate(map(len, lines), initial=0)
+    return [(at, x.rstrip("\r\n")) for at, x in zip(starts, lines, strict=False) if x.strip()]
+
+
+def _without_name(text: str) -> str:
+    """Return a text with blanks in place of the `W_q =` before a matrix."""
+    name = re.match(r"\s*[^\W\d][\w^{}]*\s*:?=(?=\s*\S)\s*", text)
+    return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
+
+
+def _without_r_signs(text: str) -> str:
+    """Return a text with blanks in place of the numbers that R prints: [1,], [,1], [1]."""
+    if len(re.findall(r"(?m)^[ \t]*\[,\d+\]", text)) > 1:
+        raise NumberError("its columns are in several parts; print all of them side by side")
+    signs = r"\[,\d+\](?=[ \t]*(?:\[,|$))|^[ \t]*\[\d+,\](?=[ \t])"
+    if re.match(r"\s*\[1\][ \t]+[-\d.]", text):  # a vector: its lines are one row
+        signs = r"^[ \t]*\[\d+\]|\n"
+    return re.sub(f"(?m){signs}", lambda sign: " " * len(sign[0]), text) if "[" in text else text
+
+
+def _without_brackets(text: str) -> str:
+    """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines."""
+    if re.fullmatch(IN_ROUND_BRACKETS, text):
+        text = text.translate(str.maketrans("()", "[]"))
+    is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
+    text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
+    if is_drawn:
+        if any(line.count("[") > 1 for line in text.splitlines()):
+            raise NumberError(SEVERAL_MATRICES.format("each under its own key"))
+        # A label before a bracket over several lines is like one before a colon.
+        text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
+        return text.replace("[", " ").replace("]", " ")
+    whole = re.fullmatch(PRINTED, text, re.DOTALL) if "[" in text else None
+    if whole is None or whole[1].count("[") != whole[1].count("]"):
+        return text
+    inner = whole[1]
+    if re.match(r"\[\s*\[\s*\[", inner):
+        raise NumberError(SEVERAL_MATRICES.format("the lists without quotes around them"))
+    between = re.sub(r"\[[^\[\]]*\]", "", inner)
+    if not re.fullmatch(r"\[?[\s,;]*\]?", between):
+        return text
+    is_one_row = len(re.findall(r"\[[^\[\]]*\]", inner)) == 1
+    inner = inner.replace(";", "\n") if is_one_row else re.sub(r"[\r\n;]", " ", inner)
+    if "," in between:  # in lists a comma separates numbers, as YAML reads it too
+        inner = inner.replace(",", " ")
+    return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n")
+
+
+def _rows_at_semicolons(lines: Words) -> Words:
+    """Return the rows of `1 0; 0 1`; at the end of a line a semicolon means nothing."""
+    rows = [(at, line.replace(";", " ")) for at, line in lines]
+    if len(lines) == 1:
+        rows = pieces_of(lines[0][1], ";", lines[0][0])
+    return [(at, row) for at, row in rows if row.strip()]
+
+
+def _cells(line: tuple[int, str], separator: str) -> Words:
+    at, text = line
+    return [trimmed(start, cell) for start, cell in pieces_of(text, separator, at)]
+
+
+def _is_spreadsheet(rows: Sequence[Words]) -> bool:
+    """Return True if tabs separate cells: equally many in each row, each one number or words."""
+    if len({len(row) for row in rows}) != 1 or len(rows[0]) == 1:
+        return False
+    several = [cell for row in rows for _, cell in row if len(words_of(cell, "")) > 1]
+    for cell in several:
+        if whole_number(cell) != cell:  # 1 202
+            message = f"{visible(cell)} may mean several numbers; write {whole_number(cell)}"
+            raise NumberError(f"{message}, or a tab in place of the blank")
+    return all(are_labels([cell]) for cell in several)
+
+
+def table_rows(lines: Words) -> list[Words]:
+    """Return the cells of the lines of a table whose columns are separated by `|`."""
+    cells = [_cells(line, r"(?<!\\)\|") for line in _without_outer_bars(lines)]
+    return [[(at, cell.strip("*`$ ")) for at, cell in row] for row in cells]
+
+
+def _without_outer_bars(lines: Words) -> Words:
+    """Return the lines of a table without rules, and without `|` at their ends."""
+    found = []
+    for at, line in lines:
+        if not re.fullmatch(RULE, line):
+            start, row = trimmed(at, line)
+            begins = row.startswith("|")
+            found.append((start + begins, row[begins:].removesuffix("|")))
+    return found
+
+
+def _of_table(lines: Words) -> LabelledGrid:
+    """Return the numbers of a table whose columns, or whose labels, are followed by `|`."""
+    rows = _without_outer_bars(lines)
+    bars = {line.count("|") for _, line in rows}
+    if bars <= {0}:
+        return _of_words(rows)
+    if bars <= {0, 1} and "|" in rows[-1][1]:
+        halves = [line.partition("|") for _, line in rows if "|" in line]
+        if any(len(words_of(right, "")) > 1 and not are_labels([right]) for *_, right in halves):
+            if are_labels([left.strip() for left, *_ in halves if left.strip()]):
+                rows = [(at, line.replace("|", ":")) for at, line in rows]
+            return _of_words(rows)
+    cells = table_rows(lines)
+    if len(rows) < len(lines) and len(rows) > 1 and not any(cell for _, cell in cells[0]):
+        cells = cells[1:]  # heads that are blank, with a rule below them
+    return _of_cells(cells)
+
+
+def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
+    rows = [[(at, cell.removesuffix(",").rstrip()) for at, cell in row] for row in rows]
+    found = edges([[cell for _, cell in row] for row in rows])
+    numbers = [[(at, whole_number(c)) for at, c in row[found.left :]] for row in rows[found.top :]]
+    return LabelledGrid(numbers, _fitting(found.labels, numbers))
+
+
+def _of_words(lines: Words) -> LabelledGrid:
+    labels: Labels = (None, None)
+    if any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
+        lines, labels = _without_labels(lines)
+    found = zip(lines, rows_of([line for _, line in lines]), strict=True)
+    rows = [[(start + at, word) for at, word in row] for (start, _), row in found if row]
+    if labels[0] and len(rows) < len(labels[0]):
+        raise NumberError("there are words without a number beside them")
+    return LabelledGrid(rows, _fitting(labels, rows))
+
+
+def _without_labels(lines: Words) -> tuple[Words, Labels]:
+    """Return lines without the words before and above their numbers, and these words."""
+    words = [words_of(line) for _, line in lines]
+    if not all(words):
+        return lines, (None, None)
+    cells = [[word for _, word in row] for row in words]
+    is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
+    if is_shorter and words[0][0][0] > words[1][0][0]:
+        cells[0].insert(0, "")  # a table of pandas, whose corner is blank
+    found = edges(cells)
+    heads = found.labels[1]
+    has_heads = found.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
+    rest = lines[has_heads:]
+    if all(ends := [_colon(line) for _, line in rest]):
+        labels = [line[:end].strip() for (_, line), end in zip(rest, ends, strict=True)]
+        return _cut(rest, [end + 1 for end in ends]), (labels, heads if has_heads else None)
+    are_bare = len(cells) > found.top + 1 and all(
+        re.fullmatch(BARE_LABEL, row[0]) and not any(map(is_word, row[1:2]))
+        for row in cells[found.top :]
+    )
+    if not found.left or not (found.top or are_bare):
+        return rest, (None, heads if has_heads else None)
+    ends = [row[0][0] + len(row[0][1]) for row in words[found.top :]]
+    return _cut(lines[found.top :], ends), found.labels
+
+
+def _colon(line: str) -> int:
+    """Return the index of the colon after a label; 0 where there is none."""
+    label, colon, rest = line.partition(":")
+    return len(label) if colon and label.strip() and rest[:1] in ("", " ", "\t") else 0
+
+
+def _cut(lines: Words, ends: Sequence[int]) -> Words:
+    """Return what follows the labels of lines, and the commas after them."""
+    return [
+        (at + end, re.sub(r"^(\s*),", r"\1 ", line[end:]))
+        for (at, line), end in zip(lines, ends, strict=True)
+    ]
+
+
+def _fitting(labels: Labels, rows: Sequence[Words]) -> Labels:
+    """Return labels without the columns' where it is unclear above which column each is."""
+    firsts, heads = labels
+    width = len(rows[0]) if rows else 0
+    if heads and firsts is None and len(heads) == width + 1:
+        heads = heads[1:]  # the first is above labels that are left out
+    return firsts, heads if heads and len(heads) == width else None

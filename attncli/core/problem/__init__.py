@@ -1,0 +1,1 @@
+"""A problem: its keys, their values, their shapes."""

@@ -1,0 +1,222 @@
+"""The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
+
+A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
+one head times the heads; in a stack of one matrix per head it is d_k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attncli.core.attention.parameters import AXES
+from attncli.core.records import Record
+
+Shapes = dict[str, tuple[str, ...]]
+
+
+TEXT_KEYS = ("title", "notes", "student", "variant", "problem")
+"""Keys of text about a problem and its student, with which nothing is calculated."""
+
+COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "marking")
+"""Keys of every kind."""
+
+
+class Implied(Record):
+    """A letter that equals another one, unless the problem has a key that sets it."""
+
+    letter: str
+    origin: str
+    unless: tuple[str, ...] = ()
+
+
+class Kind(Record):
+    """The keys of one kind of problem, the shapes of its matrices, and its defaults."""
+
+    meaning: str  # one line
+    shapes: Shapes  # its matrices
+    options: tuple[str, ...]  # its other keys, beside those of every kind
+    needs: tuple[str, ...] = ()  # its required keys
+    start: tuple[str, ...] = ()  # the matrices of a new problem, beside those it needs
+    implied: tuple[Implied, ...] = ()  # letters that follow from others, in this order
+    tokens: str = "n"  # the letter that counts the tokens
+    score: str = "scaled_dot"  # the default score function
+    source: str = ""  # the input from which keys and values are projected, if they are
+    single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
+    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its value
+    axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
+    by_position: bool = True  # whether each query has a position among the keys, for some masks
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*COMMON_OPTIONS, *self.shapes, *self.options)
+
+
+BACKWARD = ("gradient", "learning_rate")
+SCORING = ("score", "scale", "softcap", "normalize")
+MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
+"""The bias, and every matrix of a mask."""
+
+SELF: Shapes = {
+    "X": ("n", "d_model"),
+    "W_q": ("d_model", "heads*d_q"),
+    "b_q": ("heads*d_q",),
+    "Q": ("n", "heads*d_q"),
+    "W_k": ("d_model", "kv_heads*d_k"),
+    "b_k": ("kv_heads*d_k",),
+    "K": ("m", "kv_heads*d_k"),
+    "W_v": ("d_model", "kv_heads*d_v"),
+    "b_v": ("kv_heads*d_v",),
+    "V": ("m", "kv_heads*d_v"),
+    "scores": ("n", "m"),
+    **MASKING,
+    "W_o": ("heads*d_v", "d_out"),
+    "b_o": ("d_out",),
+    "W_c": ("d_c", "d_out + d_model"),
+    "gradient": ("n", "d_out"),
+}
+CROSS: Shapes = {
+    "X": SELF["X"],
+    "memory": ("m", "d_memory"),
+    **SELF,
+    "W_k": ("d_memory", "kv_heads*d_k"),
+    "W_v": ("d_memory", "kv_heads*d_v"),
+}
+ATTENTION = (
+    *(*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
+    *("memory_tokens", "heads", "kv_heads", "mask"),
+)
+
+
+def _without_projections(source: str) -> tuple[Implied, ...]:
+    """Return the sizes that are equal where a matrix of weights is left out."""
+    return (
+        Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
+        Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
+        Implied("kv_heads*d_v", source, unless=("V", "W_v")),
+        Implied("d_out", "heads*d_v", unless=("W_o",)),
+    )
+
+
+LAYER: Shapes = {
+    **{key: SELF[key] for key in ("W_q", "b_q", "W_k", "b_k", "W_v", "b_v")},
+    **MASKING,
+    "W_o": ("heads*d_v", "d_model"),
+    "b_o": ("d_model",),
+    **dict.fromkeys(("gain_1", "shift_1", "gain_2", "shift_2"), ("d_model",)),
+    **{"W_1": ("d_model", "d_ff"), "b_1": ("d_ff",), "W_3": ("d_model", "d_ff"), "b_3": ("d_ff",)},
+    **{"W_2": ("d_ff", "d_model"), "b_2": ("d_model",)},
+}
+"""The matrices of a layer of a transformer."""
+
+LAYER_OPTIONS = (
+    *(*SCORING, "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
+    *("norm", "place", "eps", "activation"),
+)
+"""The other keys of a layer; what stands at the top is that of every layer without its own."""
+
+ATTENDED = Implied("d_model", "heads*d_v", unless=("W_o",))
+"""Without W_o, what was attended to is added to the input as it is."""
+
+LANGUAGE = ("embedding", "final_norm", "unembedding", "target")
+"""Keys for the steps before and after the layers."""
+
+UPDATES: dict[str, Shapes] = {
+    "input_context": {"A": ("d_h", "d_x + d_h")},
+    "state_input_context": {"A": ("d_h", "d_h + d_x + d_h")},
+    "plain": {"A": ("d_h", "d_h + d_x")},
+}
+"""The shape of A for each way of kind `recurrent` to make its next state."""
+
+KINDS: dict[str, Kind] = {
+    "self": Kind(
+        "every token attends to all tokens of X",
+        SELF,
+        (*ATTENTION, "past"),
+        start=("X", "W_q", "W_k", "W_v"),
+        source="X",
+        axes=AXES,
+        implied=(
+            Implied("m", "n", unless=("K", "scores")),
+            Implied("m", "n", unless=("V",)),
+            *_without_projections("d_model"),
+        ),
+    ),
+    "cross": Kind(
+        "the tokens of X attend to those of memory",
+        CROSS,
+        ATTENTION,
+        start=("X", "memory", "W_q", "W_k", "W_v"),
+        implied=_without_projections("d_memory"),
+        source="memory",
+        axes=AXES,
+    ),
+    "decode": Kind(
+        "each token attends to itself and, in a cache, to those before it",
+        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
+        (*(one for one in ATTENTION if one not in ("memory_tokens", "mask")), "past"),
+        start=("X", "W_q", "W_k", "W_v"),
+        source="X",
+        implied=(
+            *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
+            *_without_projections("d_model"),
+        ),
+    ),
+    "transformer": Kind(
+        "layers of attention and a feed-forward network, and the next token",
+        {"X": ("n", "d_model"), **LAYER, "W_u": ("d_model", "v"), "gradient": ("n", "d_model")},
+        (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
+        start=("X", "W_q", "W_k", "W_v", "W_o", "W_1", "W_2"),
+        source="X",
+        axes=AXES,
+        implied=(Implied("m", "n"), *_without_projections("d_model")[:-1], ATTENDED),
+    ),
+    "pooling": Kind(
+        "one context vector u attends to the states in X",
+        {
+            "X": ("m", "d_model"),
+            "W": ("d_k", "d_model"),
+            "b": ("d_k",),
+            "u": ("d_q",),
+            **MASKING,
+            "gradient": ("n", "d_v"),
+        },
+        (*SCORING, *BACKWARD, "tokens_as", "mask", "activation", "output_activation"),
+        needs=("X", "u"),
+        start=("W",),
+        implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
+        tokens="m",
+        score="dot",
+        single=("n", "u"),
+        by_position=False,
+    ),
+    "co_attention": Kind(
+        "the tokens of X and those of memory attend to each other",
+        {"X": ("n", "d_model"), "memory": ("m", "d_memory"), **MASKING},
+        (*SCORING, "tokens_as", "memory_tokens", "mask", "enhance"),
+        needs=("X", "memory"),
+        implied=(Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory")),
+        by_position=False,
+    ),
+    "recurrent": Kind(
+        "a recurrent network's state attends to the states before it",
+        {
+            "X": ("n", "d_x"),
+            "A": ("d_h", "d_x + d_h"),
+            "b": ("d_h",),
+            "h_0": ("d_h",),
+            "c_0": ("d_h",),
+            "W_q": ("d_q", "d_h"),
+            "W_k": ("d_k", "d_h"),
+            "gradient": ("n", "d_h"),
+        },
+        (*SCORING, *BACKWARD, "update"),
+        needs=("X", "A"),
+        start=("h_0",),
+        implied=(
+            Implied("d_q", "d_h", unless=("W_q",)),
+            Implied("d_k", "d_h", unless=("W_k",)),
+            Implied("d_v", "d_h"),
+        ),
+        variants=("update", UPDATES),
+    ),
+}

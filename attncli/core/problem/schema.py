@@ -1,0 +1,107 @@
+"""A JSON Schema of the problem file, made of the same tables that read it.
+
+Faults that it cannot find are marked: see `Fault.needs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.parameters import AXES
+from attncli.core.numbers.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.core.problem.faults import REPLACES, source_groups
+from attncli.core.problem.key_names import names_of, pattern_of
+from attncli.core.problem.keys import KEYS, layer_forms
+from attncli.core.problem.kinds import KINDS, Kind
+
+
+def schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of one problem; a list alone is its X.
+
+    >>> schema()["title"]
+    'An attention problem'
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An attention problem",
+        "type": ["object", "array"],
+        "properties": {
+            key: {"description": row.meaning} | or_nothing(row.form.schema())
+            for key, row in KEYS.items()
+        }
+        | {"layers": {"description": KEYS["layers"].meaning} | _layers()},
+        "patternProperties": _other_names(KEYS),
+        "additionalProperties": False,
+        "allOf": [
+            {"if": {"type": "array"}, "then": {"$ref": "#/properties/X", "contains": ROWS}},
+            *_one_name(),
+            *_replaced(),
+            *(_of_kind(name, kind) for name, kind in KINDS.items()),
+        ],
+        "$defs": DEFINITIONS,
+    }
+
+
+def _other_names(keys: Iterable[str]) -> Schema:
+    """Return the schemas of keys by the patterns of their other names."""
+    return {
+        f"^(?!{key}$)(?:{pattern_of(key)})$": {"$ref": f"#/properties/{key}"}
+        for key in keys
+        if pattern_of(key) != key
+    }
+
+
+def _layers() -> Schema:
+    """Return the schema of a list of layers, or of a mapping of their numbers."""
+    own = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": own, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(own)
+    return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
+
+
+ROWS: Schema = {"type": "array"}
+"""A list with a row in it: a file that is a list is X only then."""
+
+
+def _one_name() -> Iterator[Schema]:
+    """Yield a schema for each key of several names: all but one are left out."""
+    for key in KEYS:
+        if len(names := names_of(key)) > 1:
+            others = ([other for other in names if other != name] for name in names)
+            yield {"anyOf": [{"properties": dict.fromkeys(o, NOTHING)} for o in others]}
+
+
+def _replaced() -> Iterator[Schema]:
+    """Yield a schema for each key of `REPLACES`: a problem with it must not have the others."""
+    for direct, replaced in REPLACES.items():
+        yield {"if": _given(direct), "then": _without(replaced)}
+
+
+def _of_kind(name: str, kind: Kind) -> Schema:
+    is_default = name == KEYS["kind"].default
+    named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
+    rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]
+    if not kind.by_position:
+        forms = dict.fromkeys((form for form, row in MASKS.items() if row.by_position), NOTHING)
+        rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
+    if others := [axis for axis in AXES if axis not in kind.axes]:
+        rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
+    rules += map(_given, kind.needs)
+    rules += (_given(*keys) for keys in source_groups(kind))
+    return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
+
+
+def _inside(key: str, part: Schema) -> Schema:
+    return {"properties": {key: part}}
+
+
+def _given(*keys: str) -> Schema:
+    """Return the schema of problems that have one of these keys, under any name."""
+    found = [given(name) for key in keys for name in names_of(key)]
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _without(keys: Iterable[str]) -> Schema:
+    """Return the schema of problems that have none of these keys, under any name."""
+    return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}

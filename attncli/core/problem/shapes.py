@@ -1,0 +1,362 @@
+"""The shapes of a problem's matrices: every letter of a kind's shapes is one size.
+
+Each matrix binds the letters of its shape. The second matrix that binds a letter must agree with
+the first, and a message can name both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.norms import NORMS
+from attncli.core.attention.positions import POSITIONS
+from attncli.core.attention.scores import SCORES
+from attncli.core.errors import Fault, refuse
+from attncli.core.numbers.form import ArrayForm, Form
+from attncli.core.numbers.scalars import shape_words
+from attncli.core.problem.keys import KEYS, PROJECTIONS
+from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
+from attncli.core.records import Record, replace
+from attncli.core.text.layer_names import OF_LAYER
+
+KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
+
+MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
+"""Maximum number of axes before a matrix's own, by the `stack` of its form."""
+
+
+def form_of(key: str) -> Form:
+    """Return the form of a key, or of a part such as `score.W`."""
+    head, _, part = OF_LAYER.sub("", key, 1).partition(".")
+    form = KEYS[head].form
+    return form.parts()[part] if part else form
+
+
+def array_form(key: str) -> ArrayForm:
+    """Return the form of a matrix or vector, or of a part such as `score.W`."""
+    form = form_of(key)
+    assert isinstance(form, ArrayForm)  # the caller has an array
+    return form
+
+
+def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
+    """Return True if an array is written transposed, by the values of two keys of its problem.
+
+    Where a token is a column, all matrices are but the parameters of score functions and what is
+    applied from the left.
+    """
+    key = OF_LAYER.sub("", key, 1)
+    form, row = form_of(key), KEYS[key.partition(".")[0]]
+    is_matrix = isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
+    return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS
+
+
+def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:
+    """Return the names of the axes before the own axes of an array: "batch", "head", or both."""
+    form = array_form(key)
+    if axes - form.axes != 1:
+        return ("batch", "head")[: axes - form.axes]
+    by_head = form.stack == "head" or (form.stack == "either" and heads > 1)
+    return ("head",) if by_head else ("batch",)
+
+
+class Bound(Record):
+    """A size, the key that fixed it, and words for that, such as `X has 4 columns`."""
+
+    size: int
+    key: str
+    noun: str
+    words: str
+
+
+class Sizes:
+    """The letters bound so far, and what did not fit; messages count what the user counts."""
+
+    def __init__(
+        self, heads: int, kv_heads: int, columns: bool, weights_as: str = "in_out"
+    ) -> None:
+        self.heads = heads
+        self.kv_heads = kv_heads
+        self.columns = columns
+        self.written_as = ("columns" if columns else "rows", weights_as)
+        self.bound: dict[str, Bound] = {}
+        self.faults: list[Fault] = []
+
+    def __getitem__(self, letter: str) -> int:
+        return self.bound[letter].size
+
+    def __contains__(self, letter: str) -> bool:
+        return letter in self.bound
+
+    def size(self, letter: str) -> int | None:
+        """Return the size of a letter, a product `heads*d_k` or a sum `d_q + d_k`, if known."""
+        if "+" in letter:
+            parts = [self.size(part) for part in letter.split(" + ")]
+            return None if None in parts else sum(filter(None, parts))
+        counter, _, name = letter.rpartition("*")
+        return self[name] * self._count(counter) if name in self else None
+
+    def _count(self, counter: str) -> int:
+        return int(getattr(self, counter)) if counter else 1
+
+    def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
+        """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
+        before = len(self.faults)
+        if self._bind_leading(key, shape, len(letters)):  # each matrix is of one head
+            letters = tuple(letter.rpartition("*")[2] for letter in letters)
+        own = shape[len(shape) - len(letters) :]
+        expected = [self.size(letter) for letter in letters]
+        flips = is_transposed(key, *self.written_as)
+        nouns: tuple[str, ...] = ("columns", "rows") if flips else ("rows", "columns")
+        nouns = nouns if len(letters) > 1 else ("numbers",)
+        for letter, size, noun, known in zip(letters, own, nouns, expected, strict=True):
+            fits = size == known or (size == 1 and array_form(key).broadcasts)
+            if not fits:
+                self.bind(letter, size, key, noun)
+        if len(self.faults) == before:
+            return
+        bound = [self.size(letter) for letter in letters]
+        fitting = tuple(size if k is None else k for k, size in zip(bound, own, strict=True))
+        if fitting == own:
+            return
+        pairs = zip(expected, own[::-1], strict=True)
+        if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
+            stored = "(in, out)?" if flips else "(out, in)? write weights_as: out_in"
+            stored += " leave out weights_as" if flips and not self.columns else ""
+            hint = f"its transpose would fit: is it stored {stored}"
+        else:
+            hint = f"{shape_words(fitting[::-1] if flips else fitting)} would fit"
+        hint = f"{key} is {shape_words(own[::-1] if flips else own)}; {hint}"
+        self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
+
+    def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
+        """Check the axes before the matrix's own; return whether there is one matrix per head."""
+        if len(shape) == own:
+            return False
+        form = array_form(key)
+        limit = own + MAX_LEADING_AXES[form.stack]
+        if len(shape) > limit:
+            message = f"{key} has {len(shape)} axes, but at most {limit} fit"
+            self.note(key, message, needs="")
+            return False
+        leading = dict(zip(leading_axes(key, len(shape), self.heads), shape, strict=False))
+        batch, matrices = leading.get("batch"), leading.get("head")
+        if batch is not None and not (batch == 1 and form.broadcasts):
+            self.bind("batch", batch, key, "batch elements")
+        counter = "kv_heads" if key in KEYS_WITH_KV_HEADS else "heads"
+        count = self._count(counter)
+        if matrices not in (None, count) and not (matrices == 1 and form.broadcasts):
+            message = f"{key} is a list of {matrices} matrices, one per head"
+            hint = f"set {counter}: {matrices}, or write one matrix"
+            if form.stack == "either":  # with three axes it has one matrix per head
+                hint = f"for a batch of {matrices}, write four axes: ({matrices}, {count}, …)"
+            self.note(key, f"{message}, but {counter} is {count}", hint=hint)
+        return matrices is not None
+
+    def bind(self, letter: str, size: int, key: str, noun: str, words: str = "") -> None:
+        """Bind a letter, product or sum to a size; note a fault if it has another one.
+
+        `words` replaces the fact in the message, by default that the key has `size` of the noun.
+        """
+        counted = noun if size != 1 else noun.removesuffix("s")
+        words = words or f"{key} has {size} {counted}"
+        if "+" in letter:
+            self._compare_with_sum(letter, size, key, words)
+            return
+        counter, _, letter = letter.rpartition("*")
+        count = self._count(counter)
+        if size % count:
+            option = "heads" if count == self.heads else counter
+            message = f"{option} = {count} does not divide the {size} {counted} of {key}"
+            self.note(option, message, key)
+            return
+        if count > 1:
+            size //= count
+            words += f" ({count} heads of {size})"
+        known = self.bound.setdefault(letter, Bound(size, key, noun, words))
+        if known.size != size:
+            message = f"{words}, but {known.words}"
+            is_projection = key in ("W_q", "W_k", "W_v") and "_" not in known.key
+            if letter in ("d_model", "d_memory") and is_projection:
+                stored = f"{key}{'ᵀ' * (self.written_as[1] == 'out_in')}"
+                product = f"{key} {known.key}" if self.columns else f"{known.key} {stored}"
+                message += f" ({product} needs them equal)"
+            self.note(key, message, known.key)
+
+    def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
+        needed = self.size(letters)
+        if needed not in (None, size):
+            parts = letters.split(" + ")
+            which = " + ".join(f"{part} = {self[part]}" for part in parts)
+            message = f"{words}, but needs {needed} ({which})"
+            self.note(key, message, self.bound[parts[-1]].key)
+
+    def note(
+        self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
+    ) -> None:
+        """Note a fault of a key, and of another that the message names."""
+        related = tuple(other.split(".")) if other else ()
+        self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
+
+
+def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, int]:
+    """Return the number of heads of queries, and of keys and values.
+
+    Where no option gives it, an array of four axes does: (batch, heads, n, d).
+    """
+    counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
+    found: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
+    for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
+        if option in given:
+            found[option] = values[option], option
+        for key in (key for key in keys if key in counts):
+            count, origin = found.setdefault(option, (counts[key], key))
+            if count != counts[key]:
+                _refuse_heads(key, counts[key], origin, count, option)
+    kv_heads, other = found.get("kv_heads", (0, ""))
+    of_values = (kv_heads, other) if other in counts else (values["heads"], "heads")
+    heads, origin = found.get("heads", of_values)
+    if other in counts and heads % kv_heads:
+        _refuse_heads(other, kv_heads, origin, heads, "heads")
+    return heads, kv_heads or heads
+
+
+def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) -> None:
+    verb = "is" if origin == option else "has"
+    message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
+    hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
+    hint = hint or "the axes are (batch, heads, n, d)"
+    refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
+
+
+AFTER_PROJECTION = (
+    *("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient"),
+)
+"""Keys that are bound after queries, keys and values, and so are the ones at fault."""
+
+
+def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
+    """Return the letters of a problem, bound to sizes, and what does not fit as faults.
+
+    `given` has the shapes of the matrices that were given, also of `score.W`, with tokens in rows.
+    """
+    kind = KINDS[values["kind"]]
+    heads, kv_heads = values["heads"], values["kv_heads"]
+    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", values["weights_as"])
+    sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
+    if heads % kv_heads:
+        message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
+        sizes.note("kv_heads", message, "heads")
+        return sizes
+    shapes = _of_given(shapes_of(kind, values), given)
+    late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
+    for key in shapes:
+        if key not in late:
+            sizes.bind_matrix(key, given[key], shapes[key])
+    if values["tokens"] and kind.tokens not in sizes and values["embedding"]:
+        sizes.bind(kind.tokens, len(values["tokens"]), "tokens", "labels")
+    if not sizes.faults and not values["layers"]:
+        _imply(sizes, kind, given)
+        _compare(sizes, values["score"]["name"])
+    if kind.single is not None:
+        letter, key = kind.single
+        sizes.bind(letter, 1, key, "rows")
+    for key in late:
+        sizes.bind_matrix(key, given[key], shapes[key])
+    vocabulary = values["embedding"].get("vocabulary", ())
+    labelled = {
+        "tokens": (kind.tokens, values["tokens"]),
+        "memory_tokens": ("m", values["memory_tokens"]),
+        "target": ("n", values["target"]),
+        "embedding.vocabulary": ("v", vocabulary),
+    }
+    for key, (letter, labels) in labelled.items():
+        if labels and letter in sizes:
+            sizes.bind(letter, len(labels), key, "labels")
+    _refuse_two_readings(sizes, shapes, values, given)
+    return sizes
+
+
+def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
+    """Return the letters of every matrix of a problem; the parts of a key share its letters."""
+    shapes = dict(kind.shapes)
+    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
+        shapes["gradient"] = ("n", "d_c")
+    if kind.variants is not None:
+        option, variants = kind.variants
+        shapes |= variants[values[option]]
+    if values["past"]:
+        shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
+        shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
+    for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
+        own = table[values[key]["name"]].parameters if values[key] else ()
+        shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
+    if values["kind"] == "transformer":
+        shapes |= {"embedding.table": ("v", "d_model")}
+        shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
+    every = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    return shapes | {f"positions.{p.name}": p.shape for p in every}
+
+
+def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
+    """Return the letters of the matrices that were given, in the order of the letters."""
+    ranks = {key: rank for rank, key in enumerate(shapes)}
+    rows = {key: key if key in shapes else key.partition(".")[0] for key in given}
+    found = [key for key in given if isinstance(form_of(key), ArrayForm)]
+    return {key: shapes[rows[key]] for key in sorted(found, key=lambda key: ranks[rows[key]])}
+
+
+def _imply(sizes: Sizes, kind: Kind, given: Collection[str]) -> None:
+    """Bind the letters that follow from others where matrices are left out."""
+    keys = set(given)
+    left_out = [implied for implied in kind.implied if keys.isdisjoint(implied.unless)]
+    for implied in left_out:
+        size = sizes.size(implied.origin)
+        if size is not None:
+            known = sizes.bound[implied.origin.rpartition("*")[2]]
+            weights = [key for key in implied.unless if key.startswith("W")]
+            words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
+            sizes.bind(implied.letter, size, known.key, known.noun, words)
+
+
+def _compare(sizes: Sizes, name: str) -> None:
+    """Note a fault where the score function needs queries and keys of one size."""
+    if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
+        return
+    q, k = sizes.bound["d_q"], sizes.bound["d_k"]
+    if q.size != k.size:
+        message = f"{name} needs queries and keys of one size, but "
+        message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
+        hint = "the score functions general, additive and concat take different sizes"
+        if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
+            hint = f"write W_k; {hint}"
+        sizes.note(k.key, message, q.key, hint)
+
+
+def _refuse_two_readings(
+    sizes: Sizes, shapes: Shapes, values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Note a fault for each matrix of three axes whose first may be the batch or the heads.
+
+    Queries, keys and values that fit as one matrix per head are at fault only if they also fit as
+    one per batch element, uncut.
+    """
+    batch = sizes.size("batch")
+    stacks = [key for key, shape in given.items() if len(shape) == 3 and shape[0] == batch]
+    found = [key for key in stacks if sizes.heads > 1 and array_form(key).stack == "either"]
+    found = [key for key in found if batch != 1 or not array_form(key).broadcasts]
+    uncut = {key: given[key][1:] for key in found if "*" in shapes[key][1]}
+    if uncut and not sizes.faults and sizes_of(values, {**given, **uncut}).faults:
+        found = [key for key in found if key not in uncut]
+    sizes.faults = [] if found else sizes.faults  # what else does not fit may follow from it
+    for key in found:
+        letters = [letter.rpartition("*")[2] for letter in shapes[key]]
+        own = ", ".join(letters[::-1] if sizes.columns else letters)
+        heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
+        leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
+        forms = " or ".join(f"({one}, {other}, {own})" for one, other in leads)
+        message = f"the first of the three axes of {key} may be the batch or the heads"
+        hint = f"write four axes, the batch and the heads first: {forms}"
+        sizes.note(key, message, sizes.bound["batch"].key, hint)

@@ -1,0 +1,1 @@
+"""The tape, its operations, and what reads it backwards or again."""

@@ -1,0 +1,212 @@
+"""The derivatives of a loss as steps, by reverse accumulation.
+
+The steps are read from the last to the first (Linnainmaa 1970; Rumelhart, Hinton and Williams
+1986). `Operation.derivative` gives the vector–Jacobian product for each operand; a value that is
+used in several places gets the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.intervals import Interval
+from attncli.core.tape.derivatives import summed_to_shape
+from attncli.core.tape.operations import added
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.tape import Tape
+from attncli.core.tape.walk import array_of, evaluate, everywhere, sources, walk
+
+FORWARD, BACKWARD = "forward pass", "backward pass"
+"""Headings under which the steps of each pass are shown."""
+
+WHY_SUMMED = "It was used in several places, so what comes back from each is added up."
+
+
+def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
+    """Record the derivative of a loss with regard to each step and input that it depends on.
+
+    The derivative with regard to x is called `d_x`, and has the axes of x. An input follows the
+    first step that is made of it. A part of a formula that is written in a line of its own on paper
+    (`Operation.line`) becomes a step.
+
+    Args:
+        tape: has the steps of the forward pass.
+        start: the steps whose values the loss is made of, with the derivatives of the loss.
+
+    Returns:
+        The derivatives with regard to inputs, by the names of these.
+    """
+    if tape.work is array_of and tape.settle is None:
+        tape.work = WithoutNoise(tape.uniform or np.random.default_rng(0).uniform)
+    return _ChainRule(tape).read(start)
+
+
+COPIES = 4
+"""Number of copies that are calculated with other rounding errors. Chosen."""
+
+CERTAIN = 1000.0
+"""A number so many times larger than what other rounding errors change in it is none. Chosen."""
+
+NOISE = 4.0
+"""Error bound of a step of the forward pass, in units of the distance between floats (chosen)."""
+
+MAX_CLEANED = 2**16
+"""Maximum number of numbers in an array that is cleaned: nobody reads more of them, and cleaning
+takes up to five times the memory of a calculation. Chosen."""
+
+
+class WithoutNoise:
+    """Gives the arrays of backward steps, with 0 in place of numbers that are rounding errors.
+
+    Derivatives often cancel: those of a row of scores add up to 0, on paper but not in floats. The
+    error bound of each number is carried from step to step. It grows too large through several
+    layers, so that a number within it is still kept if other rounding errors hardly change it.
+    """
+
+    def __init__(self, uniform: Callable[..., Array]) -> None:
+        self.known: dict[Operation, tuple[Array, Interval]] = {}
+        self.copies: dict[Expression, Array] = {}
+        self.uncopied: list[Operation] = []
+        self.uniform = uniform
+
+    def __call__(self, expression: Expression) -> Array:
+        array = array_of(expression)
+        if isinstance(expression, Step) or array.dtype.kind != "f":
+            return array
+        used = (node.array.size for node in walk(expression) if isinstance(node, Step))
+        if max(array.size, *used) > MAX_CLEANED:
+            return array
+        ranges = evaluate(expression, self.about)
+        is_noise = (ranges.low <= 0) & (ranges.high >= 0)
+        if (is_noise & (array != 0)).any():
+            is_noise &= np.abs(array) <= CERTAIN * self.spread(expression, array)
+            for copy in self.copies_of(expression):
+                copy[is_noise] = 0.0
+        array = np.where(is_noise, 0.0, array).astype(array.dtype)
+        off = _distance(array)
+        wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
+        ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
+        self.known[expression] = array, Interval(*ends)
+        self.uncopied.append(expression)
+        return array
+
+    def about(self, step: Step) -> Interval:
+        """Return the intervals in which the numbers of a step lie."""
+        made = step.operation
+        if step.backward and isinstance(made, Step):
+            return self.about(made)
+        if isinstance(made, Operation) and made in self.known:
+            array, ranges = self.known[made]
+            if array is step.array:  # unless the numbers were settled since
+                return ranges
+        off = 0.0 if step.operation is None else NOISE * _distance(step.array)
+        return Interval(step.array - off, step.array + off)
+
+    def spread(self, expression: Expression, array: Array) -> Array:
+        """Return how far the copies of an array, each calculated with other errors, are from it."""
+        for made in self.uncopied:  # in order, as a recursion could not reach through many times
+            self.copies_of(made)
+        self.uncopied.clear()
+        distances: Array = np.abs(self.copies_of(expression) - array).max(axis=0)
+        return distances
+
+    def copies_of(self, expression: Expression) -> Array:
+        """Return copies of an array, off by random errors in every step before it."""
+        made = expression.operation if isinstance(expression, Step) else None
+        is_renamed = isinstance(made, Step) and made.backward
+        if made is not None and (made in self.known or is_renamed):
+            return self.copies_of(made)
+        if expression not in self.copies:
+            off = 1.0
+            if isinstance(expression, Step):
+                off = 0.0 if expression.operation is None else NOISE
+            exact = np.stack([self._copy(expression, at) for at in range(COPIES)])
+            errors = self.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
+            self.copies[expression] = exact * (1 + errors).astype(exact.dtype)
+        return self.copies[expression]
+
+    def _copy(self, expression: Expression, at: int) -> Array:
+        """Return an array made of copies of the steps before it."""
+        if isinstance(expression, Step):
+            return expression.array
+        found: Array = evaluate(expression, lambda step: self.copies_of(step)[at])
+        return found
+
+
+def _distance(array: Array) -> Array:
+    """Return the distance of each number from the next float, about; 0 if it is infinite."""
+    finite = np.where(np.isfinite(array), np.abs(array), 0.0)
+    return finite * float(np.finfo(array.dtype).eps)
+
+
+def _backward_of(group: str) -> str:
+    """Return the heading in the backward pass of the steps of a group."""
+    return BACKWARD if group in ("", FORWARD) else f"{BACKWARD}, {group}"
+
+
+class _ChainRule:
+    """Collects, for each value of one tape, the parts whose sum is its derivative."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.parts: dict[Step, list[Expression]] = {}
+
+    def read(self, start: Derivatives) -> dict[str, Step]:
+        steps = list(self.tape.steps.values())
+        known = {step.name for step in steps}
+        users = {source: step for step in reversed(steps) for source in sources(step)}
+        groups: dict[Step, set[str]] = {}
+        for step in steps:
+            for source in sources(step):
+                groups.setdefault(source, set()).add(step.group)
+        found: dict[str, Step] = {}
+        for value, derivative in start:
+            assert isinstance(value, Step)
+            self.through(value, value, derivative, value)
+        for step in reversed(steps):
+            own = self.tape.group = _backward_of(step.group)
+            if step in self.parts and step.operation is not None:
+                self.through(step.operation, step, self.record(step), step)
+            for source in reversed(sources(step)):  # weights before what they are applied to
+                # A given step is that step, and has its derivative already.
+                is_new = source.key and source.name not in {*known, *found}
+                if is_new and source in self.parts and users[source] is step:
+                    # An input may have been used at several times.
+                    self.tape.group = own if len(groups[source]) == 1 else BACKWARD
+                    found[source.name] = self.record(source)
+        return found
+
+    def record(self, value: Step) -> Step:
+        parts, name = self.parts[value], value.key or value.name
+        grows = f"How much the loss grows with each number of {value.plain}."
+        why = WHY_SUMMED if parts[1:] else grows
+        return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
+
+    def through(
+        self, node: Expression, result: Expression, upstream: Expression, step: Step
+    ) -> None:
+        """Carry the derivative back through a node of a step's formula to the steps in it."""
+        upstream = summed_to_shape(upstream, result)
+        if isinstance(node, Step):
+            self.parts.setdefault(node, []).insert(0, upstream)
+            return
+        for operand, derivative in node.derivative(result, upstream):
+            found = self.lines(derivative, step, isinstance(operand, Operation))
+            self.through(operand, operand, found, step)
+
+    def lines(self, expression: Expression, step: Step, is_inner: bool) -> Expression:
+        """Return an expression, after recording its parts that are written in lines of their own.
+
+        The whole is recorded only if it is part of a longer formula.
+        """
+        nodes = [node for node in walk(expression) if isinstance(node, Operation) and node.line]
+        for node in nodes:
+            if node is not expression or is_inner:
+                suffix = "".join(step.plain.partition("_")[1:])
+                layer = step.name.removesuffix(step.plain) if "{name}" not in node.line else ""
+                name = layer + node.line.format(name=step.name, suffix=suffix)
+                expression = everywhere(expression, node, self.tape.record(name, node))
+        return expression

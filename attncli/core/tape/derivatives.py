@@ -1,0 +1,221 @@
+"""The operations that backward passes are made of, beside products, sums and factors.
+
+`Operation.derivative` puts them together; they have no derivatives of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array, because
+from attncli.core.formulas import tree
+from attncli.core.tape import step
+from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation
+from attncli.core.tape.walk import array_of
+
+
+class Hadamard(Operation):
+    """The product number by number."""
+
+    left: Expression
+    right: Expression
+    pointwise = True
+
+    def apply(self, left: Array, right: Array) -> Array:
+        return left * right
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, Hadamard(upstream, self.right)
+        yield self.right, Hadamard(upstream, self.left)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`weights ⊙ (d_weights − delta)`."""
+        return tree.Times(self.notations(columns), " ⊙ ")
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.left, "⊙", self.right)
+
+
+class Subtract(Operation):
+    """The difference of two matrices, or of a matrix and a number for each row."""
+
+    left: Expression
+    right: Expression
+    pointwise = True
+
+    def apply(self, left: Array, right: Array) -> Array:
+        return left - right
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, upstream
+        yield self.right, Negative(upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`d_weights − delta`."""
+        return tree.minus(*self.notations(columns))
+
+
+class Loss(Operation):
+    """One number for a whole result."""
+
+    leading = ()
+
+    def slopes(self) -> Derivatives:
+        """Yield what `derivative` does, for an upstream gradient of 1."""
+        raise NotImplementedError
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        for operand, slope in self.slopes():
+            yield operand, Hadamard(slope, upstream)
+
+
+class Negative(Operation):
+    """−x of every number."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, array: Array) -> Array:
+        return -array
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Minus(*self.notations(columns))
+
+
+class OneMinusSquare(Operation):
+    """1 − y², the slope of the hyperbolic tangent where it is y."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, y: Array) -> Array:
+        return 1 - y * y
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`1 − hidden²`."""
+        return tree.minus(tree.Number("1"), tree.Squared(*self.notations(columns)))
+
+
+class ThroughTanh(Hadamard):
+    """The derivative with regard to tanh's argument, a unit's net input (Rumelhart et al. 1986)."""
+
+    line = "d_net_{name}"
+    why = "Where tanh is flat, nothing that goes into it changes the loss: its slope is 1 − tanh²."
+
+
+class Passed(Operation):
+    """A derivative where the forward pass let numbers through, 0 where it blocked them."""
+
+    upstream: Expression
+    seen: Expression
+    infinite: bool = False  # whether `seen` is −∞ where it blocked, not 0
+    pointwise = True
+
+    @property
+    def blocked(self) -> float:
+        """The value at cells that the forward pass blocked."""
+        return -np.inf if self.infinite else 0.0
+
+    def apply(self, upstream: Array, seen: Array) -> Array:
+        where = seen == self.blocked
+        passed = np.where(where, 0.0, upstream).astype(upstream.dtype)
+        return because(passed, seen, "{seen}", where)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`d_masked, 0 where mask = 0`."""
+        upstream, seen = self.notations(columns)
+        sign = tree.Minus(tree.Number("∞")) if self.infinite else tree.Number("0")
+        where = tree.Words("where"), tree.Relation((seen, sign))
+        return tree.Listed((upstream, tree.Phrase((tree.Number("0"), *where))))
+
+
+class Columns(Operation):
+    """Some columns of a matrix: the features of one of several matrices that are side by side."""
+
+    operand: Expression
+    start: int
+    stop: int
+
+    def apply(self, matrix: Array) -> Array:
+        """(…, n, d) gives (…, n, stop − start)."""
+        return matrix[..., self.start : self.stop]
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`columns 3 to 4 of d_net W_c`; with tokens as columns they are rows."""
+        what = "row" if columns else "column"
+        first, last = self.start + 1, self.stop
+        which = f"{what} {last} of" if first == last else f"{what}s {first} to {last} of"
+        return tree.Phrase((tree.Words(which), *self.notations(columns)))
+
+
+def features(upstream: Expression, *operands: Expression) -> Derivatives:
+    """Yield, for each of several operands that are side by side, the columns that belong to it."""
+    start = 0
+    for operand in operands:
+        stop = start + array_of(operand).shape[-1]
+        yield operand, Columns(upstream, start, stop)
+        start = stop
+
+
+class Summed(Operation):
+    """The sum along the axes along which a value was used again and again."""
+
+    operand: Expression
+    shape: tuple[int, ...]  # of the value
+    over: tuple[str, ...]  # the names of these axes
+
+    def apply(self, array: Array) -> Array:
+        """Any shape gives `shape`; axes of size 1 in it, and those that it lacks, are summed."""
+        wide = (1,) * (array.ndim - len(self.shape)) + self.shape
+        pairs = enumerate(zip(wide, array.shape, strict=True))
+        axes = tuple(i - array.ndim for i, (size, found) in pairs if size == 1 != found)
+        return array.sum(axis=axes, keepdims=True).reshape(self.shape)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`d_Q summed over queries`."""
+        over = tree.Words(f"summed over {' and '.join(map(plural, self.over))}")
+        return tree.Phrase((*self.notations(columns), over))
+
+
+def plural(axis: str) -> str:
+    """Return the name of the places along an axis: `queries`."""
+    known = {"query": "queries", "batch": "the batch", "vocabulary": "words"}
+    return "features" if axis in ("model", "inner") else known.get(axis, f"{axis}s")
+
+
+class Rearranged(Operation):
+    """The operand with its numbers in other places, which formulas do not mention."""
+
+    operand: Expression
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return step.notation_of(self.operand, columns)
+
+    def transposed_notation(self, columns: bool) -> tree.Formula:
+        return step.transposed_of(self.operand, columns)
+
+
+class Spread(Rearranged):
+    """A value repeated along axes, for each number that it is the derivative of."""
+
+    shape: tuple[int, ...]
+
+    def apply(self, array: Array) -> Array:
+        return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.shape))
+
+
+def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
+    """Return a derivative in the shape of the value that it belongs to.
+
+    A value that was used along a whole axis gets the sum along it.
+    """
+    shape, found = array_of(value).shape, array_of(derivative).shape
+    if found == shape:
+        return derivative
+    if len(shape) == len(found) and all(a in (1, b) for a, b in zip(found, shape, strict=True)):
+        return Spread(derivative, shape)
+    wide = (1,) * (len(found) - len(shape)) + shape
+    own = derivative.trailing
+    names = (*LEADING, *("",) * (len(found) - 2 - len(own)), *own)
+    over = [name for name, a, b in zip(names, found, wide, strict=True) if a != b]
+    return Summed(derivative, shape, tuple(over))

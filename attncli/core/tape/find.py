@@ -1,0 +1,397 @@
+"""The names of cells, read: which cells `scores[am, I]`, `weights[:, I]` or z_am mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain, product
+from typing import TypeAlias
+
+from attncli.core.errors import InputError, fail
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.cells import (
+    Index,
+    are_clear,
+    cell_name,
+    mixes_values,
+    row_letter,
+    told_apart,
+)
+from attncli.core.tape.step import Step
+from attncli.core.tape.words import has_time, meant, words_of
+from attncli.core.text.escapes import visible
+from attncli.core.text.suggestions import near_words
+
+Steps: TypeAlias = Mapping[str, Step]
+
+MOST_LISTED = 12
+"""Maximum number of labels that an error message lists, and of steps if it lists all."""
+
+HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
+"""A step with the number of a head behind it: `Q_2`, `weights head 2`."""
+
+TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
+"""A step or an input transposed: Kᵀ, K^T, K_T."""
+
+
+class Cells(Record):
+    """Some cells of a step: along each axis of its value one place, or several in a row."""
+
+    step: Step
+    along: tuple[int | range, ...]
+    is_transposed: bool = False  # whether the name is that of the whole step transposed
+
+    @property
+    def places(self) -> list[Index]:
+        """Every cell, as an index into the `value` of the step."""
+        return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
+
+    @property
+    def at(self) -> tuple[int | slice, ...]:
+        """All cells, as an index of NumPy into the `value` of the step; () for all that it has."""
+        if self.is_whole:
+            return ()
+        return tuple(x if isinstance(x, int) else slice(x.start, x.stop) for x in self.along)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are every cell of the step."""
+        return self.along == tuple(map(range, self.step.value.shape))
+
+
+def find_cells(
+    name: str, steps: Steps, inputs: Steps = EMPTY, added: Collection[str] = ()
+) -> Cells:
+    """Return the cells that a name means.
+
+    A name is that of a step, or another word for it (`scores`, `S`, `QK^T`), alone or with places
+    in brackets behind it: of a cell (`scores[am, I]`, `weights[head 2][am, I]`), a row
+    (`scores[am]`), a column (`scores[:, I]`), a range (`scores[1:2, I:am]`, both ends in it) or a
+    head (`weights[head 2]`); or that of a row as formulas have it (`q_am`, `z_am`). A place is
+    a label, or a number from 1. `added` holds the names of those steps that change nothing.
+
+    Raises:
+        InputError: for a step or a cell that does not exist, with a hint at those that do.
+    """
+    reader = _Reader(steps, inputs, added)
+    try:
+        return reader.read(name)
+    except InputError as error:
+        for other, reason in _others(name, reader):
+            if reader.accepts(other):
+                hint = f"write {visible(other)}{reason}"
+                raise InputError(*(replace(one, hint=hint) for one in error.faults)) from None
+        raise
+
+
+class _Reader(Record):
+    """Reads the names of cells of one calculation."""
+
+    steps: Steps
+    inputs: Steps
+    added: Collection[str]
+
+    def accepts(self, name: str) -> bool:
+        try:
+            self.read(name)
+        except InputError:
+            return False
+        return True
+
+    def read(self, name: str) -> Cells:
+        base, bracket, rest = (part.strip() for part in name.partition("["))
+        groups = _groups(f"[{rest}", name) if bracket else []
+        step, no_row, is_transposed = self.exact(base) or self.of_time(base), None, False
+        if step is None and not bracket:
+            try:
+                row = self.of_row(base)
+            except InputError as error:  # it may be another word for a step, as scaled_scores
+                row, no_row = None, error
+            if row is not None:
+                return row
+        step = step or self.called(base)
+        if step is None and (match := TRANSPOSED.fullmatch(base)):
+            step = self.exact(match["name"]) or self.called(match["name"])
+            has_words = groups and not groups[-1].startswith(step.leading if step else ())
+            groups = [*groups[:-1], _transposed(groups[-1])] if has_words else groups
+            is_transposed = not has_words
+        if step is None and (found := self.of_head(base)):
+            step, head = found
+            groups = [f"head {head}", *groups]
+        if step is None:
+            raise no_row or self.unknown(base, name)
+        return replace(_cells(step, groups, name), is_transposed=is_transposed)
+
+    def exact(self, base: str) -> Step | None:
+        """Return the step, or input, of a name, its own or its course's; also of an only layer."""
+        names = (base, base.removeprefix("layers.1."))
+        found = (known.get(name) for name in names for known in (self.steps, self.inputs))
+        of_course = (step for step in self.steps.values() if base and step.called == base)
+        return next(filter(None, chain(found, of_course)), None)
+
+    def called(self, word: str) -> Step | None:
+        """Return the step that a letter or another word means, None if none does.
+
+        A word that people use for several of the steps is an InputError.
+        """
+        step = self.of_letter(word)
+        step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
+        if step is None:
+            names = meant(word, self.steps, self.added)
+            if len(names) > 1:
+                raise several_meant(word, names)
+            step = self.steps[names[0]] if names else None
+        return step
+
+    def likeliest(self, steps: Iterable[Step]) -> Step | None:
+        """Return the one of several steps with one symbol that is probably meant: the last.
+
+        Those that change something, and mix values, as rows with that letter on pages do, go first.
+        """
+        found = list(steps)
+        found = [one for one in found if one.name not in self.added] or found
+        found = [one for one in found if mixes_values(one)] or found
+        return found[-1] if found else None
+
+    def of_letter(self, letter: str) -> Step | None:
+        """Return the step whose rows have a letter: q for Q, z for the symbol Z.
+
+        Values that weights mix are v, also where they are an input itself.
+        """
+        for one in (*self.steps.values(), *self.inputs.values()):
+            if row_letter(one) == letter:
+                return one
+        symbols = ((s, s.symbol[0].lower() + s.symbol[1:]) for s in self.steps.values())
+        if (step := self.likeliest(s for s, symbol in symbols if symbol == letter)) is not None:
+            return step
+        return self.inputs.get("memory", self.inputs.get("X")) if letter == "v" else None
+
+    def of_time(self, word: str) -> Step | None:
+        """Return the step of a time that a word with a number behind it means: s_2 for scores_2."""
+        names = [name for name in meant(word, self.steps, self.added) if has_time(name)]
+        return self.steps[names[0]] if len(names) == 1 else None
+
+    def of_row(self, base: str) -> Cells | None:
+        """Return the cells of a row by the name that it has in formulas: q_am, in every head."""
+        pieces = base.split("_")
+        for count in range(len(pieces) - 1, 0, -1):
+            letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
+            step = self.of_letter(letter)
+            # weights_2 is the second head if there are heads; q_2 is the second row of each head.
+            is_head = word.isdecimal() and len(letter) > 1
+            if step is not None and not (is_head and "head" in step.leading):
+                leads = map(range, step.value.shape[: len(step.leading)])
+                return Cells(step, (*leads, *_along(step, [word], base)))
+        return None
+
+    def of_head(self, base: str) -> tuple[Step, str] | None:
+        """Return a step with heads and the number of one, where that is behind its name."""
+        match = HEAD.fullmatch(base)
+        step = match and (self.exact(match["name"]) or self.called(match["name"]))
+        return (step, match["head"]) if match and step and "head" in step.leading else None
+
+    def unknown(self, base: str, name: str) -> InputError:
+        """Return the error for a name that means no step, with the nearest that does."""
+        known = [*self.steps, *(word for step in self.steps for word in words_of(step))]
+        rest = name.strip()[len(base) :]
+        near = [s for word in near_words(base, known) for s in meant(word, self.steps, self.added)]
+        near += near_words(base, self.inputs)
+        hint = f"there are {', '.join(self.steps)}"
+        for step in near[:1]:
+            hint = f"did you mean {step}{visible(rest) if self.accepts(step + rest) else ''}?"
+        return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
+
+
+def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
+    """Return the steps that a word, a symbol or a pattern such as `d_*` means; none if none does.
+
+    The arguments are as for `find_cells`; the name of an input means no step.
+
+    Raises:
+        InputError: for a word that people use for several of the steps.
+    """
+    if "*" in word:
+        return [step for name, step in steps.items() if fnmatchcase(name, word)]
+    for name in (word, word.removeprefix("layers.1.")):
+        if name in steps:
+            return [steps[name]]
+    if of_layers := [one for one in steps.values() if word in (one.plain, one.called)]:
+        return of_layers
+    found = None if word in inputs else _Reader(steps, inputs, added).called(word)
+    return [] if found is None else [found]
+
+
+def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
+    """Return the places along an axis that a text names, in its order: `love`, `1-3,AI`.
+
+    It is called `name` in messages.
+
+    Raises:
+        InputError: for a place that does not exist, or an axis that no step has.
+    """
+    step = next((one for one in steps.values() if axis in one.axes), None)
+    if step is None:
+        raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
+    found: list[int] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        is_place = "-" not in part or _known(step, axis, part)
+        span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
+        found += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(found))
+
+
+def several_meant(word: str, names: Sequence[str]) -> InputError:
+    """Return the error for a word that people use for several of the steps."""
+    message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
+    return fail(message, hint="write the name of the step")
+
+
+def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
+    """Return the cells that places in brackets mean, such as `head 2` and `am, I`."""
+    axes = "|".join(step.leading) or "(?!)"  # which matches nothing
+    named = [re.fullmatch(rf"({axes})\s*(.+)", group) for group in groups]
+    heads_alone = step.leading and len(groups) == 1 and groups[0].isdecimal()
+    words = None if not groups or named[-1] or heads_alone else _parts(groups[-1])
+    found: dict[str, int | range] = {}
+    for number, group in enumerate(groups if words is None else groups[:-1]):
+        match = named[number]
+        # A single number is of the innermost: of the heads, where there are batches too.
+        at = -1 if heads_alone else number
+        axis = match[1] if match else step.leading[at] if number < len(step.leading) else ""
+        if axis not in step.leading or axis in found:
+            raise _wrong_lead(step, name)
+        found[axis] = _span(step, axis, match[2] if match else group, name)
+    if words is not None and len(found) < len(step.leading):
+        raise _wrong_lead(step, name)
+    leads = (found.get(axis, range(_size(step, axis))) for axis in step.leading)
+    return Cells(step, (*leads, *_along(step, words or [], name)))
+
+
+def _transposed(group: str) -> str:
+    """Return places along rows and columns as those of the transposed matrix: `1, am`."""
+    words = _parts(group)
+    return group if len(words) > 2 else ", ".join([*words[1:], ":"][:1] + words[:1])
+
+
+def _wrong_lead(step: Step, name: str) -> InputError:
+    has = " and ".join(f"an axis {axis}" for axis in step.leading) or "only one matrix"
+    return fail(f"{visible(name)}: {step.name} has {has}", hint=f"such as {_first_cell(step)}")
+
+
+def _first_cell(step: Step) -> str:
+    return cell_name(step, (0,) * step.value.ndim)
+
+
+def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
+    """Return the places along rows and columns that words name; all where no word is."""
+    axes = step.axes[len(step.leading) :]
+    named = [axis for axis in axes if axis != "sum"]
+    if len(words) < len(named):  # a row is a token's, also where tokens are columns
+        named = [axis for axis in step.trailing if axis != "sum"][: len(words)]
+    elif len(words) == len(axes):
+        named = list(axes)
+    if len(words) > len(named):
+        places = f"of the places of {step.name}, which are {', '.join(axes)}"
+        hint = f"such as {_first_cell(step)}"
+        raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
+    pairs = zip(named, words, strict=True)
+    found = {axis: _span(step, axis, word, name) for axis, word in pairs}
+    return tuple(found.get(axis, range(_size(step, axis))) for axis in axes)
+
+
+def _size(step: Step, axis: str) -> int:
+    return step.value.shape[step.axes.index(axis)]
+
+
+def _span(step: Step, axis: str, word: str, name: str) -> int | range:
+    """Return the place along an axis that a word names, or the places from one to another."""
+    size = _size(step, axis)
+    if word == ":":
+        return range(size)
+    for colon in (match.start() for match in re.finditer(":", word)):
+        ends = word[:colon].strip(), word[colon + 1 :].strip()
+        found = [_known(step, axis, end) if end else [None] for end in ends]
+        if _known(step, axis, word) or [len(places) for places in found] != [1, 1]:
+            continue
+        (first,), (last,) = found
+        first, last = first or 0, size - 1 if last is None else last
+        if first > last:
+            message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
+            raise fail(message, hint=f"write {visible(ends[1])}:{visible(ends[0])}")
+        return range(first, last + 1)
+    places = _known(step, axis, word)
+    if len(places) == 1:
+        return places[0]
+    if places:
+        at = f"the places {' and '.join(str(i + 1) for i in places)} of the {axis} axis"
+        raise fail(f"{visible(name)}: {visible(word)} is at {at}", hint="give the number")
+    labels = step.labels.get(axis, ())
+    known = f"the numbers 1 to {size}"
+    if labels and len(labels) <= MOST_LISTED:
+        known = f"{', '.join(map(visible, labels))}, or {known}"
+    raise fail(f"{visible(name)}: there is no {axis} {visible(word)}", hint=f"there are {known}")
+
+
+def _known(step: Step, axis: str, word: str) -> list[int]:
+    """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
+    labels = step.labels.get(axis, ())
+    places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
+    if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
+        places = []  # the number of a place
+    if not places:  # as tables have it
+        pairs = zip(labels, told_apart(labels), strict=True)
+        places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
+    is_number = word.isdecimal() and len(word) < 10
+    if not places and is_number and 1 <= int(word) <= _size(step, axis):
+        places = [int(word) - 1]
+    return places
+
+
+def _groups(rest: str, name: str) -> list[str]:
+    """Return the text in each pair of brackets."""
+    groups = re.findall(r'\[((?:"[^"]*"|[^\[\]"])*)\]', rest)
+    if not groups or re.sub(r"\]\s+\[", "][", rest) != "".join(f"[{g}]" for g in groups):
+        hint = "write it as scores[am, I] or scores[2, 1]"
+        raise fail(f"{visible(name)} is not the name of a cell", hint=hint)
+    return [group.strip() for group in groups]
+
+
+def _parts(group: str) -> list[str]:
+    """Return the words between commas; a text in double quotes is one word."""
+    plain = re.sub('"[^"]*"', "q", group)
+    if plain.strip() and not all(map(str.strip, plain.split(","))):
+        raise fail(f"[{visible(group)}] leaves a place empty", hint="write : for all places")
+    return [part.strip() for part in re.findall(r'((?:"[^"]*"|[^,"])+)', group)]
+
+
+def _others(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
+    """Yield the names that may have been meant, the likeliest first, with a reason for the hint.
+
+    NumPy counts from 0, and has a bracket for each axis or one for all: scores[1][0] is
+    scores[2, 1] here, and weights[1, 0, 2] is weights[head 2][1, 3].
+    """
+    base, bracket, rest = (part.strip() for part in name.partition("["))
+    if not bracket or not reader.accepts(base):
+        return
+    step = reader.read(base).step
+    if not rest.endswith("]"):
+        yield f"{name.strip()}]", ""
+        return
+    groups = re.findall(r"\[([^\[\]]*)\]", f"[{rest}")
+    chained = len(groups) > 1 and not any("," in group for group in groups)
+    words = [word for group in groups for word in _parts(group)]
+    shifted = [str(int(w) + 1) if re.fullmatch(r"\d{1,9}", w) else w for w in words]
+    from_one = ", as places count from 1"
+    if (chained or "0" in words) and shifted != words:
+        yield _name(step, base, shifted), from_one
+    yield _name(step, base, words), from_one if chained and shifted != words else ""
+    yield _name(step, base, [*("1" for _ in step.leading), *words]), ""
+
+
+def _name(step: Step, base: str, words: Sequence[str]) -> str:
+    """Return the name of a cell from a word for each axis."""
+    count = len(step.leading)
+    leads = zip(step.leading, words, strict=False)
+    lead = "".join(f"[{axis} {word.removeprefix(axis).strip()}]" for axis, word in leads)
+    return f"{base}{lead}[{', '.join(words[count:])}]"

@@ -1,0 +1,311 @@
+"""The operations that every method is made of, each with its formula.
+
+What only heads, score functions, normalisers or masks need is in their own modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array, because
+from attncli.core.formulas import tree
+from attncli.core.numbers.written import NumberAsWritten
+from attncli.core.records import replace
+from attncli.core.tape import step
+from attncli.core.tape.derivatives import Hadamard, Negative, OneMinusSquare, ThroughTanh, features
+from attncli.core.tape.step import Derivatives, Expression, Operation
+
+TOKEN_AXES = {"query", "key", "state", "time"}
+"""The axes along which each place is a token, not a feature."""
+
+BIAS = "The bias moves each score by a number of its own, such as for how far apart two are."
+MIXED = "The weights tell how much of each value goes into the result."
+
+
+class MatMul(Operation):
+    """The matrix product: rows of `left` times columns of `right`."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (*self.left.trailing[:-1], self.right.trailing[-1])
+
+    @property
+    def why(self) -> str:
+        if self.left.trailing[-1] in TOKEN_AXES:
+            return MIXED
+        if self.right.trailing[-1] in TOKEN_AXES:
+            return "A dot product is large where a query and a key point the same way."
+        return "A learned matrix makes new features, each a weighted sum of the old ones."
+
+    def apply(self, left: Array, right: Array) -> Array:
+        """(…, n, d) and (…, d, m) give (…, n, m)."""
+        return left @ right
+
+    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
+        """A row of the left factor and a column of the right one for each number."""
+        rows, columns = part
+        return (rows, step.ALL), (step.ALL, columns)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
+        yield self.left, MatMul(upstream, transposed(self.right))
+        yield self.right, MatMul(transposed(self.left), upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`X W_q`; with tokens as columns `W_q X`."""
+        factors = self.notations(columns)
+        return tree.Times(factors[::-1] if columns else factors, " ")
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """All factors of the product in a row."""
+        sides = [
+            side.layout(columns) if isinstance(side, MatMul) else (side,)
+            for side in (self.left, self.right)
+        ]
+        first, second = reversed(sides) if columns else sides
+        return (*first, "×", *second)
+
+
+class Transposed(Operation):
+    """Rows become columns."""
+
+    operand: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """A vector, which is held as a row, has one place along the axis `now`."""
+        *lead, row, column = ("now", *self.operand.trailing)[-max(2, len(self.operand.trailing)) :]
+        return (*lead, column, row)
+
+    def apply(self, matrix: Array) -> Array:
+        """(…, n, d) gives (…, d, n)."""
+        return np.swapaxes(matrix, -1, -2)
+
+    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
+        rows, columns = part
+        return ((columns, rows),)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, transposed(upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`Kᵀ`."""
+        return step.transposed_of(self.operand, columns)
+
+
+def dot(q: Expression, k: Expression) -> MatMul:
+    """Return q kᵀ, every row of q with every row of k: (…, n, d) and (…, m, d) give (…, n, m)."""
+    return MatMul(q, Transposed(k))
+
+
+def transposed(expression: Expression) -> Expression:
+    """Return the transpose, as it is written on paper: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
+    if isinstance(expression, Transposed):
+        return expression.operand
+    if isinstance(expression, MatMul):
+        return MatMul(transposed(expression.right), transposed(expression.left))
+    return Transposed(expression)
+
+
+class Add(Operation):
+    """The sum of two matrices, or of a matrix and a vector that is added to each row."""
+
+    left: Expression
+    right: Expression
+    pointwise = True
+
+    @property
+    def why(self) -> str:
+        return self.left.why if isinstance(self.left, Operation) else BIAS
+
+    def apply(self, left: Array, right: Array) -> Array:
+        return left + right
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Both as they are; a vector that is added to each row gets the sum of the rows."""
+        yield self.left, upstream
+        yield self.right, upstream
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`X W_q + b_q`."""
+        return tree.plus(*self.notations(columns))
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """The product and then what is added to it."""
+        if isinstance(self.left, Operation):
+            before = self.left.layout(columns)
+            return (*before, "+", self.right) if before else ()
+        return (self.left, "+", self.right)
+
+
+FEW_PARTS = 8
+"""Number of parts of a sum up to which they are added from left to right, as a formula is read."""
+
+
+def added(parts: Sequence[Expression]) -> Expression:
+    """Return the sum of one or more matrices; of many, one as deep as a tree, not as a chain."""
+    if len(parts) <= FEW_PARTS:
+        return reduce(Add, parts)
+    middle = len(parts) // 2
+    return Add(added(parts[:middle]), added(parts[middle:]))
+
+
+class Divide(Operation):
+    """Division of each number by its row's (or its own) divisor; 0 where that is 0."""
+
+    dividend: Expression
+    divisor: Expression
+    pointwise = True
+    why = "Divided by their sum, the numbers are shares of 1."
+
+    def apply(self, dividend: Array, divisor: Array) -> Array:
+        """A row that is wholly blocked has the sum 0 and keeps its zeros."""
+        if dividend.dtype.kind != "f":
+            empty = divisor == 0
+            if not empty.any():
+                return dividend / divisor
+            quotient = np.where(empty, 0, dividend / np.where(empty, 1, divisor))
+            return because(quotient, divisor, "{seen}", empty)
+        if divisor.all():
+            return np.divide(dividend, divisor)
+        shape = np.broadcast_shapes(dividend.shape, divisor.shape)
+        zeros = np.zeros(shape, np.result_type(dividend, divisor))
+        return np.divide(dividend, divisor, out=zeros, where=divisor != 0)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Da = dc / b and db = −dc ⊙ c / b, for c = a / b."""
+        yield self.dividend, Divide(upstream, self.divisor)
+        product = Hadamard(upstream, result)
+        yield self.divisor, Negative(Divide(product, self.divisor))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`exp / sum`."""
+        dividend, divisor = self.notations(columns)
+        return tree.Fraction(dividend, divisor)
+
+
+class Scale(Operation):
+    """Multiplication of every number by times / over, kept apart so that 1/√3 divides by √3.
+
+    Attributes:
+        times: the factor.
+        over: the divisor.
+        symbol: the factor (or, where `times` is 1, the divisor) as the formula has it, such as
+            √d_k; by default the number.
+        value: the symbol with numbers put in, such as `√d_k = √3 = 1.7321`.
+    """
+
+    operand: Expression
+    times: float = 1.0
+    over: float = 1.0
+    symbol: tree.Formula | None = None
+    value: tree.Formula | None = None
+    pointwise = True
+    why = "Long vectors give large scores; scaled down, they do not push softmax to a single key."
+
+    @property
+    def note(self) -> tree.Formula | None:
+        return self.value
+
+    def apply(self, array: Array) -> Array:
+        if self.times != 1:
+            array = array * self.times
+        return array / self.over if self.over != 1 else array
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, replace(self, operand=upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`scores / √d_k`."""
+        (operand,) = self.notations(columns)
+        if self.times == 1:
+            return tree.Fraction(operand, self.symbol or constant(self.over))
+        return tree.Times((operand, self.symbol or constant(self.times / self.over)), " · ")
+
+
+class Tanh(Operation):
+    """The hyperbolic tangent of every number."""
+
+    operand: Expression
+    pointwise = True
+    why = "tanh keeps every number between −1 and 1."
+
+    def apply(self, array: Array) -> Array:
+        return np.tanh(array)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx = dy ⊙ (1 − y²), for y = tanh x."""
+        yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("tanh", self.notations(columns))
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
+        if isinstance(self.operand, Operation) and (inside := self.operand.layout(columns)):
+            return ("tanh(", *inside, ")")
+        return ()
+
+
+class SoftCap(Operation):
+    """c · tanh(s / c): scores stay between −c and c (Gemma 2 report, 2024, section 2)."""
+
+    operand: Expression
+    cap: float
+    pointwise = True
+    why = "The cap keeps scores between −c and c, and hardly moves small ones."
+
+    def apply(self, scores: Array) -> Array:
+        return self.cap * np.tanh(scores / self.cap)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dy ⊙ (1 − (y/c)²), for y = c·tanh(s/c)."""
+        yield self.operand, ThroughTanh(upstream, OneMinusSquare(Scale(result, over=self.cap)))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`5·tanh(scaled / 5)`."""
+        (operand,), cap = self.notations(columns), constant(self.cap)
+        return tree.Times((cap, tree.Call("tanh", (tree.Fraction(operand, cap),))))
+
+
+class Concatenate(Operation):
+    """The features of two matrices side by side, row by row."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (self.left.trailing[-2], "joined")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, a) and (…, n, b) give (…, n, a + b)."""
+        return joined(arrays, -1)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Each gets the columns that it has in the result."""
+        yield from features(upstream, self.left, self.right)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """`[output; X]`."""
+        return tree.Stack(self.notations(columns))
+
+
+def constant(number: float) -> tree.Formula:
+    """Return the formula of an operation's own number: as it was written, if that is known."""
+    return number.formula if isinstance(number, NumberAsWritten) else tree.Number(f"{number:g}")
+
+
+def joined(arrays: Sequence[Array], axis: int) -> Array:
+    """Return matrices joined along their rows (-2) or columns (-1); leading axes broadcast."""
+    leads = [array.shape[:-2] for array in arrays]
+    if len(set(leads)) > 1:
+        lead = np.broadcast_shapes(*leads)
+        arrays = [np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in arrays]
+    return np.concatenate([*arrays], axis=axis)

@@ -1,0 +1,350 @@
+"""Operations, and the steps of a calculation: named values, each made by one operation.
+
+Inside, every array has the axes (batch, head, row, column[, hidden]) with size 1 where an axis
+does not exist, so that operations are plain broadcasting. `Step.value` is the array on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import text
+from attncli.core.records import Record
+from attncli.core.text.escapes import label_text
+from attncli.core.text.layer_names import OF_LAYER
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+T = TypeVar("T")
+
+LEADING = ("batch", "head")
+
+Places: TypeAlias = int | str | slice | EllipsisType | Array
+"""An index of a step along one axis: a label, or an index of NumPy."""
+
+Part = tuple[slice, slice]
+"""Some rows and columns of an array."""
+
+ALL = slice(None)
+
+
+class Operation(Record, eq=False):
+    """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
+
+    The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
+    numbers of its own. `apply` assumes no dtype where the formula assumes none: given elements
+    that carry text or exact numbers, it yields the worked formula.
+    """
+
+    blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
+    unfolds: ClassVar[bool] = False  # whether it is written out again where it is used
+    pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
+    line: ClassVar[str] = ""  # the name of the line of its own in which it is written on paper
+
+    operand_fields: ClassVar[tuple[str, ...]] = ()
+    float_fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        kinds = cls.annotated.items()
+        cls.operand_fields = tuple(n for n, kind in kinds if kind in ("Expression", "Step"))
+        cls.float_fields = tuple(n for n, kind in kinds if kind == "float")
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The operands, in the order in which `apply` takes their arrays."""
+        return tuple([getattr(self, name) for name in self.operand_fields])
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The axes batch and head that the result has: those of any operand."""
+        found = {name for operand in self.operands for name in operand.leading}
+        return tuple([name for name in LEADING if name in found])
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """The result's row and column axes in row convention: the first operand's."""
+        return self.operands[0].trailing
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """The values of the formula's letters, such as `√d_k = √3 = 1.7321`; or None."""
+        return None
+
+    @property
+    def why(self) -> str:
+        """Why it is done, in one sentence for a learner; or nothing."""
+        return ""
+
+    def apply(self, *arrays: Any) -> Any:
+        """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
+        raise NotImplementedError
+
+    def bounds(self, *operands: Any) -> Any:
+        """Return the result for operands that are intervals."""
+        return self.apply(*operands)
+
+    def needs(self, part: Part) -> tuple[Part, ...] | None:
+        """Return the parts of the operands that a part of the result needs; None for all."""
+        return tuple(part for _ in self.operands) if self.pointwise else None
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Yield each operand with the derivative of a loss with regard to it.
+
+        What broadcasts in `apply` is not summed here, but by `core/tape/backward`.
+
+        Args:
+            result: the step that it made, or the operation itself within another one.
+            upstream: the derivative with regard to the result, of the shape of the result, and 0
+                where that is −∞, as what is made of a blocked cell does not depend on it.
+
+        Raises:
+            InputError: where there is no meaningful derivative.
+        """
+        raise NotImplementedError
+
+    def notation(self, columns: bool) -> tree.Formula:
+        """Return the right-hand side of the formula, in the convention of rows or of columns."""
+        raise NotImplementedError
+
+    def notations(self, columns: bool) -> tuple[tree.Formula, ...]:
+        """Return the formulas of the operands."""
+        return tuple([notation_of(operand, columns) for operand in self.operands])
+
+    def transposed_notation(self, columns: bool) -> tree.Formula:
+        """Return the right-hand side of the formula of the transposed result."""
+        return tree.Transpose(self.notation(columns))
+
+    def is_blank(self, row: int, column: int) -> bool:
+        """Return whether a cell of the result is nothing, rather than 0."""
+        return False
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """Return the operands and signs that are laid out beside the result; () for none."""
+        return ()
+
+
+class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
+    """A named value of the calculation.
+
+    Attributes:
+        name: the public name, such as "weights".
+        symbol: the letter that papers use, such as "A".
+        leading: which of the axes "batch" and "head" the value has.
+        trailing: the names of its row and column axes (and of a hidden axis) in row convention.
+        labels: for some axes, the words that name their places.
+        operation: what made it: another step where nothing changed but the name; None for an
+            input.
+        array: the value as operations take it, (batch, head, row, column).
+        columns: whether rows and columns change places on paper (a token is a column).
+        group: the heading under which it is shown, such as a time step; or nothing.
+        key: of an input, the key of the problem that gives it, such as "score.W"; or nothing.
+        purpose: why the method does it, where its operation cannot know; or nothing.
+        backward: whether it is of the backward pass, or of what follows from that.
+        called: what the course of the problem calls it; or nothing.
+    """
+
+    name: str
+    symbol: str
+    leading: tuple[str, ...]
+    trailing: tuple[str, ...]
+    labels: Mapping[str, tuple[str, ...]]
+    operation: Expression | None
+    array: Array
+    columns: bool = False
+    group: str = ""
+    key: str = ""
+    purpose: str = ""
+    backward: bool = False
+    called: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its name on pages: what the course calls it, or else its public name."""
+        return self.called or self.name
+
+    @property
+    def plain(self) -> str:
+        """Its name without that of the layer: `scores` of `layers.2.scores`."""
+        return OF_LAYER.sub("", self.name)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes of `value`, outermost first."""
+        return self.leading + self.swapped(self.trailing)
+
+    def swapped(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """Return one item per trailing axis, the first two exchanged where tokens are columns."""
+        if not self.columns or len(items) < 2:
+            return items
+        row, column, *rest = items
+        return (column, row, *rest)
+
+    @property
+    def value(self) -> Array:
+        """The numbers as they are written on paper, with one axis for each of `axes`."""
+        return self.on_paper(self.array)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """`value`, for `np.asarray(step)` and whatever else reads arrays."""
+        return np.array(self.value, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply a function of NumPy to `value`: `2 * step` and `np.exp(step)` are arrays."""
+        if any(isinstance(array, Step) for array in options.get("out", ())):
+            return NotImplemented  # a step does not change
+        arrays = [part.value if isinstance(part, Step) else part for part in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A copy of `value`, for `torch.as_tensor(step)`: what is made of it may be changed."""
+        return self.value.copy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        return self.value.__dlpack_device__()
+
+    def __getitem__(self, places: Places | tuple[Places, ...]) -> Any:
+        """Return numbers of `value`, as NumPy indexes it, with a label wherever an index may be.
+
+        Integers count from 0, as in all of Python: `weights["am", "I"]` is `weights[1, 0]`. Heads
+        come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`. Labels as the
+        ends of a range are both in it: `weights["I":"am"]` is `weights[0:2]`.
+
+        Raises:
+            KeyError: for a label that an axis does not have, or has twice.
+            IndexError: as NumPy does.
+        """
+        given = places if isinstance(places, tuple) else (places,)
+        dots = next((i for i, place in enumerate(given) if place is ...), len(given))
+        axes = [i if i < dots else i - len(given) for i in range(len(given))]
+        pairs = zip(axes, given, strict=True)
+        return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
+
+    def labelled(self, axis: str, label: str) -> list[int]:
+        """Return the places along an axis that have a label, as it is or as it is shown."""
+        known = self.labels.get(axis, ())
+        return [place for place, own in enumerate(known) if label in (own, label_text(own))]
+
+    def _index(self, axis: int, place: Places) -> Any:
+        """Return NumPy's index for a label, or for a slice with a label at an end."""
+        if isinstance(place, str):
+            return self._place(self.axes[axis], place)
+        if not isinstance(place, slice):
+            return place
+        start, stop = place.start, place.stop
+        start = self._place(self.axes[axis], start) if isinstance(start, str) else start
+        stop = self._place(self.axes[axis], stop) + 1 if isinstance(stop, str) else stop
+        return slice(start, stop, place.step)
+
+    def _place(self, axis: str, label: str) -> int:
+        places, labels = self.labelled(axis, label), self.labels.get(axis, ())
+        if len(places) == 1:
+            return places[0]
+        which = f"more than one {label}" if places else f"no {label}"
+        known = f"there are {', '.join(labels)}" if labels else "it has no labels"
+        raise KeyError(f"{which} along the axis {axis} of {self.name}; {known}")
+
+    def on_paper(self, array: Array) -> Array:
+        """Return an array of the step's layout, (batch, head, row, column), as it is written."""
+        sizes = zip(LEADING, array.shape, strict=False)
+        lead = tuple([size for name, size in sizes if name in self.leading])
+        last = array.shape[array.ndim - len(self.trailing) :]
+        return self._transposed(array.reshape(lead + last))
+
+    def from_paper(self, value: Array) -> Array:
+        """Return an array as it is written, with the axes `axes`, in the step's layout."""
+        return self._transposed(value).reshape(self.array.shape)
+
+    def _transposed(self, value: Array) -> Array:
+        """Return the value transposed where a token is a column."""
+        if self.columns and len(self.trailing) >= 2:
+            return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
+        return value
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is of the backward pass, and 0 everywhere."""
+        return self.backward and not self.array.any()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the problem gave it under this name."""
+        return isinstance(self.operation, Step) and self.operation.name == self.name
+
+    @property
+    def notation(self) -> tree.Formula:
+        """How the step is made, as a formula."""
+        name = tree.named(self.word)
+        if self.operation is None:
+            return name
+        if self.is_given:
+            return tree.Phrase((name, tree.Fence(tree.Words("given"))))
+        made = self._without_layer(notation_of(self.operation, self.columns))
+        if self.vanishes:
+            is_loose = isinstance(made, (tree.Listed, tree.Phrase))
+            return tree.Relation((name, tree.Fence(made) if is_loose else made, tree.Number("0")))
+        return tree.Relation((name, made))
+
+    def _without_layer(self, formula: tree.Formula) -> tree.Formula:
+        """Return a formula with the names of its own layer without that of the layer."""
+        if not (own := OF_LAYER.search(self.name)):
+            return formula
+
+        def rule(node: tree.Formula) -> tree.Formula | None:
+            whole = f"{node.base}_{node.below}" if isinstance(node, tree.Name) else ""
+            return tree.named(whole.replace(own[0], "").rstrip("_")) if own[0] in whole else None
+
+        return tree.substituted(formula, rule)
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """The values of the letters of its formula; or None."""
+        return self.operation.note if isinstance(self.operation, Operation) else None
+
+    @property
+    def why(self) -> str:
+        """Why it is done, in one sentence; nothing where only the name changed."""
+        return (self.purpose or self.operation.why) if isinstance(self.operation, Operation) else ""
+
+    @property
+    def formula(self) -> str:
+        """How the step is made, such as `scores = Q Kᵀ`."""
+        return text(self.notation)
+
+    def __repr__(self) -> str:
+        return f"<Step {self.formula}, shape {self.value.shape}>"
+
+
+Expression: TypeAlias = Step | Operation
+
+Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
+"""Operands, or parts of operands that are not steps, with their derivatives."""
+
+
+def notation_of(expression: Expression, columns: bool = False) -> tree.Formula:
+    """Return the formula of an operand: a step's name, or the notation of an operation."""
+    if isinstance(expression, Step):
+        return _name_of(expression, columns, transposed=False)
+    return expression.notation(columns)
+
+
+def transposed_of(expression: Expression, columns: bool = False) -> tree.Formula:
+    """Return the formula of a transposed operand."""
+    if isinstance(expression, Step):
+        return _name_of(expression, columns, transposed=True)
+    return expression.transposed_notation(columns)
+
+
+def _name_of(step: Step, columns: bool, transposed: bool) -> tree.Formula:
+    # A parameter of a score function is written the same way in either convention, so it is
+    # transposed among steps whose tokens are columns.
+    if len(step.trailing) >= 2 and step.columns != columns:
+        transposed = not transposed
+    return tree.Transpose(tree.named(step.word)) if transposed else tree.named(step.word)

@@ -1,0 +1,207 @@
+"""Expressions evaluated, walked through and rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import is_not, itemgetter
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import all_finite
+from attncli.core.records import replace
+from attncli.core.tape.step import ALL, Expression, Operation, Part, Step
+
+
+def evaluate(
+    expression: Expression,
+    value_of: Callable[[Step], Any],
+    constant: Callable[[float], Any] | None = None,
+) -> Any:
+    """Return the array of an expression; an interval if the value of any of its steps is one.
+
+    `value_of` gives the array of each step; `constant`, where arrays do not hold floats, the
+    element for an operation's own number, such as a temperature.
+    """
+    if isinstance(expression, Step):
+        return value_of(expression)
+    arrays = [evaluate(operand, value_of, constant) for operand in expression.operands]
+    return apply_to(expression, arrays, constant)
+
+
+def apply_to(
+    operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
+) -> Any:
+    """Apply an operation to arrays; `constant` is as for `evaluate`."""
+    # A number that knows how it was written is a float here, or NumPy would widen float32.
+    own = {
+        name: (constant or float)(x)
+        for name in operation.float_fields
+        if isinstance(x := getattr(operation, name), float)
+        and (constant is not None or type(x) is not float)
+    }
+    if own:
+        operation = replace(operation, **own)
+    others: set[Any] = {kind for kind in map(type, arrays) if not issubclass(kind, np.ndarray)}
+    with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
+        if not others:
+            return operation.apply(*arrays)
+        (interval,) = others
+        return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
+
+
+def array_of(expression: Expression) -> Array:
+    """Return the array of an expression of recorded values.
+
+    Raises:
+        FloatingPointError: with the innermost operation whose result a float cannot hold. Its
+            infinity could come out of the next operation as an ordinary number: tanh ∞ = 1.
+    """
+    if isinstance(expression, Step):
+        return expression.array
+    operands = [array_of(operand) for operand in expression.operands]
+    array: Array = apply_to(expression, operands)
+    if array.dtype.kind == "f" and not _is_held(expression, operands, array):
+        raise FloatingPointError(expression)
+    return array
+
+
+def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
+    """Return whether floats hold a result and the operation's own numbers.
+
+    −∞ is a blocked cell only where a mask made it, or where an operand has it already.
+    """
+    own = [abs(getattr(operation, name)) for name in operation.float_fields]
+    if own and max(own) > float(np.finfo(array.dtype).max):
+        return False
+    if all_finite(array):
+        return True
+    infinite = array == -np.inf
+    if not (infinite | np.isfinite(array)).all():
+        return False
+    if operation.blocks:
+        return True
+    blocked = [operand == -np.inf for operand in operands]
+    if operation.pointwise:
+        return bool((reduce(np.logical_or, blocked) | ~infinite).all())
+    return any(cells.any() for cells in blocked)
+
+
+def evaluate_part(
+    expression: Expression,
+    part: Part,
+    value_of: Callable[[Step, Part], Array],
+    constant: Callable[[float], Any] | None = None,
+) -> Array:
+    """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
+
+    An axis of size 1 stays, as it broadcasts.
+    """
+    if isinstance(expression, Step):
+        return value_of(expression, part)
+    parts = expression.needs(part)
+    if parts is None:
+        return cut(evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant), part)
+    pairs = zip(expression.operands, parts, strict=True)
+    arrays = [evaluate_part(operand, inner, value_of, constant) for operand, inner in pairs]
+    return apply_to(expression, arrays, constant)
+
+
+def cut(array: Array, part: Part) -> Array:
+    """Return some rows and columns of an array; an axis of size 1 stays, as it broadcasts."""
+    rows, columns = (p if n > 1 else ALL for p, n in zip(part, array.shape[2:4], strict=True))
+    return array[:, :, rows, columns]
+
+
+def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expression]:
+    """Yield an expression and all its parts, each once, the whole before its parts.
+
+    A step is the end of a branch, as it is in the formula, unless `into_steps` is true.
+    """
+    rest, seen = [expression], {id(expression): expression}
+    while rest:
+        node = rest.pop()
+        yield node
+        if isinstance(node, Operation):
+            parts = node.operands
+        else:
+            parts = (node.operation,) if into_steps and node.operation is not None else ()
+        for part in reversed(parts):
+            if id(part) not in seen:
+                seen[id(part)] = part
+                rest.append(part)
+
+
+def sources(step: Step) -> list[Step]:
+    """Return the steps and inputs in the formula of a step."""
+    nodes = walk(step.operation) if step.operation is not None else ()
+    return [node for node in nodes if isinstance(node, Step)]
+
+
+def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Expression:
+    """Return an expression with each step of its formula replaced by what a rule gives for it.
+
+    If the rule gives every step back, the expression itself is returned.
+    """
+    if isinstance(expression, Step):
+        return rule(expression)
+    return _with_parts(expression, lambda part: transform(part, rule))
+
+
+def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with one of its nodes replaced by another, wherever it occurs."""
+    if expression is old:
+        return new
+    if isinstance(expression, Step):
+        return expression
+    return _with_parts(expression, lambda part: everywhere(part, old, new))
+
+
+def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:
+    """Return an expression with each operation replaced by what a rule gives for it, parts first.
+
+    If the rule gives every operation back, the expression itself is returned.
+    """
+    if isinstance(expression, Step):
+        return expression
+    return rule(_with_parts(expression, lambda part: mapped(part, rule)))
+
+
+def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
+    """Return an operation with other operands; itself if the rule gives every one of them back."""
+    changed = {}
+    for name, parts, field in _parts(operation):
+        others = [*map(rule, parts)]
+        if any(map(is_not, others, parts)):
+            changed[name] = field(others)
+    return replace(operation, **changed) if changed else operation
+
+
+def rewritten(
+    expression: Expression, rule: Callable[[Expression], Iterable[Expression]]
+) -> Iterator[Expression]:
+    """Yield the expressions in which one node is replaced by one of those that a rule gives for it.
+
+    The whole expression comes first, then its parts in order, but not the operations of its steps.
+    """
+    yield from rule(expression)
+    if isinstance(expression, Operation):
+        for name, parts, field in _parts(expression):
+            for place, part in enumerate(parts):
+                for other in rewritten(part, rule):
+                    others = (*parts[:place], other, *parts[place + 1 :])
+                    yield replace(expression, **{name: field(others)})
+
+
+def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression], Callable[..., Any]]]:
+    """Yield the fields of an operation that hold an expression, or several, and what they hold.
+
+    Beside them comes a function that returns the field for a sequence of other expressions.
+    """
+    for name in operation.fields:
+        value = getattr(operation, name)
+        parts = value if isinstance(value, tuple) else (value,)
+        if parts and isinstance(parts[0], (Step, Operation)):
+            yield name, parts, tuple if parts is value else itemgetter(0)

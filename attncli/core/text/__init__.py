@@ -1,0 +1,1 @@
+"""Text for people: escapes, widths, sentences, file names."""

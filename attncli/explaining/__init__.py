@@ -1,1 +1,0 @@
-"""How one number comes about, with the numbers put in."""

@@ -1,1 +1,0 @@
-"""How values are written: each form reads raw values, and has its part of the JSON Schema."""

@@ -1,1 +1,0 @@
-"""Problems made from the modules of machine learning frameworks, of which none is imported."""

@@ -1,1 +1,0 @@
-"""From a problem to its trace: one short file per mechanism."""

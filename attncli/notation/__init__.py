@@ -1,1 +1,0 @@
-"""Formulas as trees: parsed from written numbers, built by operations, printed by formats."""

@@ -1,0 +1,1 @@
+"""HTML pages that are looked at, practised on, changed."""

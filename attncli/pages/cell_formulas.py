@@ -1,0 +1,245 @@
+"""How the cells of a page were made, as formulas whose numbers are links.
+
+What the formulas of a matrix's cells share, their shape, is kept once, as markup with empty
+elements of the class `s`; for each cell only the texts that fill these elements are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.explaining.explain import Explainer, Explanation
+from attncli.core.formulas import tree
+from attncli.core.formulas.mathml import MathML
+from attncli.core.formulas.text import binds_enough
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.cells import Index, place_of
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import array_of, evaluate
+from attncli.core.text.escapes import label_text
+from attncli.pages.markup import text
+from attncli.printing.views import Panel
+
+WriteBody: TypeAlias = "Callable[[Sequence[Trace], CellFormulas], Iterator[str]]"
+"""Returns the markup of a page of problems, and adds its explanations to what it is given."""
+
+CellPlace = tuple[str, Index]
+"""The name of a step or input, and an index into its `value`."""
+
+
+def key_of(step: Step) -> object:
+    """Return what is equal for a step and the input that gives it, but not if heads are cut."""
+    return step.name, step.array.shape, step.leading
+
+
+class PageCells:
+    """The cells of one trace that a page shows, numbered in the order in which they are shown.
+
+    Every cell of a step has an id, counted from 1 over all steps of the page. To see whose number
+    is where in an operand, such as Kᵀ, the operation itself is evaluated on arrays of ids. NumPy
+    holds them as 8 bytes without a meaning, which can be moved (transposed, cut, repeated, put
+    side by side) but not calculated with.
+    """
+
+    def __init__(self, before: int = 0) -> None:
+        self.before = before  # the count of cells of other traces on the page
+        self.starts: dict[object, int] = {}  # the id before a step's first, by `key_of`
+        self.steps: list[Step] = []
+        self.count = 0  # of ids so far
+        self.numbers: dict[int, int] = {}  # by id
+
+    def ids(self, panel: Panel) -> Array:
+        """Return the ids of what a panel shows, for its `rows` and `columns`.
+
+        An id is 0 if the number is not one of a step, as in a product, or is left out.
+        """
+        rows, columns = panel.matrix.rows, panel.matrix.columns
+        places = np.ix_([row or 0 for row in rows], [column or 0 for column in columns])
+        ids: Array = panel.on_page(self.whole(panel.part))[places]
+        ids[[row is None for row in rows]] = 0
+        ids[:, [column is None for column in columns]] = 0
+        return ids
+
+    def whole(self, part: Expression) -> Array:
+        """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
+        try:
+            moved = evaluate(part, self._as_bytes)
+        except TypeError:  # NumPy knows no sum or product of bytes
+            return self.of_calculated(part)
+        return np.ascontiguousarray(moved).view(np.int64)
+
+    def of_weights(self, part: Expression) -> Array | None:
+        """Return the ids of the weights of a sum; None on a page that stands still."""
+        return None
+
+    def of_calculated(self, part: Expression) -> Array:
+        return np.zeros(array_of(part).shape, np.int64)
+
+    def register(self, step: Step) -> int:
+        """Return the id before the first of a step."""
+        key = key_of(step)
+        if key not in self.starts:
+            self.starts[key] = self.count
+            self.steps.append(step)
+            self.count += step.array.size
+        return self.starts[key]
+
+    def _as_bytes(self, step: Step) -> Array:
+        first, size = self.register(step) + 1, step.array.size
+        return np.arange(first, first + size, dtype=np.int64).view("V8").reshape(step.array.shape)
+
+    def numbered(self, ids: Array) -> list[list[int]]:
+        """Return the numbers of cells by their ids; those that have none get the next ones."""
+        for one in ids.ravel().tolist():
+            if one and one not in self.numbers:
+                self.numbers[one] = self.before + len(self.numbers) + 1
+        return [[self.numbers.get(one, 0) for one in row] for row in ids.tolist()]
+
+    def place(self, step: Step, one: int) -> Index:
+        """Return the index of the cell of an id in the `value` of its step."""
+        offset = one - self.starts[key_of(step)] - 1
+        at = np.unravel_index(offset, step.array.shape)
+        return place_of(step, tuple(int(i) for i in at))
+
+    def by_source(self, most: float = np.inf) -> dict[CellPlace, int]:
+        """Return the numbers of the cells that are shown, of steps of at most `most` cells."""
+        found = []
+        for step in self.steps:
+            if step.array.size <= most:
+                first = self.starts[key_of(step)] + 1
+                some = [self.numbers.get(one, 0) for one in range(first, first + step.array.size)]
+                numbers = step.on_paper(np.reshape(some, step.array.shape))
+                for place in map(tuple, np.argwhere(numbers).tolist()):
+                    found.append((int(numbers[place]), (step.name, place)))
+        return {source: number for number, source in sorted(found)}
+
+
+class CellFormulas:
+    """The explanations of a page's cells.
+
+    Attributes:
+        shapes: the markup of explanations, each with its place in the list.
+        cells: by the number of the cell in the page: its sources as runs of numbers, the place of
+            its shape, its name, and the texts that fill the rest; after the text of a number the
+            number of its cell follows, if the page shows that.
+    """
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, int] = {}
+        self.cells: dict[int, Sequence[object]] = {}
+
+    def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
+        """Begin a problem, and return its cells; `before` is the count of others on the page."""
+        self.explainer = Explainer(trace, decimals, full)
+        return PageCells(before)
+
+    def end(self) -> None:
+        """End a problem."""
+
+    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
+        """Add the same problem with another number of heads, where the page can change."""
+
+    def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
+        """Add how a cell was made; `shown` gives the numbers of the page's cells."""
+        found = self.explainer.explain(step, place)
+        printer = Shape(shown)
+        shape = "".join(lines(printer, found))
+        which = self.shapes.setdefault(shape, len(self.shapes))
+        cells = [(source.step, source.index) for source in found.sources]
+        lit = sorted(shown[cell] for cell in cells if cell in shown)
+        self.cells[number] = [runs(lit), which, found.name, *printer.fills]
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        return {"shapes": list(self.shapes), "cells": self.cells}
+
+
+def lines(printer: Shape, found: Explanation) -> Iterator[str]:
+    """Yield the name with the first formula, then each other part of the chain, and the reason."""
+    name = '<span class="name s"></span> '
+    parts = [(part, node) for part, node in found.kept.items() if part != "name"]
+    last = "≈" if "unrounded" in found.nodes else "="
+    for place, (part, node) in enumerate(parts):
+        sign = last if place == len(parts) - 1 else "="
+        printer.begin(part)
+        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
+        given = " (given)" if found.given and not found.reasons else ""
+        yield f"<p>{'' if place else name}{formulas}{given}</p>"
+    if found.reasons:
+        told = []
+        for place, reason in enumerate(found.reasons):
+            printer.begin(place)
+            told.append(f"<math>{printer(reason)}</math>")
+        yield f'<p class="reason">as {"; ".join(told)}</p>'
+
+
+class Shape(MathML):
+    """Prints formulas without their numbers and labels, which are kept in `fills`."""
+
+    def __init__(self, shown: Mapping[CellPlace, int], small: bool = False) -> None:
+        super().__init__(small)
+        self.shown = shown
+        self.fills: list[object] = []
+
+    def begin(self, part: str | int) -> None:
+        """Tell which part of the chain is printed next, or the number of a reason."""
+
+    def smaller(self) -> Shape:
+        smaller = Shape(self.shown, small=True)
+        smaller.fills = self.fills
+        return smaller
+
+    def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
+        """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
+        formula = formula.formula if isinstance(formula, tree.Filled) else formula
+        before = self.sign(sign)
+        signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
+        for place, (shown, term) in enumerate(signed):
+            # Without this, MathML takes a sign that comes first for that of a negative number.
+            between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
+            yield self.joined([between, term])
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        return self._number(node, "{}")
+
+    def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
+        if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
+            return self._number(formula, "({})")  # the shape of a positive number
+        return super().inside(formula, binds, first)
+
+    def _number(self, node: tree.Number, form: str) -> str:
+        self.fills.append(form.format(node.text.replace("-", "−")))
+        if node.source is not None and node.source in self.shown:
+            self.fills.append(self.shown[node.source])
+        return '<mn class="s"></mn>'
+
+    def words(self, node: tree.Words, first: bool) -> str:
+        return f"<mtext>{text(node.text)}</mtext>"
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        self.fills.append(f"… {node.words} …")
+        return '<mtext class="s"></mtext>'
+
+    def place(self, word: str) -> str:
+        self.fills.append(label_text(word))
+        kind = "mn" if word.isdecimal() else "mtext"
+        return f'<{kind} class="s"></{kind}>'
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Return increasing numbers as runs.
+
+    >>> runs([1, 2, 3, 7])
+    '1-3 7'
+    """
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in found)

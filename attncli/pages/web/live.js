@@ -1,0 +1,466 @@
+// Recalculates the page when a number of the problem is changed: the tape is evaluated, and every
+// cell, formula, weighted sum and open explanation gets its numbers again.
+window.attnLive = (function () {
+  "use strict";
+  const made = attnMade;
+  const homes = {}; // by the number of a cell in the page: its problem, and its id on the tape
+  const PLAIN = '<p><span class="name s"></span> <math><mo>=</mo><mn class="s"></mn></math></p>';
+  const make = (tag, about, ...parts) => {
+    const made = Object.assign(document.createElement(tag), about);
+    made.append(...parts);
+    return made;
+  };
+
+  // Numbers as the program writes them: core/text/numbers has the rules.
+  const needsExponent = (size, decimals) => size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -decimals);
+  const isShort = (digits) => (x) => !isFinite(x) || Math.round(x * 10 ** digits) / 10 ** digits === x;
+  function styleOf(numbers, decimals) {
+    const size = numbers.reduce((most, x) => (isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
+    if (needsExponent(size, decimals)) return { decimals, exponent: true };
+    let digits = 0;
+    while (digits < decimals && !numbers.every(isShort(digits))) digits += 1;
+    return { decimals: digits };
+  }
+  function write(x, style) {
+    if (!isFinite(x)) return x < 0 ? "−∞" : "∞";
+    if (x === 0) return "0";
+    const text = style.exponent
+      ? x.toExponential(style.decimals).replace(/e([+-])(\d)$/, "e$10$2")
+      : x.toFixed(style.decimals);
+    return text.replace(/^-(?=[0.]*$)/, "").replace(/-/g, "−");
+  }
+  const numberText = (x, decimals) => write(x, styleOf([x], decimals));
+  const valueOf = (text) => Number(text.replace("∞", "Infinity").replace(/−/g, "-"));
+  const plainText = (x) => (x === -Infinity ? "-inf" : String(x));
+
+  // What terms are made of, as in core/explaining/terms.
+  const worked = {
+    "*": (a, b) => a * b,
+    "/": (a, b) => a / b,
+    "^": (a, b) => a ** b,
+    negative: (x) => -x,
+    square: (x) => x * x,
+    at_least_zero: (x) => Math.max(x, 0),
+    exp: Math.exp,
+    ln: Math.log,
+    tanh: Math.tanh,
+    sqrt: Math.sqrt,
+    erf: (x) => 2 * attnOperations.Phi({ root: 1 }, { shape: [1], data: [x] }).data[0] - 1,
+  };
+
+  function Calculation(tape, article, prefix) {
+    const steps = tape.steps.map(([name, shape, made, numbers]) => ({
+      name,
+      shape,
+      expression: Array.isArray(numbers) ? null : made,
+      backward: numbers === true,
+      input: Array.isArray(numbers) && {
+        key: made[0],
+        shape: made[1],
+        flips: made[2],
+        infinite: made[3],
+        isStep: made[4],
+        numbers: numbers.map((x) => x ?? -Infinity),
+      },
+    }));
+    const self = {},
+      starts = [],
+      numberOf = {},
+      uses = [];
+    let ids = 1,
+      numbers = [],
+      own = {},
+      state = {},
+      arrays = [];
+    steps.forEach((step) => {
+      starts.push(ids);
+      ids += step.shape.reduce((a, n) => a * n, 1);
+    });
+    tape.cells.forEach(([number, id, by, count]) => {
+      for (let i = 0; i < count; i += 1) {
+        homes[number + i] = { calculation: self, id: id + by * i };
+        numberOf[id + by * i] = numberOf[id + by * i] || number + i;
+      }
+    });
+
+    function stepOf(id) {
+      let low = 0,
+        high = starts.length - 1;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (starts[middle] <= id) low = middle;
+        else high = middle - 1;
+      }
+      return low;
+    }
+
+    // The inputs and numbers of its own that a step depends on, by their names.
+    function dependencies(part, found) {
+      if (typeof part === "number") uses[part].forEach((name) => found.add(name));
+      else {
+        Object.values(part[1] || {}).forEach((x) => {
+          if (x && x.own) found.add(x.own);
+        });
+        part.slice(2).forEach((one) => dependencies(one, found));
+      }
+      return found;
+    }
+    steps.forEach((step, i) => {
+      uses[i] = step.input ? new Set([step.name]) : dependencies(step.expression, new Set());
+    });
+
+    function rounded(x) {
+      if (!isFinite(x) || x === 0) return x;
+      const { decimals, significant, half } = tape.round;
+      const digits = decimals ?? significant - 1 - Math.floor(Math.log10(Math.abs(x)) + 1e-12);
+      const size = Math.abs(x) * 10 ** digits,
+        below = Math.floor(size + 1e-9 * size);
+      const isTie = Math.abs(size - below - 0.5) < 1e-9 * size;
+      const whole = isTie ? below + (half === "even" ? below % 2 : 1) : Math.round(size);
+      return Math.sign(x) * Number(`${whole}e${-digits}`);
+    }
+
+    // Returns the array of an expression; throws the name of a step with a number beyond floats.
+    function evaluate(part) {
+      if (typeof part === "number") return arrays[part];
+      const [name, fields, ...operands] = part;
+      if (!name) return { shape: fields.shape, data: fields.data.map((x) => x ?? -Infinity) };
+      const settled = {};
+      Object.keys(fields).forEach((key) => {
+        settled[key] = fields[key] && fields[key].own ? own[fields[key].own] : fields[key];
+      });
+      return attnOperations[name](settled, ...operands.map(evaluate));
+    }
+
+    // Calculates every step for a state: the texts of the numbers that are changed, by their names.
+    function calculate(next) {
+      const before = { own, numbers, arrays };
+      own = {};
+      Object.keys(tape.own).forEach((key) => {
+        own[key] = next[key] === undefined ? tape.own[key][0] : attnNumbers.read(next[key], []).value;
+      });
+      arrays = [];
+      try {
+        steps.forEach((step, i) => {
+          if (step.input) {
+            const data = step.input.numbers.map((x, j) =>
+              next[`${step.name}.${j}`] === undefined ? x : attnNumbers.read(next[`${step.name}.${j}`], []).value,
+            );
+            arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
+            return;
+          }
+          attnOperations.noise.level = step.backward ? 2 ** -46 : 0;
+          const found = evaluate(step.expression);
+          if (tape.round) found.data = Array.from(found.data, rounded);
+          if (
+            !found.data.every(
+              (x) =>
+                isFinite(x) || (x === -Infinity && /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name)),
+            )
+          )
+            throw step.name;
+          arrays[i] = found;
+        });
+      } catch (name) {
+        ({ own, numbers, arrays } = before);
+        return typeof name === "string" ? name : String(name.message);
+      }
+      numbers = [];
+      arrays.forEach((array, i) => {
+        array.data.forEach((x, j) => {
+          numbers[starts[i] + j] = x;
+        });
+      });
+      state = next;
+      return "";
+    }
+
+    // Explanations: what belongs into the empty elements of a shape.
+    function leafValue(leaf, variant, read) {
+      return Array.isArray(leaf) ? value(variant, leaf[0]) : read(numbers[leaf]);
+    }
+    function value(variant, place, read = (x) => x) {
+      let next = 0;
+      const leaves = variant[5 + place];
+      function work(part) {
+        if (part === "x") return leafValue(leaves[next++], variant, read);
+        if (part === null) return -Infinity;
+        if (typeof part === "number") return part;
+        if (part.own) return own[part.own];
+        const [op, ...parts] = part;
+        if (op === "+") return parts.reduce((sum, [minus, one]) => (minus ? sum - work(one) : sum + work(one)), 0);
+        return worked[op](...parts.map(work));
+      }
+      return work(made.shapes[variant[1]][2][place]);
+    }
+    function seen(variant, place) {
+      return variant[5 + place].map((leaf) => leafValue(leaf, variant, (x) => x));
+    }
+    // Steps that are rounded follow from those that short ones stand for as far as it is printed.
+    function isNear(a, b) {
+      return (
+        a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)))
+      );
+    }
+    // The threshold of the line of a cell that sparsemax made, which its formulas call τ.
+    function threshold(id) {
+      const at = stepOf(id),
+        [, { along, temperature }, operand] = steps[at].expression;
+      const scores = evaluate(operand).data,
+        weights = evaluate(steps[at].expression).data,
+        by = along === -1 ? 1 : steps[at].shape[3];
+      const size = steps[at].shape[4 + along],
+        place = id - starts[at],
+        start = place - (Math.floor(place / by) % size) * by;
+      for (let i = 0; i < size; i += 1) {
+        const weight = weights[start + i * by];
+        if (weight > 0)
+          return scores[start + i * by] / (temperature.own ? own[temperature.own] : temperature) - weight;
+      }
+      return NaN;
+    }
+    function fits(variant, result, id) {
+      const all = made.shapes[variant[1]][3];
+      if (!variant[0].every(([place, most]) => Math.max(...seen(variant, place)) === (most ?? -Infinity)))
+        return false;
+      const letter = made.shapes[variant[1]][4];
+      if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
+      if (!all.length) return true;
+      const exact = value(variant, all[0]);
+      const shown = tape.round ? valueOf(numberText(exact, tape.decimals)) : exact;
+      const isResult = isNear(tape.round ? rounded(exact) : exact, result);
+      return isResult && all.every((place) => isNear(value(variant, place), shown));
+    }
+    function digitsOf(variant, place, wanted) {
+      const unit = 10 ** (valueOf(wanted.split("e")[1] || "0") - tape.decimals),
+        goal = valueOf(wanted);
+      for (let digits = tape.decimals; digits < 17; digits += 1) {
+        const shown = value(variant, place, (x) => valueOf(numberText(x, digits)));
+        if (shown === goal || Math.abs(shown - goal) <= unit / 2) return digits;
+      }
+      return 17;
+    }
+    function explanation(number, id) {
+      const variants = made.cells[number],
+        result = numbers[id],
+        text = numberText(result, tape.decimals);
+      if (!variants) return undefined;
+      const checks = (one) => one[0].length * 10 + made.shapes[one[1]][3].length;
+      const several = variants.slice().sort((a, b) => checks(b) - checks(a));
+      const variant =
+        several.find((one) => fits(one, result, id)) ||
+        (variants.length === 1 && fits([[], ...variants[0].slice(1)], result, id) ? variants[0] : null);
+      if (!variant) return [variants[0][2], made.shapes.length - 1, variants[0][3], text];
+      const [, shape, lit, name, texts] = variant,
+        digits = {},
+        about = made.shapes[shape];
+      const fills = [name];
+      let next = 0;
+      about[1].forEach((slot) => {
+        if (slot === 0) fills.push(texts[next++]);
+        else if (slot === 1) fills.push(text);
+        else {
+          const [place, leaf, isLoose] = slot,
+            all = leaf < 0 && leaf > -3 ? seen(variant, place) : [];
+          if (leaf === -1) fills.push(numberText(Math.max(...all), tape.decimals));
+          else if (leaf === -2)
+            fills.push(all.filter((x) => x === Math.max(...all)).length > 1 ? "the first largest" : "the largest");
+          else if (leaf === -3) fills.push(numberText(value(variant, place), tape.decimals));
+          else {
+            if (digits[place] === undefined) {
+              const wanted =
+                about[2][place] === null
+                  ? null
+                  : about[3].includes(place) && !tape.round
+                    ? text
+                    : numberText(value(variant, place), tape.decimals);
+              digits[place] = wanted === null ? tape.decimals : digitsOf(variant, place, wanted);
+            }
+            const from = variant[5 + place][leaf],
+              x = leafValue(from, variant, (y) => y);
+            const shown = numberText(x, digits[place]);
+            fills.push(isLoose && x < 0 ? `(${shown})` : shown);
+            if (numberOf[from]) fills.push(numberOf[from]);
+          }
+        }
+      });
+      return [lit, shape, ...fills];
+    }
+
+    // The page.
+    calculate({});
+    const cells = Array.from(article.querySelectorAll("td[data-c]"), (td) => {
+      const id = homes[td.dataset.c].id,
+        at = stepOf(id),
+        step = steps[at];
+      const input = step.input && step.input.key ? step : null;
+      if (/^(layers\.\d+\.)?weights/.test(step.name)) td.classList.add("w");
+      if (input) td.classList.add("given");
+      return { td, id, at, input, first: numbers[id], text: td.textContent };
+    });
+    const sums = Array.from(article.querySelectorAll("[data-z]"), (span) => ({ span, id: Number(span.dataset.z) }));
+    const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
+    const firstSlots = slots(article).map((slot) => [slot, slot.innerHTML]);
+    // A number of an operation as it was typed, as the program shows it: 2.50, (1/3).
+    function ownText(key) {
+      if (state[key] === undefined) return null;
+      const text = state[key].replace(/sqrt/g, "√").replace(/pi/g, "π").replace(/\*+/g, (by) => "·^"[by.length - 1]);
+      return (/^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(text) ? text : `(${text})`).replace(/-/g, "−");
+    }
+
+    function refresh() {
+      const styles = {},
+        style = (at) => styles[at] || (styles[at] = styleOf(Array.from(arrays[at].data), tape.decimals));
+      cells.forEach((cell) => {
+        const { td, id, at, input, first } = cell,
+          x = numbers[id],
+          look = style(at);
+        const isChanged = Boolean(input) && state[`${input.name}.${id - starts[at]}`] !== undefined;
+        const isMoved = !isChanged && Math.abs(x - first) > 1e-12 * Math.abs(first);
+        const shown = `${x} ${look.decimals} ${look.exponent} ${isChanged} ${isMoved}`;
+        if (shown === cell.shown) return;
+        cell.shown = shown;
+        td.firstChild.data = write(x, look);
+        td.classList.toggle("off", !isFinite(x));
+        td.classList.toggle("changed", isChanged);
+        td.classList.toggle("moved", isMoved);
+        if (td.classList.contains("w")) td.style.setProperty("--w", Math.min(1, Math.abs(x)).toFixed(2));
+      });
+      let last = null;
+      sums.forEach(({ span, id }) => {
+        const x = numbers[id],
+          isFirst = span.parentNode !== last;
+        span.hidden = x === 0;
+        if (x === 0) return;
+        last = span.parentNode;
+        const sign = x < 0 ? (isFirst ? "= −" : "− ") : isFirst ? "= " : "+ ";
+        span.querySelector("span").textContent = sign + write(Math.abs(x), style(stepOf(id)));
+      });
+      article.querySelectorAll(".mixture .none").forEach((none) => {
+        none.hidden = none.parentNode.querySelector("[data-z]:not([hidden])") !== null;
+      });
+      firstSlots.forEach(([slot, first]) => settle(slot, first));
+      article.classList.toggle("is-changed", Object.keys(state).length > 0);
+    }
+    function settle(slot, first) {
+      const text = ownText(slot.dataset.own);
+      slot.innerHTML = text === null ? first : `<mn>${text}</mn>`;
+      slot.classList.toggle("changed", text !== null);
+    }
+
+    // The problem with its changes, as a file.
+    function yaml() {
+      const problem = JSON.parse(JSON.stringify(tape.problem));
+      const put = (path, x) => {
+        const keys = path.split("."),
+          last = keys.pop();
+        const holder = keys.reduce((one, key) => {
+          const at = /^\d+$/.test(key) && Array.isArray(one) ? key - 1 : key;
+          if (key === "layers") return one[at];
+          const listed = Array.isArray(one[at]) && one[at].find((part) => part && part[last] !== undefined);
+          if (typeof one[at] === "string") one[at] = { name: one[at] };
+          if (!one[at] || (Array.isArray(one[at]) && !listed)) one[at] = {};
+          return listed || one[at];
+        }, problem);
+        holder[last] = x;
+      };
+      Object.keys(own).forEach((key) => {
+        if (state[key] !== undefined) put(key, tape.own[key][1] ? `1/(${state[key]})` : state[key]);
+      });
+      steps
+        .filter((step) => step.input && step.input.key)
+        .forEach((step) => {
+          const { key, shape, flips } = step.input,
+            head = key.split(".")[0];
+          const isChanged = Object.keys(state).some((name) => name.slice(0, name.lastIndexOf(".")) === step.name);
+          if (!isChanged && problem[head] !== undefined) return;
+          let texts = step.input.numbers.map((x, i) => state[`${step.name}.${i}`] ?? plainText(x));
+          const [n, m] = step.shape.slice(-2);
+          if (flips)
+            texts = texts.map((_, i) => texts[i - (i % (n * m)) + (i % n) * m + Math.floor((i % (n * m)) / n)]);
+          put(
+            key,
+            shape
+              .slice(1)
+              .reduceRight(
+                (items, size) => items.flatMap((_, i) => (i % size ? [] : [items.slice(i, i + size)])),
+                texts,
+              ),
+          );
+        });
+      return Object.keys(problem)
+        .map((key) => `${key}: ${flow(problem[key], key.length + 3)}\n`)
+        .join("");
+    }
+    function flow(x, indent) {
+      if (Array.isArray(x))
+        return `[${x.map((one) => flow(one, indent)).join(Array.isArray(x[0]) ? `,\n${" ".repeat(indent)}` : ", ")}]`;
+      if (x && typeof x === "object")
+        return `{${Object.keys(x)
+          .map((key) => `${key}: ${flow(x[key], indent)}`)
+          .join(", ")}}`;
+      return typeof x === "string" && !/^-?[\d.][\d.eE+*/()^-]*$/.test(x) ? JSON.stringify(x) : String(x);
+    }
+
+    Object.assign(self, {
+      tape,
+      article,
+      steps,
+      cells,
+      calculate,
+      refresh,
+      explanation,
+      settle,
+      slots,
+      yaml,
+      prefix,
+      state: () => state,
+      valueOf: (id) => numbers[id],
+      ownOf: (key) => own[key],
+      arrays: (i) => arrays[i],
+      arrayOf: (name) => arrays[steps.findIndex((step) => step.name === name && !step.input)],
+      inputOf: (id) => steps[stepOf(id)].input,
+      inputAt: (name) => {
+        const [, own, place] = /^(.+)\.(0|[1-9]\d*)$/.exec(name) || [],
+          step = steps.find((one) => one.input && one.input.key && one.name === own);
+        return step && place < step.input.numbers.length ? step.input : null;
+      },
+      placeOf: (id) => id - starts[stepOf(id)],
+      // The cell by its name, such as X[am, 2].
+      labelOf: (td) =>
+        made.cells[td.dataset.c] ? made.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name,
+      nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
+      // The names of the steps that follow from changed numbers, and of the inputs that do not change.
+      following: (names) =>
+        steps.filter((step, i) => !step.input && names.some((name) => uses[i].has(name))).map((step) => step.name),
+    });
+    return self;
+  }
+
+  made.shapes.push([PLAIN, [1], [], [], null]);
+  const articles = document.querySelectorAll("article");
+  const all = made.tapes.map((tape, i) => Calculation(tape, articles[i], i ? `${i + 1}:` : ""));
+  const explanations = new Proxy(
+    {},
+    {
+      get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
+    },
+  );
+  return {
+    all,
+    homes,
+    make,
+    fill: attnFill,
+    plainText,
+    ownKey: made.key,
+    heads: made.heads,
+    isOther: made.is_other === true,
+    shown: () => {},
+    data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup) },
+    // Puts changed numbers of operations into a formula that has just been filled.
+    settle: (root, number) => {
+      const home = homes[number];
+      if (home) home.calculation.slots(root).forEach((slot) => home.calculation.settle(slot, slot.innerHTML));
+    },
+  };
+})();

@@ -1,0 +1,174 @@
+"""Traces as CSV or TSV: bare numbers of one step, or blocks; or tidy, with one number per row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.step import LEADING, Step
+from attncli.core.tape.tape import TakeRows
+from attncli.core.text.escapes import as_cell
+from attncli.core.text.numbers import floats, joined, texts
+from attncli.printing.matrix import axis_labels
+from attncli.printing.pieces import in_parts, lists
+from attncli.printing.selection import Selection
+
+TAB = "\t"
+
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+PLACES = (*LEADING, "row", "column", "hidden")
+"""The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""
+
+TIDY_COLUMNS = ("problem", "title", "step", *PLACES, "row_label", "column_label", "value")
+
+
+def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
+    """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
+    problems = enumerate(traces)
+    return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
+
+
+def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    return as_csv(traces, selection, TAB)
+
+
+def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:
+    """Yield a problem; before one that `follows` another there is a line between."""
+    steps = selection.steps(trace)
+    if selection.only and len(steps) == 1:
+        for number, (_, matrix) in enumerate(_slices(steps[0].value)):
+            yield "\n" if follows or number else ""
+            yield from _bare(matrix, selection.decimals, delimiter)
+        return
+    yield "---\n" if follows else ""
+    if not selection.only:
+        problem = trace.problem
+        options = [[key, as_cell(text)] for key, text in problem.texts.items()]
+        yield csv_text([*options, *_flat(problem.options())], delimiter)
+        for key, array in problem.matrices().items():
+            for index, matrix in _slices(array):
+                yield f"{key}{index}\n"
+                yield from _bare(matrix, None, delimiter)
+        yield "steps\n"
+    for step in steps:
+        for index, matrix in _slices(step.value):
+            yield f"{step.name}{index}\n"
+            numbers = _bare(matrix, selection.decimals, delimiter)
+            yield from _labelled(numbers, step, matrix.shape, delimiter)
+
+
+def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
+    """Yield `key, value` lines; the parts of a mapping as `score.width`."""
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            parts = dict(value)
+            if "name" in parts:
+                yield [prefix + key, str(parts.pop("name"))]
+            yield from _flat(parts, f"{prefix}{key}.")
+        else:
+            items = map(str, value if isinstance(value, list | tuple) else [value])
+            yield [prefix + key, *(x if PLAIN_NUMBER.fullmatch(x) else as_cell(x) for x in items)]
+
+
+def _slices(value: Array) -> Iterator[tuple[str, Array]]:
+    """Yield each matrix of a stack with its place, such as `[2]`, from 1; a vector as a row."""
+    value = np.atleast_2d(value)
+    for place in np.ndindex(value.shape[:-2]):
+        yield "".join(f"[{i + 1}]" for i in place), value[place]
+
+
+def _labelled(
+    numbers: Iterator[str], step: Step, shape: tuple[int, ...], delimiter: str
+) -> Iterator[str]:
+    """Yield lines of numbers with their labels, if there are any."""
+    rows, columns = axis_labels(step)
+    if not rows and not columns:
+        yield from numbers
+        return
+    n, m = (tuple(str(i + 1) for i in range(size)) for size in shape)
+    # An empty corner says that the first row and the first column are labels, even numbers.
+    yield csv_text([["", *map(as_cell, columns or m)]], delimiter)
+    starts = csv_text(([as_cell(word), ""] for word in rows or n), delimiter).splitlines()
+    yield from (start + line for start, line in zip(starts, numbers, strict=True))
+
+
+def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
+    for rows in lists(matrix, decimals):
+        for row in rows:
+            yield joined(row, decimals, delimiter) + "\n"
+
+
+def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: str) -> TakeRows:
+    """Return what writes the weights of one problem as `as_csv` does, some rows at a time."""
+
+    def write_rows(batch: int, head: int, rows: slice, weights: Array) -> None:
+        between = "\n" if rows.start == 0 and batch + head > 0 else ""
+        text = "".join(_bare(weights, selection.decimals, delimiter))
+        write((between + text).encode())
+
+    return write_rows
+
+
+def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a header, then a row for each number; a problem is called by its own number."""
+    yield csv_text([TIDY_COLUMNS]).encode()
+    yield from in_parts((_tidy_problem(trace, selection) for trace in traces), "")
+
+
+def _tidy_problem(trace: Trace, selection: Selection) -> Iterator[str]:
+    number, title = str(trace.problem.number or 1), as_cell(trace.problem.title)
+    for step in selection.steps(trace):
+        start = csv_text([[number, title, step.name, ""]]).removesuffix("\n")
+        yield from _tidy_step(start, step, selection.decimals)
+
+
+def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
+    """Yield the rows of a step, whose first cells are `start`, in the order of its axes."""
+    value = step.value
+    trailing = step.axes[len(step.leading) :]
+    # A vector is a row; its numbers have a column only.
+    names = ("column",) if len(trailing) == 1 else PLACES[len(LEADING) :][: len(trailing)]
+    axes = dict(zip((*step.leading, *names), step.axes, strict=True))
+    labels = {name: _label_cells(step.labels.get(axis, ())) for name, axis in axes.items()}
+    *_, last = axes
+    inner = [str(i + 1) for i in range(value.shape[-1])]
+    for place in np.ndindex(value.shape[:-1]):
+        known = dict(zip(axes, place, strict=False))
+        cells = [f"{known[name] + 1}," if name in known else "," for name in PLACES]
+        at = PLACES.index(last)
+        before, after = start + "".join(cells[:at]), "".join(["", *cells[at + 1 :]])
+        words = [_word(labels, name, known) for name in ("row", "column")]
+        if last == "hidden":
+            ends = [f",{after}{words[0]},{words[1]},"] * len(inner)
+        else:
+            row = f",{after}{words[0]},"
+            own = labels["column"] or [""] * len(inner)
+            ends = [f"{row}{label}," for label in own]
+        part = value[place]
+        numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
+        yield "".join(
+            f"{before}{i}{end}{number}\n"
+            for i, end, number in zip(inner, ends, numbers, strict=True)
+        )
+
+
+def _word(labels: dict[str, list[str]], name: str, known: dict[str, int]) -> str:
+    words = labels.get(name, [])
+    return words[known[name]] if name in known and known[name] < len(words) else ""
+
+
+def _label_cells(words: tuple[str, ...]) -> list[str]:
+    return csv_text([as_cell(word), ""] for word in words).replace(",\n", "\n").splitlines()

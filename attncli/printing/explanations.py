@@ -1,0 +1,183 @@
+"""Explanations on a page: lines for a terminal, JSON, and formulas in LaTeX and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, product
+from math import isinf
+from typing import TYPE_CHECKING, Any
+
+from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
+from attncli.core.mechanisms.named import find
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import Record, replace
+from attncli.core.tape.cells import Index, cell_name
+from attncli.core.tape.find import Cells
+from attncli.core.tape.step import Step
+from attncli.core.text.elision import kept
+from attncli.core.text.escapes import visible
+from attncli.core.text.numbers import every_digit, number_text
+from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
+from attncli.printing.selection import ExplanationSelection, Selection
+
+if TYPE_CHECKING:
+    from attncli.core.explaining.exact import Exact
+
+
+class Request(Record):
+    """Some cells of one step of a trace, which are explained together."""
+
+    trace: Trace
+    cells: tuple[Cells, ...]
+    deep: bool = False  # whether to go on to the operands, down to the input
+    exact: Exact | None = None  # the exact numbers of the trace, where closed forms are wanted
+
+    @property
+    def step(self) -> Step:
+        return self.cells[0].step
+
+    def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
+        """Yield each explanation with its depth below the requested cell, each cell once.
+
+        With `full`, long sums are written whole and all cells of a large matrix are explained.
+        """
+        explainer = Explainer(self.trace, decimals, full)
+        seen: set[tuple[str, Index]] = set()
+        ends = set(product(*(kept(size, full) for size in self.step.value.shape)))
+        for some in self.cells:
+            for place in written(some):
+                if place in ends or not some.is_whole:
+                    yield from self._below(explainer, self.step, place, 0, seen)
+
+    def _below(
+        self, explainer: Explainer, step: Step, place: Index, depth: int, seen: set[Any]
+    ) -> Iterator[tuple[int, Explanation]]:
+        if (step.name, place) in seen:
+            return
+        seen.add((step.name, place))
+        found = explainer.explain(step, place)
+        if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
+            found = replace(found, nodes={**found.nodes, "exact": closed})
+        yield depth, found
+        for index in kept(len(found.sources), explainer.full) if self.deep else ():
+            if index is not None and (source := found.sources[index]).step in self.trace:
+                below = self.trace[source.step]
+                yield from self._below(explainer, below, source.index, depth + 1, seen)
+
+    def leaves_out(self, full: bool) -> bool:
+        is_whole = any(some.is_whole for some in self.cells)
+        return is_whole and None in kept(max(self.step.value.shape), full)
+
+
+def requests_of(
+    trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
+) -> list[Request]:
+    """Return a request for each name of cells; successive names of one step make one."""
+    found = [find(name, trace) for name in names]
+    groups = (list(group) for _, group in groupby(found, key=lambda one: one[1].step))
+    return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
+
+
+def lines(
+    request: Request, selection: ExplanationSelection, width: int | None = None
+) -> Iterator[Line]:
+    """Yield the lines of a page, broken before signs where the terminal is too narrow."""
+    yield from wrapped(heading_line(request.step), width)
+    if selection.why and request.step.why:
+        yield from wrapped([(request.step.why, "faint")], width)
+    for depth, found in request.found(selection.digits, selection.full):
+        name, *pieces = found.pieces
+        start = [("  " * depth, ""), (name, "label")]
+        yield from broken(start, pieces, width, 2 * depth + 3)
+    if request.leaves_out(selection.full):
+        note = "Cells in the middle are left out; --full shows all."
+        yield from wrapped([(note, "faint")], width)
+
+
+def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    return plain(lines(request, selection) for request in requests)
+
+
+def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    from attncli.printing.record import json_lines
+
+    def record(request: Request) -> dict[str, Any]:
+        step = request.step
+        return {
+            "title": request.trace.problem.title,
+            "step": step.name,
+            "formula": step.formula,
+            **({"why": step.why} if selection.why else {}),
+            "axes": list(step.axes),
+            "cells": [_cell(one) for _, one in request.found(selection.digits, full=True)],
+        }
+
+    return json_lines(map(record, requests))
+
+
+def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    from attncli.printing import latex
+
+    texts = []
+    for request in requests:
+        found = request.found(selection.digits, selection.full)
+        body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in found)
+        texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
+    yield latex.with_scripts("".join(texts)).encode()
+
+
+def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    from attncli.core.formulas.tex import ascii_text
+    from attncli.printing import markdown
+
+    parts: list[str] = []
+    problem = None
+    for request in requests:
+        parts += ["\n"] if parts else []
+        if request.trace.problem is not problem:
+            problem = request.trace.problem
+            title = markdown.escaped(visible(problem.title))
+            parts += [f"**{title}**\n\n"] if title else []
+        for depth, found in request.found(selection.digits, selection.full):
+            parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
+    yield "".join(parts).encode()
+
+
+def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
+    """Yield every cell of the selected steps with its closed form and its decimals."""
+    for number, step in enumerate(selection.steps(exact.trace)):
+        if number:
+            yield []
+        yield [(step.formula, "title")]
+        values = exact.value(step)
+        for place in cells(step):
+            closed = exact.text(values[place])
+            value = step.value[place] if closed is None else values[place]
+            texts = dict.fromkeys((closed, number_text(float(value), selection.digits)))
+            rest = "".join(f" = {text}" for text in texts if text is not None)
+            yield [(cell_name(step, place), "label"), (rest, "")]
+
+
+def _cell(found: Explanation) -> dict[str, Any]:
+    texts = {name: found.part(name) for name in CHAIN_PARTS} | {"reason": found.reason}
+    return {
+        **{name: text for name, text in texts.items() if text},
+        "value": every_digit(found.value) if isinf(found.value) else found.value,
+        "sources": [{"step": source.step, "index": list(source.index)} for source in found.sources],
+    }
+
+
+def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str:
+    """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
+    from attncli.core.formulas.tex import tex
+
+    name, *parts = (tex(part, escape) for part in found.chain.parts)
+    last = r"\approx" if found.chain.last == "≈" else "="
+    signs = [*["="] * (len(parts) - 1), last]
+    text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
+    if found.reasons:
+        reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)
+        text += rf"\text{{, as }}{reasons}"
+    elif found.given:
+        text += r"\ \text{(given)}"
+    return f"{name} {sign}{text}"

@@ -1,0 +1,199 @@
+"""The output formats of all commands. To add one, write its functions and give it a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from attncli.core.errors import fail
+from attncli.core.problem.key_names import keys_of
+from attncli.core.records import Record
+from attncli.core.text.escapes import visible
+from attncli.core.text.suggestions import did_you_mean
+from attncli.printing.selection import PageSelection, ReportSelection, Selection
+
+if TYPE_CHECKING:
+    from attncli.checking.check import Report
+    from attncli.classroom.grading import Graded
+    from attncli.core.mechanisms.trace import Trace
+
+Write: TypeAlias = Callable[..., Iterator[bytes]]
+"""Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
+
+Traces or reports may come one by one: each is written as soon as it is known, and not kept.
+"""
+
+FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
+
+
+def _in(place: str) -> Write:
+    """Return `wing.module.function`; the module is imported when it is called first."""
+    module, _, name = place.rpartition(".")
+
+    def write(*arguments: object) -> Iterator[bytes]:
+        function: Write = getattr(import_module(f"attncli.{module}"), name)
+        return function(*arguments)
+
+    return write
+
+
+def nothing(*_: object) -> Iterator[bytes]:
+    """The writer of traces for a format that has none."""
+    return iter(())
+
+
+class Format(Record):
+    """A format with a writer for each `Kind`: None, or for traces `nothing`, if it has none."""
+
+    suffixes: tuple[str, ...]  # of file names
+    meaning: str
+    traces: Write  # for `attn compute`
+    reports: Write | None = None  # for `attn check`
+    explanations: Write | None = None  # for `attn explain`
+    worksheets: Write | None = None  # for `attn worksheet`
+    binary: bool = False
+    is_page: bool = True  # whether it is for reading, and may show a part of each step
+
+
+FORMATS: dict[str, Format] = {
+    "table": Format(
+        (".txt",), "every step, for reading", _in("printing.table.traces"),
+        _in("printing.report_table.reports"), _in("printing.explanations.as_table"),
+    ),
+    "json": Format(
+        (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
+        _in("printing.grades.as_json"), _in("printing.explanations.as_json"), is_page=False,
+    ),
+    "csv": Format(
+        (".csv",), "blocks; with --only STEP the bare numbers", _in("printing.csv.as_csv"),
+        _in("printing.grades.as_csv"), worksheets=_in("printing.worksheet.as_csv"), is_page=False,
+    ),
+    "tsv": Format(
+        (".tsv", ".tab"), "the same with tabs", _in("printing.csv.as_tsv"),
+        _in("printing.grades.as_tsv"), is_page=False,
+    ),
+    "tidy": Format(
+        (".tidy.csv",), "CSV with one number per row", _in("printing.csv.as_tidy"), is_page=False
+    ),
+    "yaml": Format(
+        (".yaml", ".yml"), "one document per problem", _in("printing.record.as_yaml"),
+        worksheets=_in("printing.worksheet.as_yaml"), is_page=False,
+    ),
+    "npz": Format(
+        (".npz",), "NumPy arrays by step name", _in("printing.record.as_npz"), binary=True,
+        is_page=False,
+    ),
+    "numpy": Format(
+        (".py",), "a NumPy program that makes every step", _in("printing.numpy_program.as_numpy"),
+        is_page=False,
+    ),
+    "markdown": Format(
+        (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
+        _in("printing.report_markdown.reports"), _in("printing.explanations.as_markdown"),
+        _in("printing.markdown.traces"),
+    ),
+    "gradescope": Format(
+        (".results.json",), "results.json of an autograder, of one student", nothing,
+        _in("printing.grades.as_gradescope"), is_page=False,
+    ),
+    "html": Format(
+        (".html", ".htm"), "one page that explains each number", _in("pages.html.traces"),
+        _in("pages.report_html.reports"), worksheets=_in("pages.html.traces"),
+    ),
+    "moodle": Format(
+        (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
+        worksheets=_in("pages.moodle.worksheets"), is_page=False,
+    ),
+    "latex": Format(
+        (".tex",), "a fragment, or a document with --standalone", _in("printing.latex.traces"),
+        explanations=_in("printing.explanations.as_latex"), worksheets=_in("printing.latex.traces"),
+    ),
+}  # fmt: skip
+
+
+def formats_of(kind: FormatKind) -> Mapping[str, Format]:
+    return {name: row for name, row in FORMATS.items() if getattr(row, kind) not in (None, nothing)}
+
+
+def format_named(name: str, kind: FormatKind, binary: bool = True) -> str:
+    """Return the format of a name or of a suffix without its dot, such as md.
+
+    Raises:
+        InputError: for a name that is no format of this kind, or no text where `binary` is not set.
+    """
+    known = {key: row for key, row in formats_of(kind).items() if binary or not row.binary}
+    found = name if name in known else format_of_file(f"*.{name}", kind)
+    if found not in known:
+        raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, known))
+    return found
+
+
+def format_of_file(name: str, kind: FormatKind) -> str | None:
+    """Return the format that the name of a file ends with; None where it ends with none."""
+    rows = formats_of(kind).items()
+    suffixes = {suffix: known for known, row in rows for suffix in row.suffixes}
+    fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
+    return suffixes[max(fitting, key=len)] if fitting else None
+
+
+def render(
+    shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
+    format: str = "table",  # noqa: A002 - the name of the flag
+    only: str | Sequence[str] = (),
+    decimals: int | None = None,
+    full: bool = False,
+    quiet: bool = False,
+    standalone: bool = False,
+    why: bool = False,
+    reveal: bool = False,
+    solution: bool = False,
+    live: bool = False,
+) -> str:
+    """Return traces or reports as a page or a file's text.
+
+    Args:
+        shown: one or several traces (`compute`), or reports (`check`).
+        format: a row of `FORMATS` that is text, such as "table", "json" or "html", or a suffix
+            of one, such as "md".
+        only: the name of the step to show, or names; all by default.
+        decimals: digits after the point; by default 4 on pages and every digit in files.
+        full: whether large matrices are shown whole.
+        quiet: whether title and warnings are left out.
+        standalone: whether LaTeX is a complete document.
+        why: whether each step says in a sentence why it is done.
+        reveal: whether the steps of an HTML page of traces are folded until they are opened.
+        live: whether the numbers of such a page can be changed.
+        solution: whether results for Gradescope tell the right numbers.
+
+    Raises:
+        InputError: for a format that is not there, or is no text; for anything else to show.
+
+    >>> import attncli
+    >>> trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
+    >>> print(attncli.render(trace, only=["scores"]), end="")
+    scores = Q Kᵀ   (2, 2) × (2, 2) → (2, 2)
+      Q        Kᵀ     scores
+    ⎡1  0⎤ × ⎡1  0⎤ = ⎡1  0⎤
+    ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
+    """
+    from attncli.checking.check import Report
+
+    several = [*shown] if isinstance(shown, Sequence) else [shown]
+    for one in several:
+        if not hasattr(one, "trace") and not hasattr(one, "steps") and not hasattr(one, "error"):
+            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
+    reports = [one for one in several if isinstance(one, Report)]
+    kind: FormatKind = "reports" if reports else "traces"
+    row = FORMATS[format_named(format, kind, binary=False)]
+    selection: PageSelection
+    if reports:
+        points = dict.fromkeys(name for one in reports for name in one.marking.points)
+        selection = ReportSelection(
+            decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
+        )
+    else:
+        about = (decimals, full, keys_of(only), quiet, why, False, standalone, reveal)
+        selection = Selection(*about, live=live)
+    return b"".join(getattr(row, kind)(several, selection)).decode()

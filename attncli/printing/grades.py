@@ -1,0 +1,359 @@
+"""Reports for programs and teachers: JSON, grade books, and the results.json of Gradescope."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from math import isinf, isnan
+from typing import Any
+
+from attncli.checking.check import Report
+from attncli.checking.judging import judged as status
+from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged, Misshapen
+from attncli.classroom.grading import Graded, Student, Unread
+from attncli.classroom.roster import Person, Roster
+from attncli.core.errors import fail
+from attncli.core.problem.marking import as_points
+from attncli.core.text.escapes import as_cell, lines_of, visible
+from attncli.core.text.numbers import every_digit
+from attncli.printing import verdicts
+from attncli.printing.csv import PLAIN_NUMBER, TAB, csv_text
+from attncli.printing.record import json_lines
+from attncli.printing.report import ReportPage, label_at, report_page, some_places
+from attncli.printing.selection import ReportSelection
+
+UNREADABLE = "unreadable"
+
+NO_GRADE = "-"
+"""The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
+new column would be 0 in Moodle."""
+
+HEADS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
+POINT_COLUMNS = ("points", "of")
+SAID_COLUMNS = ("said", "comment")
+
+OUTCOMES = {"correct": "✓ right", "missing": "not given"}
+"""The text for a step, or for its cells that have points, by a status that says all of it."""
+
+
+def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    del selection
+    return json_lines(map(report_record, graded))
+
+
+def as_tsv(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    return as_csv(graded, selection, TAB)
+
+
+def as_csv(
+    graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
+) -> Iterator[bytes]:
+    steps = [f"points_{name}" for name in selection.points]
+    own = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    heads, by_name = _of_roster(selection.roster)
+    yield csv_text([[*heads, *own]], delimiter).encode()
+    for one in graded:
+        cells = by_name.get(one.name, [""] * len(heads))
+        said = ["", ""]
+        if not isinstance(one, Unread):
+            said = [" ".join(one.said), " ".join(lines_of(one.comment))]
+        row = [*grade(one), *_points(one, selection.points), *said]
+        yield csv_text([[*cells, *map(as_cell, row)]], delimiter).encode()
+
+
+def _of_roster(roster: Roster | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the roster's headings, and the cells of each student whose name is the only one."""
+    if roster is None or len(roster.heads) == 1:  # which has only the names
+        return [], {}
+    counts = Counter(person.name for person in roster.people)
+    alone = [person for person in roster.people if counts[person.name] == 1]
+    by_name = {person.name: [*map(roster_cell, person.cells)] for person in alone}
+    return [*map(roster_cell, roster.heads)], by_name
+
+
+def roster_cell(text: str) -> str:
+    """Return a cell of the roster as it was, unless a spreadsheet would take it for a formula."""
+    return text if PLAIN_NUMBER.fullmatch(text) or text == NO_GRADE else as_cell(text)
+
+
+def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
+    """Return the points of each step, of all together, and the possible ones."""
+    numbers: list[float | None] = [None] * len([*steps, *POINT_COLUMNS])
+    if isinstance(graded, Report) and graded.marking.points:
+        numbers = [*map(graded.points.get, steps), graded.total, graded.marking.possible]
+    texts = ["" if number is None else verdicts.points_text(number) for number in numbers]
+    return texts if steps else []
+
+
+def grade(graded: Graded) -> list[str]:
+    """Return the texts of `HEADS`."""
+    if isinstance(graded, Unread):
+        blank = [""] * len(status.STATUSES)
+        return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]
+    first = graded.first_wrong_step or ""
+    finding = graded.findings.get(first)
+    words = (finding.id, finding.message) if finding else ("", verdicts.why(graded))
+    counts = map(str, graded.counts.values())
+    return [graded.name, graded.title, graded.verdict, first, *words, *counts]
+
+
+def totals(
+    students: Iterable[Student], roster: Roster | None, delimiter: str = ","
+) -> tuple[str, list[str]]:
+    """Return the table, and sentences on who has no grade, no row, or perhaps a wrong 0.
+
+    Its rows and first columns are those of the roster; without one, there is a row for each name.
+    """
+    found: dict[str, list[float | None]] = {}
+    titles, without, empty = list[list[str]](), list[str](), list[str]()
+    for student in students:
+        name = student[0].name
+        reports = [one if isinstance(one, Report) else None for one in student]
+        found[name] = [one.total if one and one.marking.points else None for one in reports]
+        titles.append([one.title for one in student])
+        empty += [name] if all(one and one.verdict == "empty" for one in reports) else []
+    heads = [*roster.heads] if roster else ["name"]
+    for number, several in enumerate(zip_longest(*titles, fillvalue=""), 1):
+        title = column_title(several, number)
+        heads.append(f"problem {number}" if title in heads else title)
+    rows = [[*map(as_cell, heads), "total"]]
+    people = roster.people if roster else [Person(name, (name,)) for name in found]
+    names = Counter(person.name for person in people)
+    for person in people:
+        known = found.get(person.name, []) if names[person.name] == 1 else []
+        points = [*known, *[None] * (len(heads) - len(person.cells) - len(known))]
+        total = None if None in points else sum(one or 0 for one in points)
+        every = (*points, total)
+        grades = (NO_GRADE if one is None else verdicts.points_text(one) for one in every)
+        rows.append([*map(roster_cell, person.cells), *grades])
+        without += [person.name] if total is None else []
+    notes, others = list[str](), sorted(found.keys() - names)
+    if without:
+        why = "their answers are missing, cannot be read, or are not those of one student"
+        notes.append(f"no grade ({NO_GRADE}) for {_listed(without)}: {why}")
+    if others:
+        notes.append(f"no row for {_listed(others)}: not in the roster")
+    if empty and (others or (without and not roster)):
+        notes.append(f"0 points for {_listed(empty)}: no answers are theirs, unless some above are")
+    return csv_text(rows, delimiter), notes
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "; ".join(map(visible, names))
+
+
+def column_title(titles: Iterable[str], number: int) -> str:
+    """Return the heading of a problem: its title, if that is the same for all; or its number."""
+    known = {*titles} - {""}
+    return known.pop() if len(known) == 1 else f"problem {number}"
+
+
+def report_record(graded: Graded) -> dict[str, Any]:
+    if isinstance(graded, Unread):
+        named = {"name": graded.name, "problem": graded.title}
+        return named | {"verdict": UNREADABLE, "message": str(graded.error)}
+    marking = graded.marking
+    points: dict[str, dict[str, float]] = {}  # of whole steps
+    parts: dict[str, dict[str, float]] = {}  # by the names of cells
+    for name, earned in graded.points.items():
+        found, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
+        found[key] = {"points": earned, "of": marking.points[name]}
+    record: dict[str, Any] = {
+        "name": graded.name,
+        "problem": graded.title,
+        "verdict": graded.verdict,
+        "strict": graded.strict,
+        "first_wrong_step": graded.first_wrong_step,
+        "said": list(graded.said),
+        "comment": graded.comment,
+        "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
+    }
+    if marking.points:
+        record |= {"points": graded.total, "of": marking.possible}
+    if marking.ask:
+        record["asked"] = list(marking.ask)
+    if marking.expected:
+        record["not_given"] = graded.not_given
+    if parts:
+        record["parts"] = parts
+    steps = {
+        name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
+        for name, judged in graded.steps.items()
+    }
+    convention = graded.convention
+    other = None if convention is None else {"id": convention.id, "message": convention.message}
+    record["counts"] = graded.counts
+    return record | {"dtype": graded.dtype or None, "convention": other, "steps": steps}
+
+
+def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
+    given = None
+    if isinstance(judged, Misshapen):
+        given = judged.mismatch.texts.tolist()
+    elif isinstance(judged, Given):
+        given = judged.texts.tolist()
+    rounding = judged.rounding if isinstance(judged, Compared) else ""
+    return {
+        "status": judged.status,
+        "mistake": None if finding is None else _finding_record(finding),
+        "cells": list(_cell_records(judged)) if isinstance(judged, Given) else [],
+        "given": given,
+        "counts": judged.counts,
+        **({"rounding": rounding} if rounding else {}),
+        **(_distance(judged) if isinstance(judged, Difference) else {}),
+    }
+
+
+def _distance(judged: Difference) -> dict[str, Any]:
+    """Return how far an array from a program is off, and some cells."""
+    cells = list(_cell_records(judged))
+    size, errors = _json_number(judged.largest), _json_number(judged.errors)
+    return {"cells": cells, "max_difference": size, "errors": errors}
+
+
+def _finding_record(finding: Finding) -> dict[str, Any]:
+    record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
+    also = [{"id": other.id, "message": other.message} for other in finding.also]
+    more = {"worked": list(finding.worked), "also": also}
+    return record | {name: found for name, found in more.items() if found}
+
+
+def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
+    """Yield the cells that are not correct, by their place on paper, from 0."""
+    step = judged.step
+    texts = judged.values if isinstance(judged, Difference) else judged.texts
+    codes, right = step.on_paper(judged.codes), step.value
+    yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
+    no_numbers = verdicts.unreadable_cells(judged) if isinstance(judged, Given) else {}
+    queries = ["query"] * (right.ndim - len(step.leading) - 2)
+    names = [*step.leading, *queries, "row", "col"][-right.ndim :]
+    places = verdicts.places if isinstance(judged, Given) else some_places
+    for at in places(codes != status.CORRECT):
+        last = zip(step.axes[-2:], at[-2:], strict=True)
+        yield {
+            **dict(zip(names, at, strict=True)),
+            "label": [label_at(step, axis, i) for axis, i in last],
+            "given": str(texts[at]),
+            "expected": _json_number(float(right[at])),
+            "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
+            "status": status.STATUSES[codes[at]],
+            **({"message": no_numbers[at]} if at in no_numbers else {}),
+        }
+
+
+def _json_number(value: float) -> float | str | None:
+    if isnan(value):
+        return None
+    return every_digit(value) if isinf(value) else value
+
+
+def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    """Yield the results of one student, with a test for each step that has points.
+
+    Without points there is a test of one point for each asked step, or for the whole problem; see
+    https://gradescope-autograders.readthedocs.io/en/latest/specs/
+
+    Raises:
+        InputError: for several students, as each has a file of results.
+    """
+    own: list[Graded] = []
+    for one in graded:
+        if own and one.name != own[0].name:
+            names = f"{visible(own[0].name)} and {visible(one.name)}"
+            message = f"results.json of Gradescope is of one student, but here are {names}"
+            raise fail(message, hint="write one for each: -o 'results/{student}.json'")
+        own.append(one)
+    yield f"{json.dumps(_results(own, selection), ensure_ascii=False, indent=1)}\n".encode()
+
+
+def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
+    tests = [test for n, one in enumerate(graded, 1) for test in _tests(one, str(n), selection)]
+    return {
+        "score": as_points(sum(test["score"] for test in tests)),
+        "output": "\n".join(line for one in graded for line in _lines(one)),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "extra_data": {"student": visible(graded[0].name)} if graded else {},
+    }
+
+
+def _lines(one: Graded) -> Iterator[str]:
+    title = f"{visible(one.title)}: " if one.title else ""
+    yield f"{title}{_verdict(one)}"
+    if isinstance(one, Report) and one.skipped:
+        yield verdicts.skipped(one.skipped)
+
+
+def _verdict(one: Graded) -> str:
+    if isinstance(one, Report):
+        return verdicts.verdict(one, ids=False)
+    return f"could not be read: {verdicts.reason(one)}"
+
+
+def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
+    title = visible(one.title) or f"problem {number}"
+    if isinstance(one, Unread):
+        yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
+        return
+    page, marking = report_page(one, selection, selection.solution, ids=False), one.marking
+    names = tuple(marking.points) or marking.ask
+    if not names:
+        mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]
+        score = float(one.verdict == "correct")
+        yield _test(score, 1.0, title, number, _whole(page), mistakes, verdict=one.verdict)
+    for place, name in enumerate(names, 1):
+        possible = float(marking.points.get(name, 1.0))
+        score = one.points[name] if marking.points else as_points(one.share(name))
+        step, worst = one.answers[name], one.status(name)
+        lines = [OUTCOMES[worst]] if worst in OUTCOMES else list(_of_step(page, step))
+        missing = int((one.codes(name) == status.MISSING).sum())
+        if missing and worst != "missing":
+            lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
+        found = one.findings.get(step) if worst not in OUTCOMES else None
+        about, where = f"{title}: {name}", f"{number}.{place}"
+        mistakes = [found.id] if found else []
+        yield _test(score, possible, about, where, lines, mistakes, step=name, status=worst)
+
+
+def _whole(page: ReportPage) -> Iterator[str]:
+    yield page.verdict
+    yield from page.said
+    for name in page.remarks:
+        yield from (f"{name}: {line}" for line in _of_step(page, name))
+
+
+def _of_step(page: ReportPage, name: str) -> Iterator[str]:
+    remark = page.remarks[name]
+    if remark.sign == "✗" and remark.first_wrong:
+        yield f"the first wrong number is {remark.first_wrong}"
+    if outcome := OUTCOMES.get(remark.status, remark.outcome):
+        yield outcome
+    for one in remark.sentences:
+        yield " ".join(filter(None, one))
+
+
+def _test(
+    score: float,
+    possible: float,
+    name: str,
+    number: str,
+    lines: Iterable[str],
+    mistakes: Sequence[str],
+    **more: str,
+) -> dict[str, Any]:
+    return {
+        "score": score,
+        "max_score": possible,
+        "status": "passed" if score >= possible else "failed",
+        "name": name,
+        "number": number,
+        "output": "\n".join(visible(part) for line in lines for part in line.splitlines()),
+        "tags": mistakes,
+        "extra_data": more,
+    }

@@ -1,0 +1,329 @@
+"""Matrices as blocks of text side by side, as on paper.
+
+A line is a list of spans, each a text with the name of a style; the command line turns styles
+into colours, or drops them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
+
+import numpy as np
+
+from attncli.core.formulas.text import text as as_text
+from attncli.core.records import Record
+from attncli.core.tape.step import Step
+from attncli.core.text.elision import LIMIT
+from attncli.core.text.escapes import label_text
+from attncli.core.text.widths import cell_width, label_width
+from attncli.printing.matrix import LineIndex, Matrix
+from attncli.printing.pieces import in_parts
+
+Span = tuple[str, str]
+Line = list[Span]
+
+BETWEEN, APART = " ", "  "
+"""The blanks between blocks that belong together, and between those that do not."""
+
+GAP = "  "
+"""The text between two numbers."""
+
+CELL_WIDTH = 8
+"""About how many columns a number takes, with those before it."""
+
+PAPER_WIDTH = 100
+"""Width of a line of blocks when there is no terminal; a matrix wider than that stays whole."""
+
+
+class Block(Record, eq=False):
+    """A rectangle of text, whose lines are drawn when they are printed."""
+
+    width: int  # in columns of the terminal
+    height: int
+    top: int  # number of lines above the first row of a matrix, for its name and labels
+    draw: Callable[[], Iterator[Line]]
+
+    def __iter__(self) -> Iterator[Line]:
+        return self.draw()
+
+
+class Layout(Record):
+    """How matrices are laid out as text: `indent` columns of the terminal's `width` stay free."""
+
+    width: int | None = None
+    indent: int = 0
+
+    @property
+    def room(self) -> int:
+        return (self.width or PAPER_WIDTH) - self.indent
+
+    @property
+    def limit(self) -> int:
+        """Maximum length of an axis that is shown whole: what fills a wide terminal."""
+        return max(LIMIT, (self.width or 0) // CELL_WIDTH)
+
+    def fits(self, block: Block) -> bool:
+        return block.width <= self.room
+
+    def packed(self, blocks: Sequence[Block]) -> Block:
+        """Return blocks as many beside each other as there is room for, a blank line between."""
+        rows: list[list[Block | str]] = []
+        used = self.room + 1
+        for block in blocks:
+            used += len(APART) + 2 + block.width
+            if used > self.room:
+                rows.append([block])
+                used = block.width
+            else:
+                rows[-1] += [APART, block]
+        return stacked([beside(row) for row in rows], apart=True)
+
+    def row(self, parts: Sequence[Matrix | str]) -> Block:
+        return beside([p if isinstance(p, str) else _Grid(p).block() for p in parts])
+
+    def together(self, matrices: Sequence[Matrix]) -> Block:
+        """Return matrices side by side, in as many rows as they need."""
+        row = self.row([part for matrix in matrices for part in (matrix, BETWEEN)][:-1])
+        return row if self.fits(row) else self.packed([self.alone(matrix) for matrix in matrices])
+
+    def alone(self, matrix: Matrix) -> Block:
+        """Return a matrix, some columns below the others where it is too wide."""
+        grid = _Grid(matrix)
+        count = len(matrix.columns)
+        if self.width is None or grid.width(range(count)) <= self.room:
+            return grid.block()
+        parts, start = [], 0
+        while start < count:
+            end = start + 1
+            while end < count and grid.width(range(start, end + 1)) <= self.room:
+                end += 1
+            parts.append(grid.block(range(start, end)))
+            start = end
+        return stacked(parts)
+
+
+def heading_line(step: Step, shapes: str = "") -> Line:
+    """Return the formula, the values of its letters, and the shapes."""
+    asides = filter(None, (as_text(step.note) if step.note else "", shapes))
+    return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
+
+
+def wrapped(line: Line, width: int | None, hanging: str | None = None) -> list[Line]:
+    """Return a line of prose in as many as a terminal needs; without a width it stays as it is.
+
+    It is parted at blanks; the other lines are indented by `hanging`, or else as the first is.
+
+    >>> line = [("  the mask ", "name"), ("is left out", "")]
+    >>> [plain_text(part) for part in wrapped(line, 12)]
+    ['  the mask', '  is left', '  out']
+    """
+    if width is None or line_width(line) <= width:
+        return [line]
+    whole = plain_text(line)
+    margin = whole[: len(whole) - len(whole.lstrip())]
+    below = margin if hanging is None else hanging
+    lines: list[Line] = [[(margin, "")] if margin else []]
+    used, blanks = cell_width(margin), ""
+    is_first = True
+    for text, style in line:
+        for word in re.findall(r"\s+|\S+", text):
+            if word.isspace():
+                blanks = "" if is_first else blanks + word
+                continue
+            if not is_first and used + cell_width(blanks + word) > width:
+                lines.append([(below, "")] if below else [])
+                used, blanks = cell_width(below), ""
+            lines[-1].append((blanks + word, style))
+            used, blanks, is_first = used + cell_width(blanks + word), "", False
+    return lines
+
+
+def broken(line: Line, pieces: Iterable[str], width: int | None, hanging: int) -> Iterator[Line]:
+    """Yield a line that may break before each piece, to go on below after `hanging` blanks."""
+    for piece in pieces:
+        if width is not None and line_width(line) + 1 + cell_width(piece) > width:
+            yield line
+            line = [(" " * hanging, "")]
+        line = [*line, (f" {piece}", "")]
+    yield line
+
+
+def line_width(line: Line) -> int:
+    return sum(cell_width(text) for text, _ in line)
+
+
+def plain_text(line: Line) -> str:
+    return "".join(text for text, _ in line).rstrip()
+
+
+def plain(
+    pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
+) -> Iterator[bytes]:
+    """Yield pages of lines, without their styles or as `write` has them, a blank line between."""
+    return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n")
+
+
+def beside(parts: Sequence[Block | str]) -> Block:
+    """Return blocks and signs side by side: first rows level, signs at the middle."""
+    blocks = [part for part in parts if isinstance(part, Block)]
+    top = max(block.top for block in blocks)
+    rows = max(block.height - block.top for block in blocks)
+
+    def columns() -> Iterator[Iterator[Line]]:
+        for part in parts:
+            if isinstance(part, str):
+                yield _placed(iter([[(f" {part} ", "")]]), len(part) + 2, 0, top + (rows - 1) // 2)
+            else:  # the name is at the very top, labels and numbers are level with the others
+                yield _placed(part.draw(), part.width, min(part.top, 1), top - part.top)
+
+    def draw() -> Iterator[Line]:
+        for spans in islice(zip(*columns(), strict=False), top + rows):
+            yield list(chain.from_iterable(spans))
+
+    width = sum(len(part) + 2 if isinstance(part, str) else part.width for part in parts)
+    return Block(width, top + rows, top, draw)
+
+
+def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator[Line]:
+    """Yield the first lines of a column, a gap, then the other lines, and blanks without an end."""
+    blank: Line = [(" " * width, "")]
+    return chain(islice(lines, first), repeat(blank, gap), lines, repeat(blank))
+
+
+def stacked(blocks: Sequence[Block], apart: bool = False) -> Block:
+    """Return blocks below each other, with a blank line between if they are `apart`."""
+
+    def draw() -> Iterator[Line]:
+        for number, block in enumerate(blocks):
+            if apart and number:
+                yield []
+            yield from block
+
+    height = sum(block.height for block in blocks) + apart * (len(blocks) - 1)
+    return Block(max(block.width for block in blocks), height, 0, draw)
+
+
+def titled(name: str, block: Block, below: Sequence[Line] = ()) -> Block:
+    """Return a block with a name over it, at the left, and with more lines below it."""
+    title: Line = [(name, "name")]
+    rest: Sequence[Line] = [[], *below] if below else []
+    width = max(block.width, *map(line_width, [title, *rest]))
+
+    def draw() -> Iterator[Line]:
+        for line in chain([title], block, rest):
+            yield [*line, (" " * (width - line_width(line)), "")]
+
+    return Block(width, 1 + block.height + len(rest), block.top + 1, draw)
+
+
+class _Grid:
+    """Draws a matrix, or some of its columns, between brackets, with its name and labels."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        heads = [label_text(label) for label in matrix.column_labels]
+        self.tops = ["…" if c is None else heads[c] if heads else "" for c in matrix.columns]
+        widths = zip(self.tops, matrix.widths(cell_width), strict=True)
+        self.widths = [max(label_width(top), width) for top, width in widths]
+        self.separators = [" │ " if c in matrix.bars else GAP for c in matrix.columns]
+        self.labels = [label_text(label) for label in matrix.row_labels]
+        self.left = max(map(label_width, self.labels), default=0)
+        self.lead = self.left + 1 if self.left else 0
+
+    def width(self, places: range, name: str | None = None) -> int:
+        """Return how many columns of the terminal some columns take, with their name above."""
+        numbers = sum(self.widths[place] for place in places)
+        gaps = sum(len(self.separators[place]) for place in places[1:])
+        title = self.matrix.name if name is None else name
+        return max(self.lead + 2 + numbers + gaps, cell_width(title))
+
+    def block(self, some: range | None = None) -> Block:
+        """Return the block of all columns, or of some, with their numbers beside the name."""
+        places = range(len(self.matrix.columns)) if some is None else some
+        name = self.matrix.name
+        if some:
+            numbers = [column + 1 for column in self._columns(some) if column is not None]
+            note = f"columns {numbers[0]} to {numbers[-1]}" if numbers[1:] else ""
+            note = note or "".join(f"column {number}" for number in numbers)
+            name = ", ".join(filter(None, (name, note)))
+        top = bool(name) + bool(self.matrix.column_labels)
+
+        def draw() -> Iterator[Line]:
+            return self._lines(places, name)
+
+        return Block(self.width(places, name), top + len(self.matrix.rows), top, draw)
+
+    def _columns(self, places: range) -> Sequence[LineIndex]:
+        return self.matrix.columns[places.start : places.stop]
+
+    def _gaps(self, places: range) -> list[str]:
+        return ["", *(self.separators[place] for place in places[1:])]
+
+    def _lines(self, places: range, name: str) -> Iterator[Line]:
+        width, used = self.width(places, name), self.width(places, "")
+        rest: Line = [(" " * (width - used), "")]
+        if name:
+            yield _centred(name, "name", width, self.lead)
+        if self.matrix.column_labels:
+            line: Line = [(" " * (self.lead + 1), "")]
+            for gap, place in zip(self._gaps(places), places, strict=True):
+                head = self.tops[place]
+                blanks = len(gap) + self.widths[place] - label_width(head)
+                line += [(" " * blanks, ""), (head, "label")]
+            yield [*line, (" ", ""), *rest]
+        count = len(self.matrix.rows)
+        brackets = ["⎡⎤", *["⎢⎥"] * (count - 2), "⎣⎦"] if count > 1 else ["[]"]
+        for row, bracket in zip(self.matrix.rows, brackets, strict=True):
+            label = "" if not self.labels else "⋮" if row is None else self.labels[row]
+            line = [(" " * (self.left - label_width(label)), ""), (label, "label")]
+            line.append((" " * (self.lead - self.left) + bracket[0], ""))
+            yield [*line, *self._numbers(row, places), (bracket[1], ""), *rest]
+
+    def _numbers(self, row: LineIndex, places: range) -> Iterator[Span]:
+        """Yield the cells of a row; those that have no style of their own as one text."""
+        matrix, columns = self.matrix, self._columns(places)
+        texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
+        cells = zip(self._gaps(places), places, texts, styles, strict=True)
+        if not matrix.cells and not any(styles):
+            parts = [gap + text.rjust(self.widths[place]) for gap, place, text, _ in cells]
+            yield "".join(parts), ""
+            return
+        before = ""
+        for gap, place, text, style in cells:
+            if gap == GAP:  # half of it belongs to the cell on either side
+                yield " ", _ground(before)
+                yield " ", _ground(style)
+            else:
+                yield gap, ""
+            yield " " * (self.widths[place] - cell_width(text)) + text, style
+            before = style
+
+
+def _styles(matrix: Matrix, row: LineIndex, columns: Sequence[LineIndex]) -> list[str]:
+    if row is None:
+        return ["faint"] * len(columns)
+    if not matrix.cells and not matrix.shaded and np.isfinite(matrix.values[row]).all():
+        return ["faint" if column is None else "" for column in columns]
+    return ["faint" if column is None else _style(matrix, row, column) for column in columns]
+
+
+def _style(matrix: Matrix, row: int, column: int) -> str:
+    if (row, column) in matrix.cells:
+        return matrix.cells[row, column][1]
+    if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):
+        return "faint"  # what is blocked, and its weight
+    shade = matrix.shade(row, column)
+    return "" if shade is None else f"shade{min(9, int(abs(shade) * 10))}"
+
+
+def _ground(style: str) -> str:
+    """Return the style of what is empty beside a cell: its shade, if it has one."""
+    return style if style.startswith("shade") else ""
+
+
+def _centred(text: str, style: str, width: int, lead: int) -> Line:
+    size = cell_width(text)
+    before = max(0, min(lead + (width - lead - size) // 2, width - size))
+    return [(" " * before, ""), (text, style), (" " * (width - size - before), "")]

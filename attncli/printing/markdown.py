@@ -1,0 +1,204 @@
+"""Markdown with mathematics, as GitHub and GitLab show it.
+
+A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
+`math`, where no character is taken for Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from attncli.core.formulas.tex import ascii_text, number
+from attncli.core.formulas.tex import tex as as_tex
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.text.escapes import label_text
+from attncli.printing.matrix import ROOM, Matrix
+from attncli.printing.page import Entry, Figure, Page, page_of
+from attncli.printing.pieces import pieces
+from attncli.printing.selection import Selection
+from attncli.printing.tex_matrix import bracketed, heading, sign
+from attncli.printing.views import Panel
+
+MAX_LINE_WIDTH = 90
+"""Maximum width, in characters, of operands and result that are written side by side."""
+
+WIDE = "&emsp;"
+"""Blanks that make a column of a table wide enough to write in."""
+
+SPECIAL_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+SHORTCODE = re.compile(r":(?=[\w+-]+:)")
+AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
+"""The start of a line that would make it a list, a rule or a heading."""
+
+
+def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a document with mathematics; a rule separates problems."""
+    pages = (_parts(page_of(trace, selection)) for trace in shown)
+    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
+
+
+def escaped(text: str) -> str:
+    r"""Return text of one line that Markdown shows as it is written.
+
+    >>> escaped("*a* [b](c) <i> $1$")
+    '\\*a\\* \\[b\\](c) \\<i\\> <span>$</span>1<span>$</span>'
+    """
+    text = SPECIAL_SIGNS.sub(r"\\\1", text)
+    # Where there is mathematics and emoji in Markdown, neither minds a backslash.
+    text = SHORTCODE.sub("<span>:</span>", text.replace("$", "<span>$</span>"))
+    return AT_START.sub(_harmless, text.strip())
+
+
+def _harmless(match: re.Match[str]) -> str:
+    start = match[2]
+    return f"&#{ord(start[0])};{start[1:]}" if start.isdigit() else f"\\{start}"
+
+
+def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; all texts are escaped already."""
+    lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _parts(page: Page) -> Iterator[str]:
+    level = "###" if any(entry.group for entry in page.entries) else "##"
+    if page.title:
+        yield f"# {escaped(page.title)}"
+    if page.asked:
+        yield f"Name: {escaped(page.student)}".rstrip()
+    for paragraph in re.split(r"\n\s*\n", page.notes):
+        if paragraph.strip():
+            yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))
+    if page.asked:
+        yield escaped(page.asked)
+    for entry in page.entries:
+        if entry.group:
+            yield f"## {escaped(entry.group)}"
+        yield from _entry(entry, level)
+    yield from map(escaped, page.closing)
+    if page.warnings:
+        yield f"{level} Warnings"
+        yield "\n".join(f"- {escaped(warning)}" for warning in page.warnings)
+
+
+def _entry(entry: Entry, level: str) -> Iterator[str]:
+    yield f"{level} {', '.join(escaped(step.word) for step in entry.steps)}"
+    for panel in entry.inputs:
+        yield from _named(panel)
+    yield _block([heading(step, ascii_text) for step in entry.steps])
+    yield from map(escaped, entry.reasons)
+    for figure in entry.figures:
+        yield from _figure(figure)
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.name:
+        yield f"**{escaped(figure.name)}**"
+    (result, *sums) = figure.results
+    if any(panel.answer for panel in figure.results):
+        yield from _to_write(figure)
+        return
+    as_table = _has_labels(result.matrix)
+    width = sum(panel.matrix.width for panel in figure.panels)
+    if figure.operands and width <= MAX_LINE_WIDTH:
+        line = _operands(figure)
+        yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
+        if as_table:
+            yield _table(result.matrix)
+    elif not sums:
+        for panel in figure.panels:
+            yield from _named(panel)
+        yield _table(result.matrix) if as_table else _block([_array(result.matrix)])
+    elif as_table and len(sums[0].matrix.values) == len(result.matrix.values):
+        yield _table(result.matrix, sums[0])
+    else:
+        for panel in figure.results:
+            yield from _named(panel)
+    if sums_of_values := figure.sums():
+        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in sums_of_values)
+
+
+def _to_write(figure: Figure) -> Iterator[str]:
+    """Yield the operands and the matrices to fill in, each after its mark, which is not shown."""
+    if figure.operands:
+        yield _block([f"{_operands(figure)} ="])
+    for panel in figure.results:
+        if len(figure.results) > 1:
+            yield f"$`{as_tex(panel.name)}`$"
+        mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
+        matrix = panel.matrix
+        yield mark + (_table(matrix) if _has_labels(matrix) else _block([_array(matrix)]))
+
+
+def _operands(figure: Figure) -> str:
+    parts = figure.operands
+    return "".join(_array(p.matrix) if isinstance(p, Panel) else sign(p) for p in parts)
+
+
+def mark_of(name: str) -> str:
+    """Return the mark of an answer, a comment; no sign of the name can end it."""
+    for mark, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
+        name = name.replace(mark, instead)
+    return f"<!-- answer: {name} -->"
+
+
+def _named(panel: Panel) -> Iterator[str]:
+    name = as_tex(panel.name)
+    if panel.words:
+        yield f"**{escaped(panel.words)}**"
+    if _has_labels(panel.matrix):
+        yield f"$`{name}`$"
+        yield _table(panel.matrix)
+    else:
+        yield _block([f"{name} = {_array(panel.matrix)}"])
+
+
+def _array(matrix: Matrix) -> str:
+    rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
+    return bracketed(matrix, [" & ".join(row) for row in rows])
+
+
+def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
+    return r"\quad\quad" if matrix.has_room(row, column) else number(matrix.text(row, column))
+
+
+def _table(matrix: Matrix, beside: Panel | None = None) -> str:
+    """Return a matrix as a table with its labels, and perhaps a column of another one."""
+    heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
+    lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
+    if beside is not None:
+        heads.append(escaped(text(beside.name)))
+        for line, row in zip(lines, matrix.rows, strict=True):
+            line.append(beside.matrix.text(row, 0))
+    if matrix.is_open:
+        heads = [f"{WIDE}{head}{WIDE}" for head in heads]
+    rules = [" --: "] * len(heads)
+    if matrix.row_labels:
+        heads.insert(0, "")
+        rules.insert(0, " :-- ")
+        for line, row in zip(lines, matrix.rows, strict=True):
+            line.insert(0, _label(matrix.row_labels, row, "⋮"))
+    return table(heads, rules, lines)
+
+
+def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
+    return " " * ROOM if matrix.has_room(row, column) else matrix.text(row, column)
+
+
+def _has_labels(matrix: Matrix) -> bool:
+    return bool(matrix.row_labels or matrix.column_labels)
+
+
+def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
+    if place is None:
+        return left_out
+    return escaped(label_text(labels[place])) if labels else str(place + 1)
+
+
+def _block(lines: Sequence[str]) -> str:
+    if len(lines) > 1:
+        body = " \\\\\n".join(lines)
+        return f"```math\n\\begin{{gathered}}\n{body}\n\\end{{gathered}}\n```"
+    return f"```math\n{''.join(lines)}\n```"

@@ -1,0 +1,223 @@
+"""Traces as programs of NumPy. `apply` works on `Code`, arrays that record how they are made."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from operator import getitem
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import ERF, Array
+from attncli.core.attention.activations import Phi
+from attncli.core.errors import fail, located
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.problem import Problem
+from attncli.core.records import replace
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import walk
+from attncli.core.text.escapes import visible
+from attncli.core.text.numbers import floats
+from attncli.printing.pieces import in_parts
+from attncli.printing.selection import Selection
+
+SIGN_OF_UFUNC = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",
+    np.power: "**", np.bitwise_and: "&", np.equal: "==", np.not_equal: "!=", np.greater: ">",
+}  # fmt: skip
+
+MAX_IN_ARRAY = 10_000
+"""Maximum number of numbers in one array of a program: about 200 kB of text (chosen)."""
+
+MAX_CODE_WIDTH = 96
+"""Number of characters from which a matrix has a line per row, and parts of a step have lines."""
+
+MAX_REPEATED = 22
+"""Maximum number of characters of an expression that is written again where it is used again."""
+
+
+class Code(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array as operations take it, that of the program (no first axes of size 1), its text."""
+
+    dtype = np.dtype(np.uint64)  # neither of floats nor of objects, so that formulas are plain
+
+    def __init__(self, full: Array, array: Array, text: str) -> None:
+        self.full, self.array, self.text = full, array, text
+        self.shape, self.ndim = full.shape, full.ndim
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any) -> Code:
+        return _called(ufunc, inputs, {})
+
+    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Code:
+        return _called(function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Callable[..., Code]:
+        function = getattr(np, name)
+        return lambda **options: _called(function, (self,), options)
+
+    def __getitem__(self, key: Any) -> Code:
+        return _called(getitem, (self, key if isinstance(key, tuple) else (key,)), {})
+
+    def reshape(self, *shape: Any) -> Code:
+        return _called(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
+
+    def any(self) -> bool:
+        return bool(self.full.any())
+
+    def astype(self, dtype: object) -> Code:  # operations change it only to that of an operand
+        return self
+
+
+def refuse_large(problem: Problem) -> None:
+    """Raise an InputError for a matrix with too many numbers to be written out."""
+    with located(problem.source):
+        for array in problem.matrices().values():
+            _literal(array)
+
+
+def _literal(array: Array) -> Code:
+    if array.size > MAX_IN_ARRAY:
+        message = f"a program with {array.size:,} numbers in one array is too long to read"
+        raise fail(message, hint="use a smaller problem, or -f npz")
+    array = array.astype(float) if array.dtype.kind == "u" else array
+    own = array.reshape(_stripped(array.shape))
+    kind = ", dtype=np.float32" * (own.dtype == np.float32)
+    if len(values := {*own.flat}) == 1 and values <= {0.0, 1.0}:
+        return Code(array, own, f"np.{'ones' if own.all() else 'zeros'}({own.shape}{kind})")
+    numbers = floats(own) if own.dtype.kind == "f" else own.tolist()
+    return Code(array, own, f"np.array({_argument(numbers)}{kind})")
+
+
+def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without first axes of size 1; two axes stay."""
+    return _stripped(shape[1:]) if len(shape) > 2 and shape[0] == 1 else shape
+
+
+def _each(items: Any, kind: type, rule: Callable[[Any], Any]) -> Any:
+    """Return nested lists and tuples with a rule applied to everything of a kind in them."""
+    if isinstance(items, list | tuple):
+        return type(items)(_each(item, kind, rule) for item in items)
+    return rule(items) if isinstance(items, kind) else items
+
+
+def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
+    """Return what a function of NumPy gives, in code that is known to give the same."""
+    args = _each(_each(args, np.ndarray, _literal), np.generic, np.generic.item)
+    if function is np.concatenate:
+        args = ([part for part in args[0] if part.full.size],)
+    dtype = float if function is ERF else None  # which makes arrays of objects
+    full = np.asarray(function(*_each(args, Code, lambda code: code.full), **kwargs), dtype)
+    whole = _each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
+    if function in (np.reshape, np.broadcast_to):
+        args = args[0], _stripped(full.shape)
+    for own in (args, whole):
+        with suppress(ValueError, IndexError):  # the program may lack axes that are needed
+            arrays = _each(own, Code, lambda code: code.array)
+            array = np.asarray(function(*arrays, **kwargs), dtype)
+            if np.allclose(array.reshape(full.shape), full, equal_nan=True):
+                is_move = function in (getitem, np.reshape, np.moveaxis)
+                is_same = is_move and np.array_equal(array, own[0].array)
+                return Code(full, array, own[0].text if is_same else _text(function, own, kwargs))
+    raise NotImplementedError(function)
+
+
+def _text(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str:
+    """Return the expression of a call, in brackets if it is that of an operator."""
+    name, (first, *others) = function.__name__, map(_argument, args)
+    rest = ", ".join([*others, *(f"{k}={value}" for k, value in kwargs.items() if k != "dtype")])
+    if function is ERF:
+        return f"erf({first})"
+    if function is getitem:
+        key, count = args[1], args[0].array.ndim
+        if key[0] is ... and sum(part is not None for part in key) - 1 == count:
+            return f"{first}[{', '.join(map(_argument, key[1:])).removesuffix(', :')}]"
+        return f"{first}[{', '.join(map(_argument, key))}]"
+    if function in SIGN_OF_UFUNC or function is np.negative:
+        return f"({first} {SIGN_OF_UFUNC[function]} {rest})" if rest else f"(-{first})"
+    if function is np.swapaxes and args[0].array.ndim == 2:
+        return f"{first}.T".removesuffix(".T.T")
+    is_method = hasattr(np.ndarray, name) and name != "sort"  # which would return nothing
+    return f"{first}.{name}({rest})" if is_method else f"np.{name}({first}{rest and f', {rest}'})"
+
+
+def _argument(item: Any) -> str:
+    if isinstance(item, list):
+        return f"[{', '.join(map(_argument, item))}]"
+    if isinstance(item, slice):
+        ends = (item.start, item.stop, item.step)
+        return ":".join("" if end is None else str(end) for end in ends[: 3 if item.step else 2])
+    if isinstance(item, Code):
+        return item.text
+    return "..." if item is ... else repr(item).replace("inf", "np.inf")
+
+
+def as_numpy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a program of the steps, unrounded, and of what they need; tokens are rows."""
+    yield b"import numpy as np\n\n"
+    yield from in_parts((_program(trace.unrounded or trace, selection) for trace in traces), "\n")
+
+
+def _program(trace: Trace, selection: Selection) -> Iterator[str]:
+    about = [f"{axis}: {', '.join(words)}" for axis, words in trace.labels.items()]
+    if trace.problem.columns:
+        about = ["Tokens are rows here.", *about]
+    if trace.problem.round:
+        about = ["No step is rounded here.", *about]
+    about = [trace.problem.title, *about]
+    yield from (f"# {visible(line)}\n" for line in about if line)
+    needed = {node for step in selection.steps(trace) for node in walk(step, into_steps=True)}
+    if any(isinstance(node, Phi) for node in needed):
+        yield "from math import erf\n\nerf = np.vectorize(erf)\n"
+    codes: dict[Step, Code] = {}
+    group = ""
+    for step in (step for step in (*trace.inputs.values(), *trace) if step in needed):
+        is_input = step.operation is None
+        code = codes[step] = _literal(step.array) if is_input else _code(step.operation, codes)
+        is_other = is_input and step.name in trace and not trace[step.name].is_given
+        name = re.sub(r"\W", "_", step.name) + "_given" * is_other
+        if step.is_given or not name.isidentifier():  # as the zeros that are called 0
+            continue
+        if not is_input and step.group != group:
+            group = step.group
+            yield f"\n# {visible(group)}\n" if group else "\n"
+        *parts, line = _lines(name, code.text)
+        yield from (f"{part}\n" for part in parts)
+        yield f"{line:44}  # {code.array.shape}{f'  {text(step.note)}' if step.note else ''}\n"
+        codes[step] = Code(step.array, code.array, name)
+
+
+def _code(expression: Expression, codes: dict[Step, Code]) -> Code:
+    if isinstance(expression, Step):
+        return codes[expression]
+    own = {name: float(getattr(expression, name)) for name in expression.float_fields}
+    found = replace(expression, **own).apply(*[_code(part, codes) for part in expression.operands])
+    return found if isinstance(found, Code) else _literal(found)
+
+
+def _lines(name: str, code: str) -> Iterator[str]:
+    """Yield the assignment of a step, after those of parts that are long or in it several times."""
+    parts: dict[str, str] = {}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call | ast.BinOp | ast.Compare):
+            word = getattr(getattr(node, "func", None), "attr", "part")
+            parts[ast.get_source_segment(code, node) or ""] = word
+    lines = {name: code}
+    for part in sorted(parts, key=len, reverse=True):
+        pattern = rf"(?<![\w.]){re.escape(part)}(?!\w)"
+        uses = [line for line in lines.values() for _ in re.findall(pattern, line)]
+        is_long = len(part) <= MAX_CODE_WIDTH < max(map(len, uses), default=0)
+        if len(part) > MAX_REPEATED and (len(uses) > 1 or is_long):
+            own = f"{name}_{parts[part]}"
+            same = sum(key.startswith(own) for key in lines)
+            own += str(same + 1) * bool(same)
+            lines = {own: part} | {key: re.sub(pattern, own, line) for key, line in lines.items()}
+    for key, expression in lines.items():
+        line = f"{key} = {ast.unparse(ast.parse(expression))}"
+        if len(line) > MAX_CODE_WIDTH:  # each row of a matrix has a line
+            line = re.sub(r"(?<=\(\[)(?=\[)|(?<=\],) (?=\[)", "\n    ", line)
+            line = line.replace("]])", "],\n])")
+        yield line

@@ -1,0 +1,297 @@
+"""Traces for programs: plain mappings, as JSON and YAML, or arrays of NumPy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import isinf
+from typing import Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import all_finite
+from attncli.core.errors import fail
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.trace import Trace, furthest
+from attncli.core.records import Record
+from attncli.core.tape.step import Step
+from attncli.core.text.numbers import every_digit, floats, rounded
+from attncli.printing.pieces import WRITE_SIZE, in_parts, some_rows
+from attncli.printing.selection import Selection
+
+HOLE = f"rows{os.urandom(16).hex()}"
+"""Text in the place of a large matrix until its rows are written; nothing else holds it."""
+
+
+class Large(Record, eq=False):
+    """A matrix that is written some rows at a time, as its numbers as lists take much memory."""
+
+    array: Array
+    decimals: int | None
+
+
+def _matrix(
+    array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
+) -> Any:
+    if array.size >= WRITE_SIZE and array.ndim > 1:
+        return Large(array, decimals)
+    return numbers(array, decimals, infinite)
+
+
+def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    return json_lines(record(trace, selection, _matrix) for trace in traces)
+
+
+def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
+    return in_parts(map(_json, records), "")
+
+
+def _json(value: Any) -> Iterator[str]:
+    held: list[Large] = []
+
+    def hole(large: Large) -> str:
+        held.append(large)
+        return HOLE
+
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=hole)
+    text = encoder.encode(value)
+    if not text.isprintable():  # which takes less time than a search
+        text = OBEYED.sub(_escaped, text)
+    yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda large, _: _nested(large))
+
+
+def _with_rows(
+    text: str, hole: str, held: Iterable[Large], rows: Callable[[Large, str], Iterator[str]]
+) -> Iterator[str]:
+    """Yield a text with the rows of a matrix in each hole; `rows` takes the indent of its line."""
+    before, *others = text.split(hole)
+    yield before
+    for large, after in zip(held, others, strict=True):
+        start = before.rpartition("\n")[2]
+        yield from rows(large, start[: len(start) - len(start.lstrip())])
+        yield after
+        before = after
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    """Return a sign as JSON escapes it, and half a character, which JSON lacks, as messages do."""
+    code = ord(sign[0])
+    return rf"\\u{code:x}" if 0xD800 <= code < 0xE000 else rf"\u{code:04x}"
+
+
+OBEYED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, ends of lines and turns of direction, which mean something to a terminal.
+
+Halves of characters, as in names of files that are not in UTF-8, cannot be written either.
+"""
+
+
+def _nested(large: Large) -> Iterator[str]:
+    array, decimals = large.array, large.decimals
+    yield "["
+    if array.ndim == 2:
+        for number, rows in enumerate(some_rows(array)):
+            yield ", " * (number > 0) + json.dumps(numbers(rows, decimals))[1:-1]
+    else:
+        for number, part in enumerate(array):
+            yield ", " * (number > 0)
+            yield from _nested(Large(part, decimals))
+    yield "]"
+
+
+def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+
+    def document(trace: Trace) -> Iterator[str]:
+        found = record(trace, selection, partial(_matrix, infinite=float))
+        held, text = _dumped(found, is_unicode=True)
+        if OBEYED.search(text):
+            held, text = _dumped(found, is_unicode=False)
+        return _with_rows(text, f"[{HOLE}]\n", held, _items)
+
+    return in_parts(map(document, traces), "---\n")
+
+
+def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:
+    """Return the large matrices, and the YAML with a hole in the place of each one's rows."""
+    import yaml
+
+    held: list[Large] = []
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes a number that knows how it was written as a float."""
+
+    def hole(dumper: Any, large: Large) -> Any:
+        held.append(large)
+        rows: list[Any] = [HOLE]
+        for _ in range(large.array.ndim - 1):
+            rows = [rows]
+        return dumper.represent_list(rows)
+
+    Dumper.add_multi_representer(float, Dumper.represent_float)
+    Dumper.add_representer(Large, hole)
+    text: str = yaml.dump(
+        mapping,
+        Dumper=Dumper,
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=is_unicode,
+        width=10**9,
+    )
+    return held, text
+
+
+def _items(large: Large, indent: str, start: str = "") -> Iterator[str]:
+    """Yield the lines of nested lists, the first behind `start`; they are those of PyYAML."""
+    array, decimals = large.array, large.decimals
+    if array.ndim > 2:
+        for part in array:
+            yield from _items(Large(part, decimals), f"{indent}  ", start)
+            start = indent + "- " * (array.ndim - 1)
+        return
+    for rows in some_rows(array):
+        for row in numbers(rows, decimals, infinite=float):
+            text = ", ".join(map(repr, row)).replace("inf", ".inf")
+            if "e" in text:
+                text = re.sub(r"(?<![.\d])(\d+)e", r"\1.0e", text)
+            yield f"{start}[{text}]\n"
+            start = f"{indent}- "
+
+
+def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield one array per step and matrix, and `options`, which tells matrices from steps.
+
+    A problem in float16 has steps in float16.
+
+    Raises:
+        InputError: for several problems.
+    """
+    trace, *others = traces
+    if others:
+        raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
+    problem = trace.problem
+    arrays: dict[str, Any] = {step.name: step.value for step in selection.steps(trace)}
+    if (digits := selection.decimals) is not None:
+        arrays = {name: rounded(a, digits).astype(a.dtype) for name, a in arrays.items()}
+    if problem.is_half:
+        arrays = {name: _halved(array) for name, array in arrays.items()}
+    if not selection.only:
+        about: dict[str, Any] = dict(problem.texts)
+        about |= {"options": problem.options(), "inputs": list(problem.matrices())}
+        arrays |= problem.matrices()
+        arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
+    yield from _zipped(arrays)
+
+
+def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+    """Yield what `numpy.savez` writes, one array at a time."""
+    from zipfile import ZipFile
+
+    from numpy.lib import format as npy
+
+    written = _Written()
+    with ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # it only writes
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                npy.write_array(file, np.asarray(array, order="C"))
+            yield written.taken()
+    yield written.taken()
+
+
+class _Written:
+    """A file that keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def taken(self) -> bytes:
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
+
+
+def _halved(array: Array) -> Array:
+    """Return an array in float16, or unchanged where a number is too large for that."""
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if (np.isinf(half) == np.isinf(array)).all() else array
+
+
+def _public_formula(step: Step, trace: Trace) -> str:
+    """Return the formula of a step with public names, whatever its course calls the steps."""
+    public = {one.called: tree.named(one.name) for one in trace if one.called}
+
+    def rule(node: tree.Formula) -> tree.Formula | None:
+        return public.get(text(node)) if isinstance(node, tree.Name) else None
+
+    return text(tree.substituted(step.notation, rule) if public else step.notation)
+
+
+def record(
+    trace: Trace, selection: Selection, matrix: Callable[[Array, int | None], Any]
+) -> dict[str, Any]:
+    """Return title, options, inputs, steps and warnings, which can be read back as a problem.
+
+    `matrix` makes the value of an array with a number of decimals.
+    """
+    problem = trace.problem
+    found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
+    found["title"] = problem.title
+    found |= {key: text for key, text in problem.texts.items() if key not in found}
+    found["options"] = problem.options()
+    if not selection.only:
+        found["inputs"] = {key: matrix(a, None) for key, a in problem.matrices().items()}
+    steps: dict[str, Any] = {}
+    for step in selection.steps(trace):
+        value = step.value
+        steps[step.name] = {
+            "symbol": step.symbol,
+            "formula": _public_formula(step, trace),
+            **({"why": step.why} if selection.why else {}),
+            "axes": list(step.axes),
+            "labels": {axis: list(words) for axis, words in step.labels.items()},
+            "shape": list(value.shape),
+            "value": matrix(value, selection.decimals),
+        }
+    found["steps"] = steps
+    warnings = list(trace.warnings)
+    if selection.exact:
+        from attncli.core.explaining.exact import Exact
+
+        exact = Exact(trace)
+        for step in selection.steps(trace):
+            found["steps"][step.name]["exact"] = exact.texts(step)
+        warnings += exact.warnings()
+    if trace.unrounded is not None and trace.last.name in found["steps"]:
+        distance, place = furthest(trace)
+        found["rounding"] = {"step": trace.last.name, "off_by": distance, "at": list(place)}
+    found["warnings"] = warnings
+    return found
+
+
+def numbers(
+    array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
+) -> Any:
+    """Return an array as nested lists, rounded to the decimals if there are any.
+
+    `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
+    """
+
+    def written(item: Any) -> Any:
+        if isinstance(item, list):
+            return list(map(written, item))
+        return infinite(item) if isinf(item) else item
+
+    values = floats(array) if decimals is None else rounded(array, decimals).tolist()
+    return values if all_finite(array) else written(values)

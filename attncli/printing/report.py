@@ -1,0 +1,260 @@
+"""The page of a report: each step that a student gave, in order; writers print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from attncli.checking.check import Report
+from attncli.checking.judging import judged as status
+from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged
+from attncli.core.arithmetic.elements import Array
+from attncli.core.records import Record, replace
+from attncli.core.tape.cells import cell_name, told_apart
+from attncli.core.tape.step import Step
+from attncli.core.text.elision import kept
+from attncli.core.text.escapes import label_text, visible
+from attncli.core.text.numbers import style_of
+from attncli.printing import verdicts
+from attncli.printing.matrix import Matrix, axis_labels
+from attncli.printing.selection import PageSelection
+
+MARK_OF_CELL = {
+    status.LAST_DIGIT: ("≈", "near"),
+    status.ROUNDED_EARLY: ("≈", "near"),
+    status.WRONG: ("✗", "wrong"),
+    status.MISSING: (" ", "faint"),
+}
+"""The mark after a written number that is not right, and its style, by the number's status."""
+
+MOST_OF_ARRAY = 5
+"""Maximum number of wrong cells of an array from a program that are shown. Chosen."""
+
+SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
+"""The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
+
+
+class Comparison(Record):
+    """A student's matrix with a number that is not right, beside the matrices it should equal."""
+
+    words: str  # which head or batch it is, or ""
+    yours: Matrix  # what the student wrote, with a mark at each number that is not right
+    others: tuple[Matrix, ...]  # what follows from the student's, if it differs; the right one
+    is_wrong: bool  # whether a number is wrong, and not only carried forward or rounded early
+
+
+class WrongCell(Record):
+    """A wrong number: its cell, what was written, and the right number."""
+
+    name: str
+    given: str
+    right: str
+
+
+Sentence = tuple[str, str, str]
+"""The sign before a sentence on a step, the sentence, and advice; "" for those there are not."""
+
+
+class Remark(Record):
+    """The part of a report on a step that the student gave; a text is "" where there is none."""
+
+    step: Step
+    sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
+    status: str  # of the worst cell
+    aside: str  # "not asked" for a wrong step that does not count; how far an array is off
+    follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
+    comparisons: tuple[Comparison, ...]
+    cells: tuple[WrongCell, ...]
+    finding: Finding | None  # the mistake, where one is known
+    unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
+    early: str  # a sentence on numbers that are right, or wrong if strict, by rounded early steps
+    last_digits: tuple[str, ...]  # sentences on numbers that are off in their last digit
+
+    @property
+    def first_wrong(self) -> str:
+        """The name of the first wrong cell; "" where none is, or the shape is wrong."""
+        return self.cells[0].name if self.cells else ""
+
+    @property
+    def outcome(self) -> str:
+        """Whether the numbers are right, or follow from earlier ones, with a sign; or ""."""
+        return {
+            "correct": "✓ your numbers are right",
+            "follows": f"→ not the right numbers, but worked out correctly from {self.follows}",
+        }.get(self.status, "")
+
+    @property
+    def sentences(self) -> Iterator[Sentence]:
+        """Sentences on the step, for pages without its matrices."""
+        if found := self.finding:
+            yield "✗", found.message, found.advice
+            yield from (("", line, "") for line in found.worked)
+            yield from (("", said, "") for said, _ in found.others)
+        yield from (("✗", line, "") for line in self.unexplained)
+        if self.early:  # in a wrong step, ✗ belongs to other numbers
+            yield "≈" if self.status == "wrong" else self.sign, self.early, ""
+        yield from (("≈", line, "") for line in self.last_digits)
+
+
+class ReportPage(Record):
+    """The page of the report on a student; a text is "" where there is none."""
+
+    name: str  # of the student
+    title: str  # of the problem
+    sign: str
+    verdict: str  # the whole report in one line, which is written after its sign
+    points: str
+    comment: tuple[str, ...]  # the lines of what the student said
+    said: tuple[str, ...]  # a sentence on each correct way of working that is not the problem's
+    remarks: Mapping[str, Remark]  # by the name of the step, for each that has a number
+    missing: tuple[str, ...]  # sentences on what was left out, and on skipped keys
+
+    @property
+    def summary(self) -> list[str]:
+        """The lines below the verdict."""
+        return [*filter(None, [self.points]), *self.said, *self.missing]
+
+
+def report_page(
+    report: Report, selection: PageSelection, solution: bool = True, ids: bool = True
+) -> ReportPage:
+    """Return the page of a report; without the solution, no number that reveals it.
+
+    The verdict names the mistake by its id, unless the page is for students.
+    """
+    given = [judged for judged in report.steps.values() if judged.status != "missing"]
+    return ReportPage(
+        visible(report.name),
+        visible(report.title),
+        verdicts.VERDICT_SIGNS[report.verdict],
+        verdicts.verdict(report, ids),
+        verdicts.points_by_step(report),
+        verdicts.comment_lines(report),
+        report.said,
+        {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
+        tuple(verdicts.missing(report)),
+    )
+
+
+def sign_of(report: Report, judged: Judged) -> str:
+    return "✗" if report.is_wrong(judged) else SIGN_OF_STATUS.get(judged.status, "✓")
+
+
+def _remark(report: Report, judged: Judged, selection: PageSelection, solution: bool) -> Remark:
+    name, sign = judged.step.name, sign_of(report, judged)
+    finding = report.findings.get(name)
+    names = list(report.steps)
+    is_after = report.first_wrong_step in names[: names.index(name)]
+    early, near = "", list[str]()
+    # Numbers that a mistake gives are not praised for their rounding.
+    if isinstance(judged, Compared) and not (finding and finding.gives_all):
+        early = verdicts.early_words(judged, report.strict)
+    # Where a mistake is named, last digits do not matter.
+    is_named = finding is not None and judged.has(status.WRONG)
+    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT) and not is_named:
+        near += verdicts.last_digits(judged, solution)
+    if finding and not solution:
+        hint = finding.what if finding.hint is None else finding.hint
+        finding = replace(finding, what=hint, worked=(), also=())
+    return Remark(
+        judged.step,
+        sign,
+        judged.status,
+        _aside(report, judged, sign),
+        "your numbers" if is_after else "your rounded numbers",
+        tuple(_comparisons(judged, selection, report.strict, solution)),
+        tuple(_wrong_cells(judged, selection.digits, solution)),
+        finding,
+        tuple(verdicts.unexplained(report, judged, solution)),
+        early,
+        tuple(near),
+    )
+
+
+def _aside(report: Report, judged: Judged, sign: str) -> str:
+    said = ["not asked"] if sign == "✗" and judged.step.name not in report.wrong_steps else []
+    if isinstance(judged, Difference) and not judged.fault:
+        if judged.largest == np.inf:
+            return ", ".join([*said, "some numbers are nan or infinite"])
+        said.append(f"max |Δ| {judged.largest:.2g}")
+        if judged.largest:
+            said.append(f"{judged.errors:.2g} × the error of {report.dtype}")
+    return ", ".join(said)
+
+
+def _comparisons(
+    judged: Judged, selection: PageSelection, strict: bool, solution: bool
+) -> Iterator[Comparison]:
+    """Yield the student's matrix and the right one for each head or batch."""
+    if not isinstance(judged, Compared):
+        return
+    step, digits = judged.step, selection.digits
+    codes, texts = step.on_paper(judged.codes), judged.texts
+    differs = step.on_paper(_differs(judged, judged.step.array, digits))
+    goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
+    numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
+    rows, columns = (kept(size, selection.full) for size in np.atleast_2d(codes).shape[-2:])
+    row_labels, column_labels = map(told_apart, axis_labels(step))
+    like = Matrix(np.zeros((0, 0)), rows, columns, "", row_labels, column_labels)
+    for place in np.ndindex(codes.shape[:-2]):
+        part = np.atleast_2d(codes[place])
+        if np.isin(part, (status.CORRECT, status.MISSING)).all():
+            continue
+        is_wrong, is_given = part == status.WRONG, part != status.MISSING
+        # A matrix that is written like the right one, or like the student's, is not shown.
+        compared = is_wrong if is_wrong.any() else is_given
+        is_other = (differs[place] & compared).any() and (goes_on[place] & is_given).any()
+        others = []
+        for name, of_all in numbers.items():
+            if solution and (is_other or name == "right"):
+                values, write = np.atleast_2d(of_all[place]), style_of(of_all, digits)
+                others.append(replace(like, name=name, values=values, write=write))
+        cells = {}
+        for at, text in np.ndenumerate(np.atleast_2d(texts[place])):
+            mark, style = MARK_OF_CELL.get(int(part[at]), (" ", ""))
+            cells[at] = f"{label_text(str(text))} {mark}", style
+        yours = replace(like, name="yours", values=np.zeros_like(part), cells=cells)
+        counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
+        yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
+
+
+def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
+    """Return where what follows from the student's numbers is written unlike other numbers."""
+    unit = np.maximum(judged.unit, 10.0**-digits)
+    with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
+        found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
+    return found
+
+
+def _slice_words(step: Step, place: Sequence[int]) -> str:
+    """Return which matrix of a stack this is, such as `head 2`; "" if it is the only one."""
+    pairs = zip(step.axes, place, strict=False)
+    return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
+
+
+def label_at(step: Step, axis: str, place: int) -> str:
+    """Return the label of a place along an axis; its number from 1 where there is none."""
+    labels = step.labels.get(axis, ())
+    return labels[place] if place < len(labels) else str(place + 1)
+
+
+def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[WrongCell]:
+    step = judged.step
+    right = step.value
+    write = style_of(right, decimals)
+    is_wrong = step.on_paper(judged.codes) == status.WRONG
+    if isinstance(judged, Difference):
+        for at in () if judged.fault else some_places(is_wrong):
+            yours, shown = f"{judged.values[at]:.9g}", f"{right[at]:.9g}"
+            yield WrongCell(cell_name(step, at), yours, shown if solution else "")
+    elif isinstance(judged, Given):
+        for at in verdicts.places(is_wrong):
+            shown = write(float(right[at])) if solution else ""
+            yield WrongCell(cell_name(step, at), str(judged.texts[at]), shown)
+
+
+def some_places(chosen: Array) -> Iterator[tuple[int, ...]]:
+    """Yield the places of the first chosen cells of an array from a program."""
+    for flat in np.flatnonzero(chosen)[:MOST_OF_ARRAY]:
+        yield tuple(int(i) for i in np.unravel_index(flat, chosen.shape))

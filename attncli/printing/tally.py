@@ -1,0 +1,135 @@
+"""What the answers of a class have in common: verdicts, mistakes, and doubts about the key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from attncli.checking.judging import judged as status
+from attncli.checking.judging.judged import Given
+from attncli.classroom.grading import Graded, Unread
+from attncli.core.arithmetic.elements import Array
+from attncli.core.records import Record
+from attncli.core.tape.cells import Index, cell_name
+from attncli.core.text.numbers import every_digit
+from attncli.core.text.sentences import small
+from attncli.printing.verdicts import places, points_text, rounded_like, some_of
+
+MIN_AGREEING = 3
+"""Minimum number of students whose equal wrong numbers put the key in doubt: two may have worked
+together. Chosen."""
+
+MIN_PART_OF_RIGHT = 0.5
+"""Minimum number of such students, as a part of those with the key's number: fewer have made a
+common mistake. Chosen."""
+
+LARGEST_COUNTED = 1_000
+"""Maximum number of cells of a step whose numbers are counted, to save memory. Chosen."""
+
+
+class WrongNumber(Record):
+    """A wrong number that students wrote in a cell, and what was found in its step."""
+
+    mistake: str  # a sentence; "" where no mistake is known
+    value: float
+    unit: float
+    right: float
+
+    def is_same(self, other: WrongNumber) -> bool:
+        """Return True for numbers that are equal in the digits that both were written with."""
+        half = max(self.unit, other.unit) / 2 * (1 + 1e-9)  # which floats may exceed a little
+        return self.value == other.value or abs(self.value - other.value) <= half
+
+    def text(self, number: float) -> str:
+        return rounded_like(number, self.unit) if self.unit else every_digit(number)
+
+
+class Tally:
+    """Counts of a class: how many were right, their points, their mistakes and wrong numbers.
+
+    It keeps no report, so its memory does not grow with the class. Wrong numbers are counted only
+    if it is to doubt the key.
+    """
+
+    def __init__(self, graded: Iterable[Graded] = (), doubts_key: bool = False) -> None:
+        self._doubts_key = doubts_key
+        self.verdicts: Counter[str] = Counter()
+        self.mistakes: Counter[str] = Counter()
+        self.steps: Counter[str] = Counter()
+        self.points = np.zeros(3)  # the answers that have points, the earned and possible ones
+        self.right: dict[tuple[str, bytes], Array] = {}
+        self.wrong: dict[tuple[str, bytes], dict[Index, tuple[str, Counter[WrongNumber]]]] = {}
+        for one in graded:
+            self.add(one)
+
+    def add(self, one: Graded) -> None:
+        if isinstance(one, Unread):
+            self.verdicts["could not be read"] += 1
+            return
+        self.verdicts[one.verdict] += 1
+        if one.marking.points:
+            self.points += (1, one.total, one.marking.possible)
+        if first := one.first_wrong_step:
+            self.steps[first] += 1
+            if finding := one.findings.get(first):
+                self.mistakes[finding.id] += 1
+        for name, judged in one.steps.items() if self._doubts_key else ():
+            if isinstance(judged, Given) and judged.codes.size <= LARGEST_COUNTED:
+                finding = one.findings.get(name)
+                self._add_numbers(judged, one.title, finding.message if finding else "")
+
+    def _add_numbers(self, judged: Given, title: str, mistake: str) -> None:
+        step, written = judged.step, judged.written
+        # Variants have the same title, but not the same numbers in a whole step.
+        key = f"{title}: " if title else "", step.name.encode() + step.array.tobytes()
+        self.right[key] = self.right.get(key, 0) + (step.on_paper(judged.codes) < status.FOLLOWS)
+        wrong = judged.wrong_numbers
+        if not wrong.any():
+            return
+        counted = self.wrong.setdefault(key, {})
+        values, units = step.on_paper(written.values), step.on_paper(written.unit)
+        for at in places(step.on_paper(wrong)):
+            numbers = float(values[at]), float(units[at]), float(step.value[at])
+            if at not in counted:
+                counted[at] = cell_name(step, at), Counter()
+            counted[at][1][WrongNumber(mistake, *numbers)] += 1
+
+    def lines(self) -> Iterator[str]:
+        always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
+        words = [*always, *(word for word in otherwise if self.verdicts[word])]
+        count = self.verdicts.total()
+        parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
+        yield f"{count} answer{'s'[: count != 1]}: {parts}"
+        if count := self.points[0]:
+            mean, possible = map(points_text, self.points[1:] / count)
+            yield f"points: {mean} of {possible} on average"
+        named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
+        for name, counted in named:
+            if counted:
+                most = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
+                yield f"{name}: {most}"
+
+    def doubts(self) -> Iterator[str]:
+        """Yield for each step in which most wrong numbers are equal that the key may be wrong."""
+        for key, right in self.right.items():
+            clauses, mistakes = list[str](), set[str]()
+            for at, (cell, counted) in sorted(self.wrong.get(key, {}).items()):
+                number = counted.most_common(1)[0][0]
+                same = {one: n for one, n in counted.items() if number.is_same(one)}
+                count, wrong = sum(same.values()), counted.total()
+                agree = int(right[at])
+                least = max(MIN_AGREEING, MIN_PART_OF_RIGHT * agree)
+                if count >= least and 2 * count > wrong:
+                    mistakes |= {one.mistake for one in same}
+                    yours, keys = map(number.text, (number.value, number.right))
+                    others = f" and {agree} others have" if agree else " has"
+                    first = f"wrong answers have {yours} in {cell}, where the key{others}"
+                    again = f"have {yours} in {cell}, not"
+                    clauses.append(f"{count} of {wrong} {again if clauses else first} {keys}")
+            if clauses:
+                one = mistakes.pop() if len(mistakes) == 1 else ""
+                compare = "Compare the problem with the one that was handed out."
+                more = f"They make one mistake: {small(one)}" if one else compare
+                yield f"{key[0]}the key may be wrong: {'; '.join(some_of(clauses))}. {more}"

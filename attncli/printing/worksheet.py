@@ -1,0 +1,212 @@
+"""Worksheets: which steps have room in the place of their numbers, and the sheets for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isinf
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.rounding import Rounding
+from attncli.core.attention.heads import SplitHeads
+from attncli.core.errors import fail
+from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.key_names import key_of, keys_of
+from attncli.core.problem.problem import Problem
+from attncli.core.tape.cells import matrix_name
+from attncli.core.tape.step import Operation, Step
+from attncli.core.text.escapes import as_cell, label_text, visible
+from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
+from attncli.core.text.sentences import all_of
+from attncli.core.text.suggestions import did_you_mean
+from attncli.printing.csv import csv_text
+from attncli.printing.matrix import axis_labels, shape_text
+from attncli.printing.pieces import pieces
+from attncli.printing.problem_file import entry
+from attncli.printing.selection import Selection, WorksheetSelection, steps_named
+
+MOST_OPEN = 10_000
+"""Maximum number of numbers to write: a page with more fields would be slow. Chosen."""
+
+SAME_DIGITS = 12
+"""Number of significant digits in which floats agree between machines. Chosen."""
+
+OPEN = "?"
+"""The text for a number that is to be written; it is read as one that was left out."""
+
+NO_CELL = "~"
+"""The text for a cell that has no number."""
+
+
+def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
+    """Return the steps that a worksheet leaves open, by name; none on any other page."""
+    if not isinstance(selection, WorksheetSelection):
+        return {}
+    blank = _named(selection.blank, trace)
+    give = _named(selection.give, trace)
+    if both := [name for name in blank if name in give]:
+        hint = "leave it out of --blank or of --give"
+        raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
+    chosen = blank or {step.name: step for step in trace if _is_worked(step)}
+    found = {name: step for name, step in chosen.items() if name not in give}
+    if not found:
+        hint = f"use --blank; the steps are {', '.join(trace.steps)}"
+        raise fail("nothing is left to be written on this worksheet", hint=hint)
+    count = sum(step.array.size for step in found.values())
+    if count > MOST_OPEN:
+        message = f"{count} numbers would be to write on this worksheet; {MOST_OPEN} is the most"
+        raise fail(message, hint="use --blank, as in --blank weights")
+    return found
+
+
+def _is_worked(step: Step) -> bool:
+    """Return False for an input, also one that is renamed or cut into heads."""
+    made = step.operation
+    if isinstance(made, SplitHeads):
+        made = made.operand
+    return made is not None and not isinstance(made, Step)
+
+
+def instruction(trace: Trace) -> str:
+    marking = trace.problem.marking
+    said = "Write the numbers that are missing"
+    if count := marking.decimals:
+        said += f", with {count} decimal{'s'[: count != 1]} where they have more"
+    if marking.ask:
+        said += f"; what counts is {all_of(marking.ask)}"
+    points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
+    return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
+
+
+def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
+    for word in words:
+        if not steps_named((key_of(word),), trace):
+            message = f"there is no step {visible(word)} in this calculation"
+            raise fail(message, hint=did_you_mean(word, trace.steps))
+    return {step.name: step for step in steps_named([*map(key_of, words)], trace)}
+
+
+def worksheet(
+    problem: Problem | Trace | Sequence[Problem],
+    format: str = "html",  # noqa: A002 - the name of the flag
+    blank: str | Sequence[str] = (),
+    give: str | Sequence[str] = (),
+    decimals: int | None = None,
+    standalone: bool = False,
+) -> str:
+    """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
+
+    Args:
+        problem: one problem, or several, which are written one after the other.
+        format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
+            print; "yaml" or "csv", the answer sheet for `check`; "moodle", a quiz to import.
+        blank: the name of the step that is open, or names; by default all that are worked out.
+        give: the name or names of those that are shown solved nevertheless.
+        decimals: digits after the point of the numbers that are shown.
+        standalone: whether LaTeX is a complete document.
+
+    Raises:
+        InputError: for a format or a step that is not there, or where nothing is open.
+
+    >>> import attncli
+    >>> problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
+    >>> print(worksheet(problem, "yaml", blank=["scores"]), end="")
+    # Write the numbers that are missing. Each ? is one.
+    student:
+    # scores = Q Kᵀ   (2, 2)
+    scores: |
+      ? ?
+      ? ?
+    """
+    from attncli.printing.formats import FORMATS, format_named
+
+    several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
+    traces = [one if isinstance(one, Trace) else compute(one) for one in several]
+    write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
+    assert write is not None  # as the name is of a format that has it
+    selection = WorksheetSelection(
+        *(decimals, True), standalone=standalone, blank=keys_of(blank), give=keys_of(give)
+    )
+    return b"".join(write(traces, selection)).decode()
+
+
+def answer_sheet(problem: Problem, trace: Trace, above: str) -> str:
+    """Return the right answers, rounded half up; whole numbers have no decimals."""
+    decimals = problem.marking.decimals
+    decimals = DEFAULT_DECIMALS if decimals is None else decimals
+    rounding = Rounding(decimals=decimals)
+
+    def written(number: float) -> str:
+        number = float(f"{number:.{SAME_DIGITS}g}")
+        if isinf(number):
+            return f"{number}"
+        return f"{rounding.number(number) + 0.0:.{decimals if number % 1 else 0}f}"
+
+    lines = [f"# {above}", *(entry(key, text) for key, text in _whose(problem).items() if text)]
+    texts = np.vectorize(written, otypes=[object])
+    lines += [entry(step.name, texts(step.value).tolist()) for step in trace]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _whose(problem: Problem) -> dict[str, str]:
+    """Return the keys of a submission that tell whose it is, the first of them always."""
+    number = problem.problem or ("" if problem.variant else str(problem.number or ""))
+    texts = {"student": problem.student, "variant": problem.variant, "problem": number}
+    return {key: text for key, text in texts.items() if text or key == "student"}
+
+
+def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield sheets to fill in, with a `?` for each number of the open steps."""
+    return pieces((_yaml(trace, selection) for trace in traces), "---\n")
+
+
+def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    return pieces((_csv(trace, selection) for trace in traces), "---\n")
+
+
+def _yaml(trace: Trace, selection: Selection) -> str:
+    title = trace.problem.title
+    lines = [f"# {visible(title)}"] if title else []
+    lines += [f"# {instruction(trace)} Each ? is one."]
+    whose = _whose(trace.problem).items()
+    lines += [entry(key, text) if text else f"{key}:" for key, text in whose]
+    for step in open_steps(trace, selection).values():
+        lines.append(f"# {_about(step)}")
+        for name, rows in _open_matrices(step):
+            key = name if name == step.name else "'{}'".format(name.replace("'", "''"))
+            lines += [f"{key}: |", *(f"  {' '.join(row)}" for row in rows)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _csv(trace: Trace, selection: Selection) -> str:
+    rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
+    for step in open_steps(trace, selection).values():
+        for name, cells in _open_matrices(step):
+            rows += [[name], *cells]
+    return csv_text(rows)
+
+
+def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the matrices of a step to fill in, each with its name as a key of answers."""
+    value = step.value if step.value.ndim > 1 else step.value[np.newaxis]
+    cells = np.where(has_number(step).reshape(value.shape), OPEN, NO_CELL)
+    for place in np.ndindex(value.shape[:-2]):
+        yield matrix_name(step, place), cells[place].tolist()
+
+
+def has_number(step: Step) -> Array:
+    """Return which cells of a step's `value` are numbers; others are nothing, rather than 0."""
+    found = np.ones(step.array.shape, bool)
+    if isinstance(step.operation, Operation):
+        rows, columns = step.array.shape[-2:]
+        blank = [[step.operation.is_blank(r, c) for c in range(columns)] for r in range(rows)]
+        found[..., np.array(blank)] = False
+    return step.on_paper(found)
+
+
+def _about(step: Step) -> str:
+    labels = zip(("rows", "columns"), axis_labels(step), strict=True)
+    words = [f"{name}: {', '.join(map(label_text, found))}" for name, found in labels if found]
+    return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()

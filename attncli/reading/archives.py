@@ -1,0 +1,263 @@
+"""Folders on the disk and in zip files, alike: a path may lead through a zip file.
+
+`class.zip/Ada/hw.yaml` is the file `Ada/hw.yaml` of `class.zip`, which may be in another zip file.
+One that cannot be read is a file, and not a folder: opening it raises the reason.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+import re
+import stat
+import unicodedata
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from attncli.core.arithmetic.memory import of_bytes
+from attncli.core.errors import InputError, Place, fail, located
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
+SUFFIX = ".zip"
+ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
+
+MAX_FILE = 100_000_000
+"""Maximum size in bytes of a file in a zip file, and of all that is read of a zip file in another:
+what one student hands in must not use up `MAX_READ`, that of all that is read for a class."""
+MAX_READ = 4_000_000_000
+MIN_FILE = 4096  # bytes that a file counts as at least, as on a disk
+MAX_LIST = 4_000_000  # bytes of the list of the files in a zip file, some 40,000
+MAX_FILES = 10_000
+"""Maximum number of files in a zip file, twice that of a class of 1,000 with five problems. Even if
+it is empty, each takes 0.6 ms to judge."""
+MAX_ZIPS = 3  # inside each other
+MAX_FOLDERS = 32  # inside each other in one zip file
+KEPT = 4  # zip files that stay open
+
+PACKED_BY = 0, 8  # stored and deflated: of no other does `zipfile` bound what it unpacks at once
+IS_ENCRYPTED, IS_UTF8 = 0x1, 0x800  # flags of a file in a zip file
+
+
+def _refused(message: str) -> InputError:
+    return fail(message, hint="unpack the zip file, and give the folder")
+
+
+class _Bytes(io.BufferedReader):
+    """The bytes of a zip file, of which `zipfile` reads the list of files all at once."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_LIST:
+            raise _refused(f"the list of the files in the zip file takes {of_bytes(size)}")
+        return super().read(size)
+
+
+class _Zip:
+    """A zip file: the names of what is in each folder, and its files; "" is the zip file itself.
+
+    Paths are as `zipfile` extracts them: relative, and without `..`.
+    """
+
+    def __init__(self, path: str, raw: io.FileIO | io.BytesIO, *around: _Zip) -> None:
+        from zipfile import ZipFile
+
+        self.path, self._around = path, around
+        self._sizes: Counter[str] = around[0]._sizes if around else Counter()
+        self._counted: set[str] = around[0]._counted if around else set()
+        self.folders = defaultdict[str, set[str]](set, {"": set()})
+        self.files = defaultdict[str, list["ZipInfo"]](list)
+        file = _Bytes(raw)
+        weakref.finalize(self, file.close)
+        if len(around) >= MAX_ZIPS:
+            raise _refused(f"more than {MAX_ZIPS} zip files are inside each other")
+        self._zip = ZipFile(file)
+        every = self._zip.infolist()
+        if len(every) > MAX_FILES:
+            raise _refused(f"more than {MAX_FILES:,} files are in the zip file")
+        self._count(f"{path}/", MIN_FILE * len(every))
+        for info in every:
+            self._add(info)
+
+    def _add(self, info: ZipInfo) -> None:
+        name = info.filename
+        if not info.flag_bits & IS_UTF8:
+            with suppress(UnicodeError):  # many programs write UTF-8, and do not say so
+                name = name.encode("cp437").decode()
+        name = name.replace("\\", "/")
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        if len(parts) > MAX_FOLDERS:
+            raise _refused(f"more than {MAX_FOLDERS} folders in the zip file are inside each other")
+        for end, part in enumerate(parts):
+            self.folders["/".join(parts[:end])].add(part)
+        if name.endswith("/"):
+            self.folders["/".join(parts)].update()  # which may be empty
+        elif parts:
+            self.files["/".join(parts)].append(info)
+
+    def read(self, inner: str) -> bytes:
+        info, *others = self.files[inner]
+        reasons = {
+            "several files in the zip file have this name": others,
+            "this file is locked with a password": info.flag_bits & IS_ENCRYPTED,
+            "this is a link, which is not followed": stat.S_ISLNK(info.external_attr >> 16),
+            "this file is packed by an uncommon method": info.compress_type not in PACKED_BY,
+            f"this file unpacks to {of_bytes(info.file_size)}": info.file_size > MAX_FILE,
+        }
+        if refused := [reason for reason, is_so in reasons.items() if is_so]:
+            raise _refused(refused[0])
+        self._count(f"{self.path}/{inner}", info.file_size)
+        with self._zip.open(info) as file:  # which gives no more than the size that was counted
+            return b"".join(iter(lambda: file.read(MIN_FILE), b""))
+
+    def _count(self, path: str, size: int) -> None:
+        """Count what is read for the first time, in this zip file and in those around it."""
+        for one in () if path in self._counted else (self, *reversed(self._around)):
+            self._sizes[one.path] += max(size, MIN_FILE)
+            most = MAX_FILE if one._around else MAX_READ
+            if self._sizes[one.path] > most:
+                raise _refused(f"more than {of_bytes(most)} of the zip file would be read")
+        self._counted.add(path)
+
+
+@contextmanager
+def _errors_at(path: str) -> Iterator[None]:
+    with located(lambda _: Place(path)):
+        try:
+            yield
+        except (InputError, MemoryError, PermissionError):
+            raise
+        except Exception:  # damaged files make `zipfile` and `zlib` raise nearly anything
+            raise fail("the zip file is damaged", hint="zip the folder anew, or give it") from None
+
+
+@lru_cache(KEPT)
+def _opened(path: str, _changed: int, *around: _Zip) -> _Zip:
+    with _errors_at(path):
+        if not around:
+            return _Zip(path, io.FileIO(path))
+        inner = path.removeprefix(f"{around[-1].path}/")
+        return _Zip(path, io.BytesIO(around[-1].read(inner)), *around)
+
+
+def _within(path: str) -> tuple[_Zip | None, str]:
+    """Return the innermost zip file that a path leads to or through, and the rest of the path."""
+    zips, start = tuple[_Zip, ...](), 0
+    if SUFFIX not in path.lower():
+        return None, path
+    path = posixpath.normpath(path)
+    for match in ZIP_NAME_END.finditer(path):
+        at = path[: match.end()]
+        if at[start:] in zips[-1].files if zips else Path(at).is_file():
+            changed = 0 if zips else Path(at).stat().st_mtime_ns
+            zips, start = (*zips, _opened(at, changed, *zips)), match.end() + 1
+    return zips[-1] if zips else None, path[start:]
+
+
+def is_folder(path: str) -> bool:
+    with suppress(InputError, OSError):
+        archive, inner = _within(path)
+        return inner in archive.folders if archive else Path(path).is_dir()
+    return False
+
+
+def is_file(path: str) -> bool:
+    with suppress(InputError, OSError):
+        archive, inner = _within(path)
+        return inner in archive.files if archive else Path(path).is_file()
+    return True
+
+
+def opened(path: str) -> BinaryIO:
+    """Open a file; raise what `open` does, or an `InputError`."""
+    archive, inner = _within(path)
+    if archive is None:
+        return Path(path).open("rb")
+    if inner in archive.files:
+        with _errors_at(path):
+            return io.BytesIO(archive.read(inner))
+    raise IsADirectoryError if inner in archive.folders else FileNotFoundError
+
+
+def walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield a folder and each one below it, with the names of the folders and of the files in it.
+
+    A zip file is a folder; a link to a folder is a file, as it leads elsewhere. The names are
+    sorted. Folders are walked in the order of their list, from which names may be removed.
+    """
+    left = [folder]
+    while left:
+        at, names = left.pop(), list[str]()
+        with suppress(OSError):
+            archive, inner = _within(at)
+            names = sorted(archive.folders.get(inner, ()) if archive else os.listdir(at))  # noqa: PTH208
+        paths = {name: posixpath.join(at, name) for name in names}
+        inside = (name for name, path in paths.items() if is_folder(path))
+        folders = [name for name in inside if not Path(paths[name]).is_symlink()]
+        yield at, folders, sorted({*names}.difference(folders))
+        left += [paths[name] for name in reversed(folders)]
+
+
+def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the path of every file in a folder and below, and its parts without the suffix.
+
+    Files come in the order of their names. A hidden folder is yielded, but not what is in it.
+    """
+    for at, parts, hidden, names in _walked(folder):
+        for name in sorted([*names, *hidden], key=natural):
+            yield str(Path(at) / name), (*parts, Path(name).stem)
+
+
+def folders_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the path of every folder in a folder and below, and its parts."""
+    for at, parts, _, _ in _walked(folder):
+        if parts:
+            yield str(Path(at)), parts
+
+
+def folder_name(folder: str) -> str:
+    return without_zip(Path(folder).resolve().name)
+
+
+def without_zip(name: str) -> str:
+    """Return the name of a folder; that of a zip file is without its suffix."""
+    return name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
+
+
+def _walked(folder: str) -> Iterator[tuple[str, tuple[str, ...], list[str], list[str]]]:
+    """Yield a folder and each one below it: its parts, its hidden folders, and its files.
+
+    A zip file that is alone in a folder, as `Ada/upload.zip` is, has the parts of that folder.
+    """
+    parts: dict[str, tuple[str, ...]] = {}
+    for at, folders, names in walk(folder):
+        hidden = [name for name in folders if is_hidden(name)]
+        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+        own = parts.get(at, ())
+        is_alone = own and len(folders) == 1 and all(map(is_hidden, names))
+        for name in folders:
+            is_same = is_alone and without_zip(name) != name
+            parts[posixpath.join(at, name)] = own if is_same else (*own, without_zip(name))
+        yield at, own, hidden, names
+
+
+def is_hidden(name: str) -> bool:
+    """Return True for a file that operating systems make, and not people."""
+    others = ("__MACOSX", "Thumbs.db", "desktop.ini")
+    return name.startswith((".", "~$")) or name in others
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names as people do: hw2 before hw10.
+
+    >>> sorted(["hw10", "hw2"], key=natural)
+    ['hw2', 'hw10']
+    """
+    parts = re.split(r"(\d+)", unicodedata.normalize("NFC", name).casefold())
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

@@ -1,0 +1,369 @@
+"""Problems from files, with the matrix files that they name; results are read back as problems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from attncli.core.errors import Fault, InputError, KeyPath, Place, changed, fail, located, refuse
+from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm
+from attncli.core.numbers.matrices import grid_in
+from attncli.core.problem.key_names import hint_for, key_of, names_of, with_keys
+from attncli.core.problem.keys import KEYS, WITH_PARTS
+from attncli.core.problem.marking import FLAGS
+from attncli.core.problem.problem import Problem
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.text.escapes import visible
+from attncli.reading.arrays import table_of
+from attncli.reading.document import Blank, Document, FileName, Raw, assign, error_at
+from attncli.reading.file_access import Folder
+from attncli.reading.read import matrix_file, read, read_bytes
+
+if TYPE_CHECKING:
+    from attncli.core.numbers.grid import Labels
+
+LABELLED = {
+    **dict.fromkeys(("X", "Q"), ("tokens", "")),
+    **dict.fromkeys(("memory", "K", "V"), ("memory_tokens", "")),
+    **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
+}
+"""The keys that hold the labels of a matrix's rows and of its columns."""
+LABELLED_TEXTS = ("X", "memory")
+"""Matrices whose text blocks may have a word beside each row, which names its token."""
+
+KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+"""A key and a value without a colon and a blank between them, such as width 2."""
+
+START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
+
+
+class Overrides(Record):
+    """What the command line sets in a problem: options such as "marking.points", files by key."""
+
+    options: Mapping[str, str] = EMPTY
+    matrices: Mapping[str, str] = EMPTY
+    allow_outside: bool = False
+
+
+def load(
+    source: FileName, stdin: BinaryIO | None = None, *, allow_outside: bool = False
+) -> Problem:
+    """Read the one problem of a file.
+
+    Args:
+        source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
+        stdin: what to read for "-".
+        allow_outside: whether it may name matrix files outside its own folder and those below.
+
+    Raises:
+        InputError: for what cannot be read, with its place; for a file of several problems.
+
+    >>> load("sample_inputs/i_am_good.yaml").tokens
+    ('I', 'am', 'good')
+    """
+    problems = load_all(source, Overrides(allow_outside=allow_outside), stdin)
+    if len(problems) > 1:
+        raise fail(f"{source} holds {len(problems)} problems", hint="use load_all for them")
+    return problems[0]
+
+
+def load_all(
+    source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
+) -> list[Problem]:
+    """Read every problem of a file.
+
+    Args:
+        source: as for `load`.
+        overrides: options and matrices that replace those of the file.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    found = list(load_each(source, overrides, stdin))
+    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
+    problems = [one for one in found if not isinstance(one, InputError)]
+    if len(problems) < 2:
+        return problems
+    return [one.numbered(number) for number, one in enumerate(problems, 1)]
+
+
+def load_each(
+    source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
+) -> Iterator[Problem | InputError]:
+    """Yield every problem of a file as it comes, or the error of one that is wrong."""
+    for document in read(source, stdin, csv_options(), as_arrays=True):
+        try:
+            if document.error:
+                raise document.error
+            problem = _problem(document, overrides or Overrides())
+        except InputError as error:
+            yield error
+        else:
+            yield problem
+
+
+def csv_options() -> dict[str, bool]:
+    """Return the words that make a line of CSV an option, each with whether its value is a list."""
+    return {
+        name: row.form is LABELS and name != "sentence"
+        for key, row in KEYS.items()
+        if not isinstance(row.form, ArrayForm)
+        for name in names_of(key)
+    }
+
+
+def from_flags(overrides: Overrides) -> Problem:
+    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
+
+
+def _problem(document: Document, overrides: Overrides) -> Problem:
+    flags = {key: _flag_of(key) for key in overrides.options}
+    options = {
+        key: text if "." in key else flag_value(key, text, flags[key])
+        for key, text in overrides.options.items()
+    }
+    _refuse_blank_keys(document)
+    source = ProblemSource(document)
+    with located(source.locate):
+        source.read_keys()
+        for key, value in options.items():
+            source.origins[key] = flag_place(flags[key])
+            if "." in key:
+                assign(source.values, key, value)
+            else:
+                source.values[key] = value
+                source.drop_from_layers(key)
+        for word, name in overrides.matrices.items():
+            key = key_of(word)
+            key = key if source.layers() else key.removeprefix("layers.1.")
+            source.origins[key] = flag_place(f"-m {key}={name}")
+            if any(key in layer for layer in source.layers()):
+                hint = f"write -m layers.1.{key}={visible(name)}"
+                raise fail(f"the layers have a {key} of their own", key, hint=hint)
+            source.set_matrix(key, name, None)
+        source.fetch_files(Folder(document.folder, overrides.allow_outside))
+        for key, labels in source.labels.items():
+            source.values.setdefault(key, list(labels))
+        return Problem.from_file(source.values, source.locate)
+
+
+def _flag_of(key: str) -> str:
+    part = key.partition(".")[2]
+    return FLAGS[part] if part else f"--{key.replace('_', '-')}"
+
+
+class ProblemSource:
+    """The values of the keys of a problem, and their places."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.values = dict(document.values)
+        self.paths: dict[str, KeyPath] = {}  # of keys under other names in the document
+        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
+
+    def locate(self, path: KeyPath) -> Place:
+        words = [part for part in path if isinstance(part, str)]
+        for count in range(len(words), 0, -1):
+            if origin := self.origins.get(".".join(words[:count])):
+                return origin(path[count:])
+        in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
+        return self.document.locate((*in_document, *path[1:]))
+
+    def read_keys(self) -> None:
+        """Give each key its name; of results, take the keys of the problem they came from."""
+        bare = self.values.get("X") if self.document.bare else None
+        if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
+            message = "a problem is a mapping of keys to values, not a list"
+            hint = "write such as X: [1, 2], and a line of --- between problems"
+            raise error_at(self.document.locate(()), message, hint)
+        if self.values.pop("steps", None) is not None:
+            self._take_results()
+        named = with_keys(self.values)
+        for key, word in zip(named, self.values, strict=True):
+            if key != word:
+                self.paths[key] = self.paths.get(word, (word,))
+        if "layers" in named:
+            from attncli.core.problem.layers import with_only_layer  # most problems have none
+
+            named, only = with_only_layer(named)
+            self.paths |= {key: (*only.start, key) for key in only.own}
+        self.values = named
+        for key, labels in self.document.labels.items():
+            self._take_labels(key_of(key), labels)
+        for key, raw in named.items():
+            if isinstance(raw, str) and key in KEYS and not names_file(raw):
+                named[key] = self._text_block(key, raw)
+
+    def layers(self) -> list[dict[str, Raw]]:
+        """Return the layers of a transformer that are mappings, if it has several."""
+        every = self.values.get("layers")
+        rows = [*every.values()] if isinstance(every, dict) else every
+        return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+    def drop_from_layers(self, key: str) -> None:
+        """Leave the value of a key that a flag gives as that of every layer."""
+        for layer in self.layers():
+            for word in [word for word in layer if key_of(word) == key]:
+                del layer[word]
+
+    def _take_results(self) -> None:
+        values = self.values
+        for part in ("problem", "warnings", "rounding"):
+            values.pop(part, None)
+        for part in ("options", "inputs"):
+            inner = values.pop(part, {})
+            for key, value in inner.items() if isinstance(inner, dict) else ():
+                assign(values, key, value)
+                head = key.split(".")[0]
+                self.paths[head] = (part, head)
+        may_hold = {"embedding", *(key for key in KEYS if isinstance(KEYS[key].form, ArrayForm))}
+        if may_hold.isdisjoint(values):
+            message = "this holds results, but not the problem that they came from"
+            hint = "write it without --only, or give the problem file itself"
+            raise error_at(self.document.locate(("steps",)), message, hint)
+
+    def _take_labels(self, key: str, labels: Labels) -> None:
+        """Note the words beside a matrix as the labels of its tokens."""
+        names = LABELLED.get(key.partition(".")[0], ("", ""))
+        for name, words in zip(names, labels, strict=True):
+            if name and words:
+                self.labels.setdefault(name, words)
+
+    def _text_block(self, key: str, text: str) -> Raw:
+        """Return a text, or the array of a large text block; note the labels beside its rows."""
+        is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
+        if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
+            return array
+        if key in LABELLED_TEXTS:
+            try:
+                words, columns = grid_in(text, (key,)).labels
+            except InputError:  # it is raised again when the matrix is read
+                words = columns = None
+            if self.values.get("tokens_as") == "columns":
+                words = columns
+            if words and all(map(str.isdecimal, words)):  # a count of the rows
+                words = None
+            self._compare(key, words or [])
+            self._take_labels(key, (words, None))
+        return text
+
+    def _compare(self, key: str, labels: list[str]) -> None:
+        name = LABELLED[key][0]
+        tokens = self.values.get(name)
+        words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
+        if words != labels and sorted(map(str, words)) == sorted(labels):
+            rows = f"the rows of {key} are {', '.join(labels)}"
+            message = f"{rows}, but {name} are {', '.join(words)}"
+            hint = "write both in one order"
+            raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
+
+    def fetch_files(self, folder: Folder) -> None:
+        for key, value in list(self.values.items()):
+            if key in WITH_PARTS and isinstance(value, dict | list):
+                rows = value if isinstance(value, list) else [value]
+                for part, inner in chain(*(row.items() for row in rows if isinstance(row, dict))):
+                    if names_file(inner):
+                        self.set_matrix(f"{key}.{part}", inner, folder)
+            elif key == "layers":
+                for number, row in enumerate(self.layers(), 1):
+                    for part, inner in [*row.items()]:
+                        if names_file(inner):
+                            self.set_matrix(f"layers.{number}.{part}", inner, folder)
+            elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
+                self.set_matrix(key, value, folder)
+
+    def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
+        found = matrix_of(key, name, folder, as_array=True)
+        assign(self.values, key, found.values["X"])
+        self.origins[key] = lambda rest: found.locate(("X", *rest))
+        self._take_labels(key, found.labels.get("X", (None, None)))
+
+
+def names_file(value: Raw) -> bool:
+    return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
+
+
+def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
+    """Read the matrix file that a key names, in the folder of its file, or a flag without folder.
+
+    An error about the file as a whole is one of the key. With `as_array`, a large matrix does not
+    keep its digits as they were written.
+    """
+    name = name.strip()
+
+    def of_key(fault: Fault) -> Fault:
+        has_line = fault.place and fault.place.line
+        whole = Fault(f"{key}: {name}: {fault.message}", tuple(key.split(".")), fault.hint)
+        return replace(fault if has_line else whole, needs="files")
+
+    with changed(of_key):
+        return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
+
+
+def flag_place(flag: str) -> Callable[[KeyPath], Place]:
+    return lambda path: Place(flag)
+
+
+def flag_value(key: str, text: str, flag: str) -> Raw:
+    """Return a flag's value; a mapping or list is written as in YAML."""
+    if not text.isascii() and text != text.encode(errors="replace").decode():
+        raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
+    if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
+        return text
+    (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
+    if document.error:
+        raise document.error
+    _refuse_blank_keys(document)
+    return document.values[key]
+
+
+def _refuse_blank_keys(document: Document) -> None:
+    """Raise an InputError for all keys of a problem without a value; answers may be open."""
+    with located(document.locate):
+        refuse([_blank_key(*found) for found in _blank(document.values, ())])
+
+
+def _blank(raw: Raw, path: KeyPath) -> Iterator[tuple[KeyPath, bool]]:
+    """Yield the path of each key without a value, and True if its mapping has no other key."""
+    if isinstance(raw, dict) and path != ("answers",):
+        for key, value in raw.items():
+            if isinstance(value, Blank):
+                yield (*path, key), len(raw) == 1
+            else:
+                yield from _blank(value, (*path, key))
+    elif isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        for index, item in enumerate(raw):
+            yield from _blank(item, (*path, index))
+
+
+def _blank_key(path: KeyPath, is_only: bool) -> Fault:
+    words = [part for part in path if isinstance(part, str)]
+    if words[0] == "layers":  # a layer has the keys of a problem
+        words = [word for word in words[1:] if not word.isdecimal()] or words
+    word = words[-1]
+    parents = [key_of(part) for part in words[:-1]]
+    inside = f" in {visible('.'.join(parents))}" if parents else ""
+    message = f"{visible(word) or 'an empty key'}{inside} has no value"
+    return Fault(message, path, _likely_form(word, parents, is_only))
+
+
+def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
+    """Return a hint that shows how a key and its value are written."""
+    outer = KEYS[parents[0]].form if len(parents) == 1 and parents[0] in KEYS else None
+    known = {key: row.form for key, row in KEYS.items()} if not parents else {}
+    known = dict(outer.parts()) if outer else known
+    form = known.get(word if parents else key_of(word))
+    pair = KEY_AND_VALUE.fullmatch(word)
+    if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
+        return f"write {pair[1]}: {pair[2]}"
+    if outer and is_only and word in outer.words():
+        return f"write {parents[0]}: {word}"
+    if not form and not parents:
+        return hint_for(word)
+    words = ["true"] if form is TRUTH else form.words() if form else []
+    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"

@@ -1,0 +1,252 @@
+"""Bytes of a file to plain values, and the place of each; what a key means is not known here."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from attncli.core.errors import KeyPath, Place, fail, located
+from attncli.core.records import EMPTY, Record, replace
+from attncli.reading import stream
+from attncli.reading.document import Document, FileName, KnownClass, Options, error_at
+from attncli.reading.file_access import blocks, open_file, unsupported
+
+STDIN = "<stdin>"
+
+YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
+CSV_SUFFIXES = (".csv", ".tsv")
+WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
+"""Suffixes of what `attn worksheet` writes; filled in, these are answers."""
+
+NUMPY_STARTS = (b"PK", b"\x93N")
+"""How the files of NumPy begin, whatever their name."""
+
+TSV = re.compile(r"[^\s:]+\t(?!\s*:)")
+"""How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+
+
+class _Reading(Record):
+    """A file, and how it is read; the last three attributes are parameters of `read`."""
+
+    name: str
+    folder: Path
+    suffix: str = ""
+    options: Options = EMPTY
+    of_class: KnownClass | None = None
+    as_arrays: bool = False
+
+
+def read(
+    source: FileName,
+    stdin: BinaryIO | None = None,
+    options: Options = EMPTY,
+    of_class: KnownClass | None = None,
+    as_arrays: bool = False,
+) -> Iterator[Document]:
+    """Yield every document of a file as it comes. One that cannot be read holds its error.
+
+    `options` are words that are options in CSV. For answers, `of_class` is what is known of the
+    class: a table may hold the answers of all, and a document may be empty. With `as_arrays`, a
+    large CSV table is an array, without its written digits.
+    """
+    name = os.fspath(source)
+    if name == "-":
+        reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays)
+        yield from _documents(_checked(stdin), reading)
+        return
+    path = Path(name)
+    reading = _Reading(name, path.parent, path.suffix.lower(), options, of_class, as_arrays)
+    yield from _of_file(path, reading)
+
+
+def read_bytes(
+    data: bytes, name: str, folder: Path, suffix: str = "", options: Options = EMPTY
+) -> Iterator[Document]:
+    """Yield every document of a file's bytes; the contents tell the form of an unknown suffix."""
+    return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
+
+
+def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
+    name = os.fspath(source)
+    if name == "-":
+        file = _checked(stdin)
+        with located(lambda _: Place(STDIN)):
+            return "".join(stream.decoded(blocks(file)))
+    path = Path(name)
+    with located(lambda _: Place(name)), open_file(path) as file:
+        start, data = _begun(file, path.suffix.lower())
+        return "".join(stream.decoded(chain([start], data)))
+
+
+def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
+    """Read a CSV or NPY file of one matrix, as a document with the key X."""
+    reading = _Reading(name, path.parent, path.suffix.lower(), as_arrays=as_arrays)
+    first, *others = _of_file(path, reading)
+    if first.error:
+        raise first.error
+    if others or len(first.values) != 1:
+        raise error_at(Place(name), "the file holds more than one matrix")
+    ((key, raw),) = first.values.items()
+    return replace(
+        first,
+        values={"X": raw},
+        locate=lambda path: first.locate((key, *path[1:])),
+        labels={"X": first.labels[key]} if key in first.labels else {},
+    )
+
+
+def _checked(stdin: BinaryIO | None) -> BinaryIO:
+    if stdin is None:
+        raise fail("standard input is closed", hint="name a file")
+    return stdin
+
+
+def _begun(file: BinaryIO, suffix: str) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes of a file and the rest; refuse a file of another program."""
+    data = blocks(file)
+    start = next(data, b"")
+    if error := unsupported(start, suffix):
+        raise error
+    return start, data
+
+
+def _of_file(path: Path, reading: _Reading) -> Iterator[Document]:
+    with located(lambda _: Place(reading.name)), open_file(path) as file:
+        yield from _documents(file, reading)
+
+
+def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
+    place, suffix = Place(reading.name), reading.suffix
+    with located(lambda _: place):
+        start, data = _begun(file, suffix)
+        if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
+            yield _of_numpy(file, start, data, reading)
+            return
+        texts = stream.decoded(chain([start], data))
+        if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
+            from attncli.reading import worksheets
+
+            if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
+                text = stream.whole(texts)
+                yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
+                return
+        found = _of_text(texts, reading)
+        first = next(found, None)
+        if first is None and reading.of_class is None:
+            hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
+            raise fail("the file is empty", hint=hint)
+        yield first or Document(reading.name, reading.folder, {}, lambda _: place)
+        yield from found
+
+
+def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
+    from attncli.reading import arrays
+
+    if reading.name == STDIN or not file.seekable():
+        values = arrays.read(io.BytesIO(b"".join([start, *data])))
+    else:
+        values = arrays.read(file)
+        file.seek(0, os.SEEK_END)
+        next(data, None)  # raises an error for a file that was changed
+    place, bare = Place(reading.name), start.startswith(NUMPY_STARTS[1])
+    return Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
+
+
+def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
+    if reading.suffix in CSV_SUFFIXES:
+        yield from _of_csv(stream.whole(texts), reading)
+        return
+    parts = stream.chunks(texts, reading.name)
+    first = next((part for part in parts if part.text.strip()), None)
+    if first is None:
+        return
+    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
+    if not is_yaml and (second := next(parts, None)) is not None:
+        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        parts = chain([second], parts)
+    if is_yaml:
+        from attncli.reading import yaml_documents
+
+        for part in chain([first], parts):
+            yield from yaml_documents.documents(part, reading.folder)
+    else:
+        above = iter(["\n" * first.before, first.text])
+        yield from _of_csv(stream.whole(chain(above, (part.text for part in parts))), reading)
+
+
+def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of CSV, which only its whole text can tell."""
+    if not text.strip():
+        return
+    name, folder = reading.name, reading.folder
+    if reading.of_class is not None:
+        from attncli.reading import class_csv
+
+        found = class_csv.submissions_in(text, name, folder, reading.of_class)
+        if (first := next(found, None)) is not None:
+            yield first
+            yield from found
+            return
+    if reading.as_arrays:
+        from attncli.reading.arrays import table_of
+
+        if (array := table_of(text)) is not None:
+
+            def locate(path: KeyPath) -> Place:
+                (document,) = _of_blocks(text, reading)
+                return document.locate(path)
+
+            yield Document(name, folder, {"X": array}, locate, bare=True)
+            return
+    yield from _of_blocks(text, reading)
+
+
+def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
+    from attncli.reading.csv_blocks import csv_documents
+
+    name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
+    for table in csv_documents(text, name, reading.options):
+        place = table.locate
+        values = dict(table.values)
+        if are_answers and table.remarks:
+            values = {key: raw for key, raw in values.items() if key not in table.remarks}
+            comment = values.get("comment", [])
+            own = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*table.remarks.values(), *own]
+        block = table.blocks.get(("X",))
+        bare = block is not None and not block.header
+        if block is not None and bare and are_answers and (key := block.edges().corner):
+            labels = {"X": block.edges().labels}
+            yield with_key(Document(name, folder, values, place, labels), key)
+        else:
+            yield Document(name, folder, values, place, table.labels, bare=bare)
+
+
+def with_key(document: Document, key: str) -> Document:
+    """Return a document whose matrix without a key has one."""
+
+    def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key if word == "X" else word: value for word, value in values.items()}
+
+    def locate(path: KeyPath) -> Place:
+        return document.locate(("X", *path[1:]) if path[:1] == (key,) else path)
+
+    values, labels = renamed(document.values), renamed(document.labels)
+    return replace(document, values=values, labels=labels, locate=locate, bare=False)
+
+
+def _looks_like_yaml(text: str) -> bool:
+    # A line that starts with # may be a comment of YAML, or a token such as ##ing.
+    content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
+    if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
+        return True
+    if TSV.match(content):  # what follows may be a sentence with a colon
+        return False
+    key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
+    return re.search(key, text, re.MULTILINE) is not None

@@ -1,0 +1,215 @@
+"""YAML without YAML 1.1's surprises: every scalar stays the text that was written.
+
+Values are built from the parser's events rather than by a loader: that keeps the written digits,
+finds duplicate keys, bounds depth and aliases, and takes a third of the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from attncli.core.text.escapes import visible
+from attncli.reading import document
+from attncli.reading.document import Chunk, Raw
+
+MAX_LEVELS = 64
+"""Maximum depth of nested values, which bounds the stack. Chosen."""
+TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
+MAX_EXPANSION = 5_000_000
+"""Maximum number of values that aliases may repeat."""
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
+
+ROW_CHARACTERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
+"""The characters of a row of a matrix without brackets."""
+
+KEY_START = r"(?!Parameter containing)(?:[^\W\d]|[\"'∂∇$])"  # of a key; the words are PyTorch's
+NEXT_ENTRY = rf"(?:(?:- +)*{KEY_START}.*?:(?!\S)|(?:-|---|\.\.\.)(?!\S))"
+ROWS_BELOW_KEY = re.compile(
+    rf"^(?P<before> *(?:- +)*)(?P<key>{KEY_START}[^:#\n]*:)[ \t]*+"
+    r"(?:(?P<first>[-+−.\d(][^:#\n]*+)|[|>]\S*|"  # a first row, a text block, or
+    rf"(?!(?:\s|#.*+)*+(?:[\"'{{&*!%@`]|{NEXT_ENTRY})))[ \t]*(?:#.*)?\r?\n"  # nothing
+    rf"(?P<rows>(?:(?!(?!(?P=before) ) *{NEXT_ENTRY})(?:.*\n|.+\Z))++)",
+    re.MULTILINE,
+)
+"""A key and the lines below it, up to one that starts something else and is as far to the left."""
+
+
+class NotAllowedError(yaml.MarkedYAMLError):
+    """Raised for YAML that is valid, but not allowed here."""
+
+    def __init__(self, event: Any, message: str, hint: str = "") -> None:
+        super().__init__(problem_mark=event.start_mark)
+        self.message, self.hint = message, hint
+
+
+def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
+    """Return the values of the documents before the first error, None for an empty one; the error.
+
+    `yaml_places.explained` gives the error its place.
+    """
+    found: list[Raw] = []
+    try:
+        for value in _Builder(chunk).documents():
+            found.append(value)
+    except yaml.YAMLError as error:
+        return found, error
+    return found, None
+
+
+def events_of(text: str) -> Iterator[Any]:
+    """Return the events of the parser, which raises a YAMLError for what is no YAML."""
+    return iter(LOADER(text).get_event, None)
+
+
+def indented(text: str) -> str:
+    r"""Return a text in which rows pasted below a key, without blanks, are a text block.
+
+    >>> indented("X:\n1 0\n0 1\nscore: dot\n")
+    'X: |1\n 1 0\n 0 1\nscore: dot\n'
+    """
+    return ROWS_BELOW_KEY.sub(_as_block, text)
+
+
+def _as_block(found: re.Match[str]) -> str:
+    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", found["rows"])  # without comments
+    depth = len(found["before"])
+    starts = [len(blanks) for blanks in re.findall(r"(?m)^( *)[^ \r\n]", rows)]
+    if not starts or min(starts) >= max(depth + 1, starts[0]):
+        return found[0]
+    rows = re.sub("(?m)^(?=.)", " " * (depth + 1), re.sub(r"(?m)^\t", " ", rows))
+    return f"{found['before']}{found['key']} {found['first'] or '|1'}\n{rows}"
+
+
+class _Builder:
+    """Builds the values of documents from the parser's events."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self.events = events_of(chunk.text)
+        self.anchors: dict[str, tuple[Raw, int, int]] = {}  # value, values and levels in it
+        self.count = 0  # of scalars and collections, those of aliases included
+        self.expanded = 0  # of those of aliases
+        self.deepest = 0  # level reached in the collection that is being built
+        self.has_pairs = bool(document.DECIMAL_PAIRS.search(chunk.text))
+
+    def documents(self) -> Iterator[Raw]:
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                self.anchors = {}
+            elif isinstance(event, yaml.NodeEvent):
+                yield self._value(event, 0, is_item=False) or None
+
+    def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
+        """Return the value that begins with an event, inside `depth` collections."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, depth)
+        _check_tag(event)
+        before = self.count
+        self.count += 1
+        if isinstance(event, yaml.ScalarEvent):
+            value: Raw = self._text(event)
+            if not is_item and event.implicit[0]:
+                value = None if value in document.NULL_WORDS else value or document.BLANK
+            height = 0
+        else:
+            if depth >= MAX_LEVELS:
+                raise NotAllowedError(event, *TOO_DEEP)
+            outer, self.deepest = self.deepest, depth + 1
+            is_list = isinstance(event, yaml.SequenceStartEvent)
+            value = self._list(event, depth, is_item) if is_list else self._mapping(depth)
+            height = self.deepest - depth
+            self.deepest = max(outer, self.deepest)
+        if event.anchor:
+            self.anchors[event.anchor] = value, self.count - before, height
+        return value
+
+    def _list(self, start: Any, depth: int, is_item: bool) -> list[Raw]:
+        found: list[Raw] = []
+        for event in self.events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            value = self._value(event, depth + 1, is_item=True)
+            found.append("~" if value is None else value)  # an alias may be that of a null
+        if self.has_pairs and not is_item:
+            self._check_commas(start, event)
+        return found
+
+    def _mapping(self, depth: int) -> dict[str, Raw]:
+        found: dict[str, Raw] = {}
+        lines: dict[str, int] = {}
+        for event in self.events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self._key(event, lines)
+            value = self._value(next(self.events), depth + 1, is_item=False)
+            if value is not None:
+                found[key] = value
+        return found
+
+    def _key(self, event: Any, lines: dict[str, int]) -> str:
+        """Return a key, and note its line; `lines` are those of the mapping's other keys."""
+        if isinstance(event, yaml.AliasEvent):
+            raise _no_anchor(event)
+        _check_tag(event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            hint = "put the list or mapping after a key"
+            raise NotAllowedError(event, "a key must be a word", hint)
+        self.count += 1
+        key: str = event.value
+        if key in lines:
+            raise NotAllowedError(event, document.twice(key, lines[key]), "keep one of them")
+        lines[key] = self.chunk.before + event.start_mark.line + 1
+        return key
+
+    def _text(self, event: Any) -> str:
+        """Return the text of a scalar; lines of numbers without a | before them stay lines.
+
+        YAML joins such lines to one, as is right for a sentence.
+        """
+        value: str = event.value
+        if event.style or event.start_mark.line == event.end_mark.line or not event.implicit[0]:
+            return value
+        written = self.chunk.text[event.start_mark.index : event.end_mark.index]
+        rows = [row.strip() for row in written.splitlines() if row.strip()]
+        are_rows = all(ROW_CHARACTERS.issuperset(r) and any(map(str.isdigit, r)) for r in rows)
+        return "\n".join(rows) if are_rows else value
+
+    def _check_commas(self, start: Any, end: Any) -> None:
+        """Refuse a matrix in which every comma without a blank may be a decimal one."""
+        text = self.chunk.text[start.start_mark.index : end.end_mark.index]
+        if re.fullmatch(document.ONLY_DECIMAL_PAIRS, text):
+            from attncli.core.numbers.grid import ambiguous
+
+            (word,) = re.findall(rf"^[\[\s]*({document.DECIMAL_PAIR})", text)
+            raise NotAllowedError(start, str(ambiguous(word, ("decimal", "separated"))))
+
+    def _alias(self, event: Any, depth: int) -> Raw:
+        if event.anchor not in self.anchors:
+            raise _no_anchor(event)
+        value, size, height = self.anchors[event.anchor]
+        if depth + height > MAX_LEVELS:
+            raise NotAllowedError(event, *TOO_DEEP)
+        self.deepest = max(self.deepest, depth + height)
+        self.count += size
+        self.expanded += size
+        if self.expanded > MAX_EXPANSION:
+            message = f"aliases expand to more than {MAX_EXPANSION:,} values"
+            raise NotAllowedError(event, message, "write the numbers out, or put them into a file")
+        return value
+
+
+def _check_tag(event: Any) -> None:
+    if event.tag and event.tag != "!" and event.tag not in CORE_TAGS:
+        raise NotAllowedError(event, f"the tag {visible(event.tag)} is not allowed", "leave it out")
+
+
+def _no_anchor(event: Any) -> NotAllowedError:
+    name = visible(event.anchor)
+    hint = f"put text that starts with * between quotes, or write &{name} before the value it names"
+    return NotAllowedError(event, f"*{name} refers to nothing before it", hint)

@@ -1,1 +1,0 @@
-"""Traces and reports to pages: one model of a page, and a writer for each format."""

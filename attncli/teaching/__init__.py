@@ -1,1 +1,0 @@
-"""For teachers: fair variants of a problem, and how much work they are."""

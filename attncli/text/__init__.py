@@ -1,1 +1,0 @@
-"""Plain text: widths on a terminal, safe display, suggestions, numbers, elision."""

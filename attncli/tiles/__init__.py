@@ -1,1 +1,0 @@
-"""Attention over many tokens, a tile of scores at a time, without its n × m steps."""
