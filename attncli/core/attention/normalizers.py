@@ -32,13 +32,13 @@ from attncli.core.tape.walk import array_of
 class Normalizer(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Expression, Normalize, str], Expression]
+    build: Callable[[Tape, Expression, Normalize], Expression]
     formula: str  # the weight of a score s
     summary: str  # one line for `attn scores`
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
 
-def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """e^s divided by the row's sum of e^s, in two steps."""
     shift = None
     if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
@@ -46,10 +46,10 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
         tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     sink = _sink(tape, settings)
     power = Exp(scores, settings.base, settings.temperature, shift, sink)
-    exponentials = tape.record(f"exp{suffix}", power)
+    exponentials = tape.record("exp", power)
     total = Sum(exponentials, settings.along)
     whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
-    return Shares(exponentials, tape.record(f"sum{suffix}", whole))
+    return Shares(exponentials, tape.record("sum", whole))
 
 
 def _sink(tape: Tape, settings: Normalize) -> Expression | None:
@@ -61,7 +61,7 @@ def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
-def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def hardmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """All weight on the largest score; on the first of several, with a warning."""
     array = array_of(scores)
     largest = array.max(axis=settings.along, keepdims=True)
@@ -72,15 +72,15 @@ def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     return Hardmax(scores, settings.along)
 
 
-def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """The nearest point of the probability simplex."""
     return Sparsemax(scores, settings.along, settings.temperature)
 
 
-def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """Each score divided by the sum of its row."""
     unblocked = _unblocked(scores)
-    total = tape.record(f"sum{suffix}", Sum(unblocked, settings.along))
+    total = tape.record("sum", Sum(unblocked, settings.along))
     blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
@@ -91,13 +91,13 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     return Shares(unblocked, total)
 
 
-def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def sigmoid(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """1 / (1 + e^−s), each score by itself."""
     is_plain = settings.temperature == 1
     return Sigmoid(scores if is_plain else Scale(scores, over=settings.temperature))
 
 
-def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+def nothing(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     """The scores themselves."""
     unblocked = _unblocked(scores)
     return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
@@ -292,7 +292,7 @@ class SupportMean(Operation):
     upstream: Expression
     weights: Expression
     along: int
-    line = "delta{suffix}"
+    line = "delta"
     why = Delta.why
 
     @property

@@ -39,24 +39,24 @@ ByPlaceFields = dict[str, Any]
 """The fields of a `ByPlace` that a row determines."""
 
 
-def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
+def sinusoidal(tape: Tape, x: Step, positions: Settings) -> Step:
     """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
     p = positions["sinusoidal"]
-    start = 0 if suffix else p["start"]  # a memory has positions of its own
+    start = 0 if x.key == "memory" else p["start"]  # which has positions of its own
     waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
-    rows = tape.record(f"positions{suffix}", Sinusoids(x, waves))
-    return tape.record(f"embedded{suffix}", Embedded(x, rows))
+    rows = tape.record("positions", Sinusoids(x, waves))
+    return tape.record("embedded", Embedded(x, rows))
 
 
-def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
+def learned(tape: Tape, x: Step, positions: Settings) -> Step:
     """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
-    if suffix:
+    if x.key == "memory":
         return x
     p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
     return tape.record("embedded", Add(x, p), why=Embedded.why)
 
 
-def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) -> tuple[Step, Step]:
+def rope(tape: Tape, q: Step, k: Step, p: Settings, before: int) -> tuple[Step, Step]:
     """Queries and keys turned by their positions; both by the same angles where these are equal."""
     starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
     sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
@@ -64,15 +64,15 @@ def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) ->
     is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
 
     def turned(step: Step, size: int, start: int) -> Step:
-        letter = step.plain[0]
+        letter = step.stem[0]
         waves = Waves(size, p["base"], start + before, p["pairs"])
-        end = suffix if is_one else f"_{letter.lower()}{suffix}"
+        end = "" if is_one else f"_{letter.lower()}"
         angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
         cos, sin = (
             tape.known(f"{name}{end}") or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
             for name in ("cos", "sin")
         )
-        return tape.record(f"{letter}_rotated{suffix}", Rotated(step, cos, sin, waves))
+        return tape.record(f"{letter}_rotated", Rotated(step, cos, sin, waves))
 
     return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
 
@@ -235,21 +235,21 @@ def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> lis
     return found
 
 
-def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:
+def embedded(tape: Tape, x: Step, positions: Settings) -> Step:
     """Record the input with its positions, where there are any for it, once."""
     for name in (name for name in POSITIONS if name in positions):
         if POSITIONS[name].place == "input":
-            known = tape.known(f"embedded{suffix}")
-            return known or POSITIONS[name].build(tape, x, positions, suffix)
+            with tape.within(suffix="_memory" if x.key == "memory" else ""):
+                return tape.known("embedded") or POSITIONS[name].build(tape, x, positions)
     return x
 
 
 def rotated(
-    tape: Tape, q: Step, k: Step, positions: Settings, suffix: str = "", before: int = 0
+    tape: Tape, q: Step, k: Step, positions: Settings, before: int = 0
 ) -> tuple[Step, Step]:
     """Record queries and keys turned by their positions, where there are any for them.
 
     `before` is how many tokens came before the first one, beside those of a cache.
     """
     found = positions.get("rope")
-    return (q, k) if found is None else rope(tape, q, k, found, suffix, before)
+    return (q, k) if found is None else rope(tape, q, k, found, before)

@@ -34,7 +34,7 @@ Parameters = Mapping[str, Any]
 class ScoreFunction(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Expression, Expression, Parameters, str], Operation]
+    build: Callable[[Tape, Expression, Expression, Parameters], Operation]
     formula: str  # α(q, k)
     source: str  # where the formula is from
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `score` mapping
@@ -44,12 +44,12 @@ class ScoreFunction(Record):
     by_feature: bool = False  # whether it takes a number for each query, key and feature
 
 
-def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """q·k."""
     return dot(q, k)
 
 
-def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
     for side in (q, k):
         why = "it has no direction, so its cosine with another vector does not exist"
@@ -57,33 +57,33 @@ def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
     return Cosine(q, k)
 
 
-def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def general(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """qᵀ W k."""
     return dot(MatMul(q, p["W"]), k)
 
 
-def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def additive(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """vᵀ tanh(W q + U k + b)."""
     pairs = EachPair(dot(q, p["W"]), dot(k, p["U"]))
-    return _through_hidden(tape, pairs, p, suffix)
+    return _through_hidden(tape, pairs, p)
 
 
-def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def concat(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """vᵀ tanh(W [q; k] + b)."""
     pairs = MatMul(ConcatenatePairs(q, k), Transposed(p["W"]))
-    return _through_hidden(tape, pairs, p, suffix)
+    return _through_hidden(tape, pairs, p)
 
 
-def linear(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def linear(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """φ(q)·φ(k), for φ(x) = elu(x) + 1."""
-    phi_q = tape.record(f"phi_q{suffix}", EluPlusOne(q))
+    phi_q = tape.record("phi_q", EluPlusOne(q))
     if isinstance(k, RepeatHeads):  # φ is worked once for each head of the keys
-        phi_k = tape.record(f"phi_k{suffix}", EluPlusOne(k.operand))
+        phi_k = tape.record("phi_k", EluPlusOne(k.operand))
         return dot(phi_q, RepeatHeads(phi_k, k.times))
-    return dot(phi_q, tape.record(f"phi_k{suffix}", EluPlusOne(k)))
+    return dot(phi_q, tape.record("phi_k", EluPlusOne(k)))
 
 
-def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def distance(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """−‖q − k‖² / (2·width²)."""
     return GaussianExponent(q, k, p["width"])
 
@@ -148,11 +148,10 @@ def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str
         raise fail(f"{message}: {why}", key, hint=hint)
 
 
-def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
+def _through_hidden(tape: Tape, pairs: Operation, p: Parameters) -> Operation:
     """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
     hidden = Tanh(Add(pairs, p["b"]) if "b" in p else pairs)
-    name = f"hidden{suffix}"
-    name = f"{name}_2" if name in tape.steps else name  # where pooling has a hidden layer, too
+    name = "hidden_2" if tape.known("hidden") else "hidden"  # pooling has a hidden layer, too
     return PairDot(tape.record(name, hidden), p["v"])
 
 
