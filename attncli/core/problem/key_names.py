@@ -12,8 +12,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import EMPTY
 from attncli.core.text.escapes import visible
-from attncli.core.text.layer_names import OF_LAYER, called_by
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import OF_LAYER, called_by, did_you_mean
 
 WEIGHTS = {
     f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}" for letter in "Wb" for key in PROJECTIONS

@@ -37,7 +37,7 @@ from attncli.core.problem.shapes import (
 from attncli.core.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
-from attncli.core.text.layer_names import OF_LAYER
+from attncli.core.text.sentences import OF_LAYER
 
 if TYPE_CHECKING:
     from attncli.core.problem.schema import ProblemKeys
