@@ -1,6 +1,6 @@
 """The norms: of queries and keys, so that scores do not grow with their lengths, and of layers.
 
-To add one of layers: write a function that records its steps, and give it a row in `LAYER_NORMS`.
+To add one of layers: write a function that records its steps, below its row in `LAYER_NORMS`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.parameters import Parameter
+from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.attention.scores import refuse_zero_rows
 from attncli.core.attention.weights import Rules
 from attncli.core.formulas import tree
@@ -200,33 +200,32 @@ class Deviation(Operation):
         return tree.Root(v if self.is_plain else tree.plus(v, constant(self.eps)))
 
 
-def _layer(tape: Tape, x: Step, eps: float) -> Operation:
+LAYER_NORMS = Table(LayerNorm)
+
+
+@LAYER_NORMS.row(
+    "layer",
+    NumberAsWritten(1e-5, tree.Number("1e-5")),
+    "(x − mean) / √(variance + eps) ⊙ gain + shift",
+    "Each token's features get the mean 0 and the variance 1, then a gain and a shift.",
+    "Ba et al. 2016",
+)
+def layer_norm(tape: Tape, x: Step, eps: float) -> Operation:
     mean = tape.record("mean", Mean(x))
     variance = tape.record("variance", Variance(x, mean))
     return Divide(Subtract(x, mean), Deviation(variance, eps, not eps))
 
 
-def _rms(tape: Tape, x: Step, eps: float) -> Operation:
+@LAYER_NORMS.row(
+    "rms",
+    NumberAsWritten(1e-6, tree.Number("1e-6")),
+    "x / √(mean of x² + eps) ⊙ gain",
+    "Each token's features get the mean square 1, then a gain.",
+    "Zhang, Sennrich 2019",
+)
+def rms_norm(tape: Tape, x: Step, eps: float) -> Operation:
     square = tape.record("mean_square", MeanSquare(x))
     return Divide(x, Deviation(square, eps, not eps))
-
-
-LAYER_NORMS: dict[str, LayerNorm] = {
-    "layer": LayerNorm(
-        _layer,
-        NumberAsWritten(1e-5, tree.Number("1e-5")),
-        "(x − mean) / √(variance + eps) ⊙ gain + shift",
-        "Each token's features get the mean 0 and the variance 1, then a gain and a shift.",
-        "Ba et al. 2016",
-    ),
-    "rms": LayerNorm(
-        _rms,
-        NumberAsWritten(1e-6, tree.Number("1e-6")),
-        "x / √(mean of x² + eps) ⊙ gain",
-        "Each token's features get the mean square 1, then a gain.",
-        "Zhang, Sennrich 2019",
-    ),
-}
 
 
 def normalized(
