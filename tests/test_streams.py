@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.errors import MAX_SHOWN_FAULTS
 from attncli.core.tape.tape import Tape
+from attncli.core.text import sentences
 from attncli.reading.load import load_each
 from attncli.reading.stream import chunks
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
