@@ -27,10 +27,9 @@ from attncli.core.errors import InputError, Place
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import all_of
-from attncli.reading.archives import folder_name, is_hidden, natural, without_zip
-from attncli.reading.document import error_at
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import folder_name, is_hidden, natural, without_zip
 from attncli.reading.read import STDIN
-from attncli.reading.submission import Submission
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""

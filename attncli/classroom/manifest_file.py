@@ -15,9 +15,9 @@ from attncli.classroom.manifest import OPEN, PASSED_OVER, ManifestEntry, answers
 from attncli.classroom.submissions import ReadAnswers, by_student
 from attncli.core.errors import Fault, Place, collected, refuse
 from attncli.core.text.escapes import as_cell, visible
-from attncli.reading.archives import is_file, is_folder
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import error_at
+from attncli.reading.files import is_file, is_folder
 from attncli.reading.read import read_text
 
 LinesOf: TypeAlias = Callable[[str], Mapping[int, Mapping[int, ReadAnswers]]]

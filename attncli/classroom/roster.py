@@ -12,10 +12,10 @@ from typing import BinaryIO
 from attncli.core.errors import Place, fail
 from attncli.core.records import Record, replace
 from attncli.core.text.escapes import lines_of, visible
-from attncli.reading.archives import is_file
-from attncli.reading.class_columns import NO_STUDENTS, folded_heading, name_columns
+from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import FileName, Headings, error_at
+from attncli.reading.files import is_file
 from attncli.reading.read import CSV_SUFFIXES, STDIN, read, read_text
 
 ROSTER_HINT = "head the column of the names by Name, or write one name per line"

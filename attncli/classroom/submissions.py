@@ -16,11 +16,19 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace
 from attncli.core.tape.words import may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.reading.document import Document, FileName, KnownClass, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Document,
+    FileName,
+    KnownClass,
+    Submission,
+    error_at,
+    submission_of,
+)
+from attncli.reading.files import Folder
 from attncli.reading.load import flag_place, matrix_of, names_file
 from attncli.reading.read import read, with_key
-from attncli.reading.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
 
 UNKNOWN_CLASS = KnownClass()
 

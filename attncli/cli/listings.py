@@ -57,7 +57,7 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.reading.sample_files import sample, sample_files, title
+    from attncli.reading.files import sample, sample_files, title
 
     if name is not None:
         write_bytes([sample(name)], None)

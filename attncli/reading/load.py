@@ -20,7 +20,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 from attncli.reading.arrays import table_of
 from attncli.reading.document import Blank, Document, FileName, Raw, assign, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
 
 if TYPE_CHECKING:

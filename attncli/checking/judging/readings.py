@@ -15,7 +15,7 @@ from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.words import LETTERS, meant
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.

@@ -27,7 +27,7 @@ from attncli.core.tape.operations import TOKEN_AXES, Divide, MatMul, Scale
 from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import evaluate, sources, transform, walk
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""
