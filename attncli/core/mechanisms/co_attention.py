@@ -40,16 +40,12 @@ class Enhanced(Operation):
 
     own: Expression
     aligned: Expression
+    shape = "n d, n d -> n enhanced"
     why = (
         "Side by side, own and aligned vector, difference and product are what a comparison needs."
     )
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.own.trailing[-2], "enhanced")
-
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, d) and (…, n, d) give (…, n, 4 d)."""
         own, aligned = arrays
         return joined([own, aligned, own - aligned, own * aligned], -1)
 

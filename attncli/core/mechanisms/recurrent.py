@@ -87,11 +87,10 @@ class Row(Operation):
     count: int = 0  # number of rows of a matrix; 0 for a vector
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.operand.trailing if self.count else ("feature",)
+    def shape(self) -> str:
+        return "n' d -> n d" if self.count else "n d -> feature"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, n, d) gives (…, 1, d), or (…, count, d)."""
         return matrix[..., self.place : self.place + (self.count or 1), :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -112,10 +111,9 @@ class InRow(Operation):
     operand: Expression
     place: int
     count: int
-    trailing = ("time", "feature")
+    shape = "d -> time feature"
 
     def apply(self, row: Array) -> Array:
-        """(…, 1, d) gives (…, count, d)."""
         *lead, _, width = row.shape
         counts = self.place, self.count - self.place - 1
         before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
@@ -129,12 +127,9 @@ class InRow(Operation):
 class AsRow(Rearranged):
     """A vector as a matrix of one row, a single query."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("now", *self.operand.trailing)
+    shape = "d -> now d"
 
     def apply(self, vector: Array) -> Array:
-        """(…, 1, d), as a vector is held already."""
         return vector
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -146,13 +141,9 @@ class MatVec(Operation):
 
     matrix: Expression
     vectors: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.vectors.trailing[:-1], self.matrix.trailing[0])
+    shape = "a b, n b -> n a"
 
     def apply(self, matrix: Array, vectors: Array) -> Array:
-        """(…, a, b) and vectors as rows (…, n, b) give rows (…, n, a)."""
         return vectors @ np.swapaxes(matrix, -1, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -172,13 +163,9 @@ class Outer(Operation):
 
     left: Expression
     right: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.left.trailing[-1], self.right.trailing[-1])
+    shape = "n a, n b -> a b"
 
     def apply(self, left: Array, right: Array) -> Array:
-        """Vectors as rows, (…, n, a) and (…, n, b), give (…, a, b)."""
         return np.swapaxes(left, -1, -2) @ right
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -189,12 +176,9 @@ class Outer(Operation):
 class AsColumn(Rearranged):
     """A vector as a column, as in the formula."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.operand.trailing[-1], "now")
+    shape = "d -> d now"
 
     def apply(self, vector: Array) -> Array:
-        """(…, 1, d) gives (…, d, 1)."""
         return np.swapaxes(vector, -1, -2)
 
 
@@ -202,10 +186,6 @@ class Parts(Operation):
     """Several values put together."""
 
     parts: tuple[Expression, ...]
-
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        return self.parts
 
     def notation(self, columns: bool) -> tree.Formula:
         names = self.notations(columns)
@@ -215,7 +195,7 @@ class Parts(Operation):
 class Stacked(Parts):
     """One vector of the numbers of several."""
 
-    trailing = ("joined",)
+    shape = "-> joined"
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
@@ -228,7 +208,7 @@ class Stacked(Parts):
 class Below(Parts):
     """A matrix with a vector in each row, or the rows of several matrices."""
 
-    trailing = ("state", "feature")
+    shape = "-> state feature"
     why = "The states of all times, a row each."
 
     def apply(self, *arrays: Array) -> Array:
@@ -246,7 +226,7 @@ class Below(Parts):
 class Triangle(Parts):
     """The weights of every time, each row one longer than the row before."""
 
-    trailing = ("time", "state")
+    shape = "-> time state"
     why = "The weights of all times, a row each."
 
     def apply(self, *arrays: Array) -> Array:

@@ -30,10 +30,7 @@ class MatMul(Operation):
 
     left: Expression
     right: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.left.trailing[:-1], self.right.trailing[-1])
+    shape = "n d, d m -> n m"
 
     @property
     def why(self) -> str:
@@ -44,13 +41,7 @@ class MatMul(Operation):
         return "A learned matrix makes new features, each a weighted sum of the old ones."
 
     def apply(self, left: Array, right: Array) -> Array:
-        """(…, n, d) and (…, d, m) give (…, n, m)."""
         return left @ right
-
-    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
-        """A row of the left factor and a column of the right one for each number."""
-        rows, columns = part
-        return (rows, step.ALL), (step.ALL, columns)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
@@ -78,18 +69,12 @@ class Transposed(Operation):
     operand: Expression
 
     @property
-    def trailing(self) -> tuple[str, ...]:
+    def shape(self) -> str:
         """A vector, which is held as a row, has one place along the axis `now`."""
-        *lead, row, column = ("now", *self.operand.trailing)[-max(2, len(self.operand.trailing)) :]
-        return (*lead, column, row)
+        return "n d -> d n" if len(self.operand.trailing) > 1 else "d -> d now"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, n, d) gives (…, d, n)."""
         return np.swapaxes(matrix, -1, -2)
-
-    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
-        rows, columns = part
-        return ((columns, rows),)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, transposed(upstream)
@@ -279,13 +264,9 @@ class Concatenate(Operation):
 
     left: Expression
     right: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.left.trailing[-2], "joined")
+    shape = "n a, n b -> n joined"
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, a) and (…, n, b) give (…, n, a + b)."""
         return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
