@@ -376,7 +376,7 @@ def test_a_region_is_that_of_the_whole(path: Path) -> None:
             if whole.ndim == 4:
                 region = slice(whole.shape[2] - 1, whole.shape[2]), slice(0, 1)
                 alone = evaluate_region(node, region, lambda step, part: cut(step.array, part))
-                np.testing.assert_allclose(alone, cut(whole, region), 1e-12, 1e-12, str(node))
+                np.testing.assert_allclose(alone, cut(whole, region), rtol=1e-12, atol=1e-12)
 
 
 def test_a_chosen_number_tells_why() -> None:

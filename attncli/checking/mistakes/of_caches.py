@@ -7,9 +7,9 @@ import numpy as np
 from attncli.checking.mistakes.mistake import Changes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.core.attention.masks import Masked
-from attncli.core.mechanisms.recurrent import Below
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
+from attncli.core.tape.operations import Below
 from attncli.core.tape.step import Expression, Step
 
 

@@ -14,7 +14,7 @@ from attncli.core.attention.weights import adjust, normalize, score
 from attncli.core.mechanisms.inputs import given, label
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
+from attncli.core.tape.operations import Add, Below, Concatenate, MatMul, Row, Tanh, Transposed
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import Tape
 
@@ -84,8 +84,6 @@ def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Ste
     """Record `K_all` and `V_all`, which begin with the keys and values of earlier tokens."""
     if not problem.past:
         return k, v
-    from attncli.core.mechanisms.recurrent import Below
-
     label_past(tape, problem)
     every = []
     for name, new in (("K", k), ("V", v)):
@@ -113,8 +111,6 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
 
 
 def _token(whole: Step, t: int) -> Expression:
-    from attncli.core.mechanisms.recurrent import Row  # only `decode` needs it
-
     return Row(whole, t - 1)
 
 

@@ -11,10 +11,9 @@ from attncli.core.attention.positions import rotated
 from attncli.core.attention.weights import adjust, normalize, score
 from attncli.core.mechanisms.attention import CACHED, finish, goes_on, label_past, past_of, project
 from attncli.core.mechanisms.inputs import label
-from attncli.core.mechanisms.recurrent import AsRow, Below
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.operations import MatMul
+from attncli.core.tape.operations import AsRow, Below, MatMul
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import Tape
 

@@ -11,13 +11,22 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import adjust, normalize, score
-from attncli.core.formulas import tree
 from attncli.core.mechanisms.inputs import given, label
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.cells import row_letter
-from attncli.core.tape.derivatives import Columns, Rearranged, features
-from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, joined
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.derivatives import Columns
+from attncli.core.tape.operations import (
+    Add,
+    AsRow,
+    Below,
+    MatMul,
+    MatVec,
+    Row,
+    Stacked,
+    Tanh,
+    Together,
+    joined,
+)
+from attncli.core.tape.step import Derivatives, Expression, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 
@@ -79,151 +88,7 @@ def _attend(tape: Tape, problem: Problem, states: list[Step]) -> tuple[Step, Exp
     return tape.record("c", MatMul(weights, before), ("feature",)), weights
 
 
-class Row(Operation):
-    """One token of X, a vector; or some rows of a matrix."""
-
-    operand: Expression
-    place: int
-    count: int = 0  # number of rows of a matrix; 0 for a vector
-
-    @property
-    def shape(self) -> str:
-        return "n' d -> n d" if self.count else "n d -> feature"
-
-    def apply(self, matrix: Array) -> Array:
-        return matrix[..., self.place : self.place + (self.count or 1), :]
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
-
-    def notation(self, columns: bool) -> tree.Formula:
-        if self.count:
-            what = f"{'columns' if columns else 'rows'} from {self.place + 1} of"
-            return tree.Phrase((tree.Words(what), *self.notations(columns)))
-        if isinstance(self.operand, Step):
-            return tree.named(f"{row_letter(self.operand)}_{self.place + 1}")
-        return tree.Phrase((tree.Words(f"row {self.place + 1} of"), *self.notations(columns)))
-
-
-class InRow(Operation):
-    """A vector as one row of a matrix whose other rows are 0."""
-
-    operand: Expression
-    place: int
-    count: int
-    shape = "d -> time feature"
-
-    def apply(self, row: Array) -> Array:
-        *lead, _, width = row.shape
-        counts = self.place, self.count - self.place - 1
-        before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
-        return np.concatenate([before, row, after], axis=-2)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        where = tree.Words(f"in row {self.place + 1}")
-        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
-
-
-class AsRow(Rearranged):
-    """A vector as a matrix of one row, a single query."""
-
-    shape = "d -> now d"
-
-    def apply(self, vector: Array) -> Array:
-        return vector
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield self.operand, upstream
-
-
-class MatVec(Operation):
-    """A matrix times a vector from the left, or times each of several vectors."""
-
-    matrix: Expression
-    vectors: Expression
-    shape = "a b, n b -> n a"
-
-    def apply(self, matrix: Array, vectors: Array) -> Array:
-        return vectors @ np.swapaxes(matrix, -1, -2)
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """DA = dy xᵀ and dx = Aᵀ dy, for y = A x."""
-        yield self.matrix, Outer(upstream, self.vectors)
-        yield self.vectors, MatVec(Transposed(self.matrix), upstream)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Times(self.notations(columns), " ")
-
-    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        return (self.matrix, "×", AsColumn(self.vectors))
-
-
-class Outer(Operation):
-    """y xᵀ of two vectors, or its sum over pairs of vectors."""
-
-    left: Expression
-    right: Expression
-    shape = "n a, n b -> a b"
-
-    def apply(self, left: Array, right: Array) -> Array:
-        return np.swapaxes(left, -1, -2) @ right
-
-    def notation(self, columns: bool) -> tree.Formula:
-        left, right = self.notations(columns)
-        return tree.Times((left, tree.Transpose(right)), " ")
-
-
-class AsColumn(Rearranged):
-    """A vector as a column, as in the formula."""
-
-    shape = "d -> d now"
-
-    def apply(self, vector: Array) -> Array:
-        return np.swapaxes(vector, -1, -2)
-
-
-class Parts(Operation):
-    """Several values put together."""
-
-    parts: tuple[Expression, ...]
-
-    def notation(self, columns: bool) -> tree.Formula:
-        names = self.notations(columns)
-        return tree.Stack(names if len(names) <= 3 else (names[0], tree.Dots(), names[-1]))
-
-
-class Stacked(Parts):
-    """One vector of the numbers of several."""
-
-    shape = "-> joined"
-
-    def apply(self, *arrays: Array) -> Array:
-        """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
-        return joined(arrays, -1)
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield from features(upstream, *self.parts)
-
-
-class Below(Parts):
-    """A matrix with a vector in each row, or the rows of several matrices."""
-
-    shape = "-> state feature"
-    why = "The states of all times, a row each."
-
-    def apply(self, *arrays: Array) -> Array:
-        """Vectors (…, 1, d) give (…, their number, d)."""
-        return joined(arrays, -2)
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        place = 0
-        for part in self.parts:
-            count = array_of(part).shape[-2]
-            yield part, Row(upstream, place, count if len(part.trailing) > 1 else 0)
-            place += count
-
-
-class Triangle(Parts):
+class Triangle(Together):
     """The weights of every time, each row one longer than the row before."""
 
     shape = "-> time state"

@@ -148,6 +148,40 @@ class Columns(Operation):
         return tree.Phrase((tree.Words(which), *self.notations(columns)))
 
 
+class InRow(Operation):
+    """A vector as one row of a matrix whose other rows are 0."""
+
+    operand: Expression
+    place: int
+    count: int
+    shape = "d -> time feature"
+
+    def apply(self, row: Array) -> Array:
+        *lead, _, width = row.shape
+        counts = self.place, self.count - self.place - 1
+        before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
+        return np.concatenate([before, row, after], axis=-2)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        where = tree.Words(f"in row {self.place + 1}")
+        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
+
+
+class Outer(Operation):
+    """y xᵀ of two vectors, or its sum over pairs of vectors."""
+
+    left: Expression
+    right: Expression
+    shape = "n a, n b -> a b"
+
+    def apply(self, left: Array, right: Array) -> Array:
+        return np.swapaxes(left, -1, -2) @ right
+
+    def notation(self, columns: bool) -> tree.Formula:
+        left, right = self.notations(columns)
+        return tree.Times((left, tree.Transpose(right)), " ")
+
+
 def features(upstream: Expression, *operands: Expression) -> Derivatives:
     """Yield, for each of several operands that are side by side, the columns that belong to it."""
     start = 0
