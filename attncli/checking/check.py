@@ -21,8 +21,7 @@ from attncli.checking.judging.ways import Way, likeliest
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
 from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace

@@ -19,8 +19,7 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.attention import attention
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.mechanisms.attention import attention, given, label
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract

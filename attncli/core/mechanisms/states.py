@@ -1,8 +1,16 @@
-"""A simple recurrent network whose state attends to the states before it.
+"""Attention over the states of recurrent networks: in the network, of one text, of two texts.
 
-Cheng et al. 2016, section 3.1, in the form of a plain network: the state h_t is made from the
-input and the context c_{t−1}; then h_t attends to h_0 … h_t, which gives c_t. Vectors are columns
-in the formulas, so A multiplies from the left.
+A network whose state attends to the states before it (Cheng et al. 2016, section 3.1, in the form
+of a plain network): the state h_t is made from the input and the context c_{t−1}; then h_t attends
+to h_0 … h_t, which gives c_t. Vectors are columns in the formulas, so A multiplies from the left.
+
+Pooling the states of a text into one vector: Yang et al. 2016, section 2.2 (u_t = tanh(W h_t + b),
+the word attention of a document), and Zhou et al. 2016, section 3.3 (M = tanh(H),
+α = softmax(wᵀ M), r = H αᵀ, tanh(r)).
+
+Matching two sentences that attend to each other: Parikh et al. 2016, section 3.1 (a soft alignment
+of each sentence with the other) and Chen et al. 2017, section 3.2 (the enhancement
+[a; ã; a − ã; a ⊙ ã]).
 """
 
 from __future__ import annotations
@@ -10,8 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.tiled import attend, is_tiled
 from attncli.core.attention.weights import adjust, normalize, score
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.formulas.tree import Formula, Stack, Times, minus
+from attncli.core.mechanisms.attention import given, label
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Columns
 from attncli.core.tape.operations import (
@@ -24,9 +34,10 @@ from attncli.core.tape.operations import (
     Stacked,
     Tanh,
     Together,
+    Transposed,
     joined,
 )
-from attncli.core.tape.step import Derivatives, Expression, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 
@@ -110,3 +121,68 @@ class Triangle(Together):
     def is_blank(self, row: int, column: int) -> bool:
         """Whether the state does not exist yet."""
         return column > row + 1
+
+
+def pooling(tape: Tape, problem: Problem) -> None:
+    """Record the hidden layer, its scores against u, the weights and the weighted mean."""
+    label(tape, key=problem.tokens)
+    x = given(tape, problem, "X", ("key", "feature"))
+    u = given(tape, problem, "u", ("query", "feature"))
+    hidden: Expression = x
+    if "W" in problem.given:
+        hidden = MatMul(hidden, Transposed(given(tape, problem, "W", ("hidden", "feature"))))
+    if "b" in problem.given:
+        hidden = Add(hidden, given(tape, problem, "b", ("hidden",)))
+    # Without W and b the states are their own hidden layer, unless tanh is asked for.
+    if (problem.activation or ("none" if hidden is x else "tanh")) == "tanh":
+        hidden = Tanh(hidden)
+    if hidden is not x:
+        hidden = tape.record("hidden", hidden)
+    rules = problem.rules
+    is_bent = problem.output_activation == "tanh"
+    name, symbol = ("context", "C") if is_bent else ("output", "Z")
+    if is_tiled(tape, u, hidden, rules):
+        mixed = attend(tape, u, hidden, x, rules, name, symbol)
+    else:
+        weights = normalize(tape, adjust(tape, score(tape, u, hidden, rules), rules), rules)
+        mixed = tape.record(name, MatMul(weights, x), symbol=symbol)
+    if is_bent:
+        tape.record("output", Tanh(mixed), symbol="Z")
+
+
+def co_attention(tape: Tape, problem: Problem) -> None:
+    """Record one matrix of scores, softmax over it both ways, and each sentence's aligned one."""
+    label(tape, query=problem.tokens, key=problem.memory_tokens)
+    a = given(tape, problem, "X", ("query", "feature"))
+    b = given(tape, problem, "memory", ("key", "feature"))
+    rules = problem.rules
+    scores = adjust(tape, score(tape, a, b, rules), rules)
+    sides = (("_x", scores, a, b, "Ã"), ("_memory", Transposed(scores), b, a, "B̃"))
+    aligned: dict[str, Operation] = {}
+    for suffix, shown, own, other, symbol in sides:
+        with tape.within(suffix=suffix):
+            weights = normalize(tape, shown, rules)
+            step = tape.record("aligned", MatMul(weights, other), symbol=symbol)
+            aligned[suffix] = Enhanced(own, step)
+    for suffix, enhanced in aligned.items() if problem.enhance else ():
+        with tape.within(suffix=suffix):
+            tape.record("enhanced", enhanced)
+
+
+class Enhanced(Operation):
+    """[a; ã; a − ã; a ⊙ ã], feature by feature side by side."""
+
+    own: Expression
+    aligned: Expression
+    shape = "n d, n d -> n enhanced"
+    why = (
+        "Side by side, own and aligned vector, difference and product are what a comparison needs."
+    )
+
+    def apply(self, *arrays: Array) -> Array:
+        own, aligned = arrays
+        return joined([own, aligned, own - aligned, own * aligned], -1)
+
+    def notation(self, columns: bool) -> Formula:
+        own, aligned = self.notations(columns)
+        return Stack((own, aligned, minus(own, aligned), Times((own, aligned), " ⊙ ")))
