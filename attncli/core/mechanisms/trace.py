@@ -24,9 +24,8 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step, prefix_of
 from attncli.core.tape.walk import transform
 from attncli.core.text.escapes import visible
-from attncli.core.text.layer_names import called_by
 from attncli.core.text.notebook import Shown
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import called_by, did_you_mean
 
 if TYPE_CHECKING:
     from attncli.core.tape.find import Cells
