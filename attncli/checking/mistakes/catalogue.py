@@ -36,7 +36,7 @@ from attncli.checking.mistakes.mistake import (
 )
 from attncli.core.attention.masks import Masked, kept
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.keys import PROJECTIONS
+from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.replay import Change
