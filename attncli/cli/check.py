@@ -18,7 +18,7 @@ from attncli.core.text.filenames import alike, safe
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.grading import Grading, Student
-    from attncli.classroom.roster import Roster
+    from attncli.classroom.name_index import Roster
     from attncli.core.problem.problem import Problem
     from attncli.printing.selection import ReportSelection
     from attncli.printing.tally import Tally
@@ -92,8 +92,7 @@ def check(
     matrices = run.matrix_flags(matrix or (), "weights=w.csv")
     run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
-    from attncli.classroom.roster import read_headings
-    from attncli.classroom.submissions import for_problem_or_answers
+    from attncli.classroom.submissions import for_problem_or_answers, read_headings
     from attncli.printing.selection import ReportSelection
     from attncli.reading.load import Overrides
 
@@ -119,7 +118,7 @@ def check(
 
 
 def _roster(file: str | None) -> "Roster | None":
-    from attncli.classroom.roster import read_roster
+    from attncli.classroom.name_index import read_roster
 
     return None if file is None else read_roster(file, run.standard_input())
 
@@ -236,8 +235,7 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
-    from attncli.classroom.manifest import OPEN
-    from attncli.classroom.manifest_file import manifest_text
+    from attncli.classroom.manifest import OPEN, manifest_text
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")

@@ -71,7 +71,7 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     run.prepare([name for name in (problem, roster) if name is not None], out)
-    from attncli.classroom.roster import read_roster
+    from attncli.classroom.name_index import read_roster
     from attncli.classroom.variants import vary as variants_of
     from attncli.core.numbers.scalars import to_count
     from attncli.printing.layout import plain
