@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attncli.checking.answers.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.answers.names import mask_of, with_step_names
 from attncli.checking.check import AnswerKey
+from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
+from attncli.checking.judging.forms import other_readings
 from attncli.checking.judging.judged import CORRECT, LAST_DIGIT
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import other_readings
+from attncli.checking.judging.operands import Reference
 from attncli.classroom.distractors import wrong_numbers
 from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array

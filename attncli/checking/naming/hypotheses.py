@@ -10,15 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import (
-    FLOAT_ERROR,
-    MAX_COINCIDENCE,
-    MAX_HAND_DECIMALS,
-    agrees,
-)
+from attncli.checking.answers.dumped import MAX_HAND_DECIMALS
+from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.explaining.terms import Term, Worked
