@@ -221,7 +221,7 @@ def explain(
     no_pager: options.NoPager = False,
 ) -> None:
     prepare([input_])
-    from attncli.core.mechanisms.named import find
+    from attncli.core.mechanisms.trace import find
     from attncli.core.text.sentences import whole_names
     from attncli.printing.explanations import Request, lines, requests_of
     from attncli.printing.selection import ExplanationSelection

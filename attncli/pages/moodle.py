@@ -29,8 +29,7 @@ from attncli.core.errors import fail, located
 from attncli.core.formulas.tex import tex
 from attncli.core.formulas.text import text as as_text
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.named import equal_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible

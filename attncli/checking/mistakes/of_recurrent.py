@@ -18,9 +18,8 @@ from attncli.checking.mistakes.mistake import (
     wrong,
 )
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.operations import Divide
+from attncli.core.tape.operations import AsRow, Below, Divide, Stacked
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import rewritten, transform
 

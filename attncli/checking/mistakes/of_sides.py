@@ -20,10 +20,9 @@ from attncli.checking.mistakes.mistake import (
 from attncli.core.attention.heads import RepeatHeads, SplitHeads
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
-from attncli.core.mechanisms.recurrent import Below
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.operations import MatMul, Transposed, dot
+from attncli.core.tape.operations import Below, MatMul, Transposed, dot
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.walk import walk
 

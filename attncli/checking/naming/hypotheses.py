@@ -188,7 +188,7 @@ class WrongStep:
 def is_long(step: Step) -> bool:
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
-    is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
+    is_whole = any(isinstance(node, Operation) and node.needs(first)[1] == first for node in nodes)
     return is_whole and step.array.size > MAX_WORKED_SIZE
 
 
