@@ -34,7 +34,7 @@ def explain(
     no_pager: options.NoPager = False,
 ) -> None:
     prepare([input_])
-    from attncli.core.mechanisms.named import find
+    from attncli.core.mechanisms.trace import find
     from attncli.printing.explanations import Request, lines, requests_of
     from attncli.printing.selection import ExplanationSelection
     from attncli.reading.load import Overrides

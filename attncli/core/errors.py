@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width, visible
 
 KeyPath = tuple[str | int, ...]
 """The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
@@ -95,6 +94,8 @@ MAX_SHOWN_FAULTS = 50
 
 class InputError(Exception):
     """Raised for input that cannot be used; carries every fault that was known at once."""
+
+    __module__ = "attncli"  # its public place, which tracebacks and pickles name
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(*faults)

@@ -7,9 +7,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.answers.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.judging import judged as status
+from attncli.checking.judging.agreement import only_unit
 from attncli.checking.judging.judged import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
 from attncli.classroom.grading import Graded, Unread
@@ -21,8 +21,7 @@ from attncli.core.problem.marking import as_points
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources
-from attncli.core.text.elision import shortened
-from attncli.core.text.escapes import label_text, lines_of, visible
+from attncli.core.text.escapes import label_text, lines_of, shortened, visible
 from attncli.core.text.numbers import every_digit
 from attncli.core.text.sentences import all_of
 

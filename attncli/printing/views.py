@@ -14,13 +14,12 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
+from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.find import find_places
-from attncli.core.tape.operations import MatMul
+from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, walk
-from attncli.core.text.elision import kept
-from attncli.core.text.escapes import label_text
+from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
 from attncli.printing.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 from attncli.printing.selection import Selection

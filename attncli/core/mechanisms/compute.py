@@ -22,18 +22,18 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import TakeRows, Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 METHODS = {
-    "self": "attention",
-    "cross": "attention",
-    "pooling": "pooling",
-    "co_attention": "co_attention",
-    "recurrent": "recurrent",
-    "decode": "decode",
-    "transformer": "transformer",
+    "self": "attention.attention",
+    "cross": "attention.attention",
+    "pooling": "states.pooling",
+    "co_attention": "states.co_attention",
+    "recurrent": "states.recurrent",
+    "decode": "attention.decode",
+    "transformer": "transformer.transformer",
 }
-"""The module of each kind, and its function of the same name, which records the steps."""
+"""The module of each kind, and the function in it that records the steps."""
 
 
 SURELY_FITS = 2**28
@@ -100,7 +100,7 @@ def compute(
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
-        from attncli.core.mechanisms.named import with_meant_steps
+        from attncli.core.mechanisms.trace import with_meant_steps
 
         return with_meant_steps(trace, names)
 
@@ -134,8 +134,8 @@ def _check_course_names(tape: Tape, problem: Problem) -> None:
 
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
-    name = METHODS[problem.kind]
-    method = getattr(import_module(f"attncli.core.mechanisms.{name}"), name)
+    module, _, name = METHODS[problem.kind].partition(".")
+    method = getattr(import_module(f"attncli.core.mechanisms.{module}"), name)
     if problem.gradient:
         from attncli.core.mechanisms.gradient import gradient
 

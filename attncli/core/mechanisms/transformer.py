@@ -19,14 +19,13 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.attention import attention
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.mechanisms.attention import attention, given, label
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, joined
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step
-from attncli.core.tape.tape import PartOfTape, Tape
+from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import label_text
 
@@ -46,8 +45,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
-        part = PartOfTape() if is_one else PartOfTape(f"layers.{number}.", layer.own)
-        with tape.within(part):
+        with tape.within(**{} if is_one else {"layer": number, "own": layer.own}):
             x = _layer(tape, layer, x, of_layer)
     _end(tape, problem, x)
 
@@ -88,7 +86,8 @@ def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
 def _normed(tape: Tape, problem: Problem, x: Step, number: int) -> Step:
     gain, shift = (_vector(tape, problem, f"{key}_{number}") for key in ("gain", "shift"))
     eps = eps_of(problem.norm, problem.eps)
-    return normalized(tape, x, problem.norm, eps, gain, shift, f"normed_{number}")
+    with tape.within(suffix=f"_{number}"):
+        return normalized(tape, x, problem.norm, eps, gain, shift, "normed")
 
 
 def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | None:
@@ -99,10 +98,9 @@ def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | No
 
 
 def _attended(tape: Tape, problem: Problem, x: Step) -> Step:
-    part = tape.part
-    with tape.within(PartOfTape(part.prefix, part.own, RENAMED, {"X": x})):
+    with tape.within(names=RENAMED, sources={"X": x}):
         attention(tape, problem)
-    return tape.steps[part.of_step("attended")]
+    return tape.steps[tape.scope.of_step("attended")]
 
 
 def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:
@@ -146,7 +144,9 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
         else given(tape, problem, "W_u", ("model", "vocabulary"))
     )
     logits = tape.record("logits", MatMul(x, matrix), why=LOGITS)
-    probabilities = tape.record("probabilities", softmax(tape, logits, Normalize(), "_logits"))
+    with tape.within(suffix="_logits"):
+        shares = softmax(tape, logits, Normalize())
+    probabilities = tape.record("probabilities", shares)
     tape.record("next", Next(logits, -1, _word(tape, problem, logits)))
     if problem.target:
         targets = places_of(problem, "target")
@@ -178,13 +178,9 @@ class Rows(Operation):
     operand: Expression
     places: tuple[int, ...]
     words: tuple[str, ...]
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("query", self.operand.trailing[-1])
+    shape = "v d -> query d"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, v, d) gives (…, n, d)."""
         _refuse_outside(self.places, matrix.shape[-2])
         return matrix[..., list(self.places), :]
 
@@ -203,13 +199,9 @@ class Returned(Operation):
     operand: Expression
     places: tuple[int, ...]
     count: int
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("vocabulary", self.operand.trailing[-1])
+    shape = "n d -> vocabulary d"
 
     def apply(self, rows: Array) -> Array:
-        """(…, n, d) gives (…, v, d)."""
         uses = ([i for i, p in enumerate(self.places) if p == at] for at in range(self.count))
         nothing = np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))
         return joined(
@@ -224,14 +216,10 @@ class Next(Hardmax):
     """1 for the word with the largest logit of the last token, else 0."""
 
     word: str = ""
+    shape = "n v' -> v"
     why = "The word with the largest logit is the likeliest."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.operand.trailing[-1:]
-
     def apply(self, logits: Array) -> Array:
-        """(…, n, v) gives (…, 1, v)."""
         return super().apply(logits[..., -1:, :])
 
     def bounds(self, logits: Any) -> Any:
