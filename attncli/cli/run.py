@@ -79,7 +79,7 @@ def marking_options(ctx: typer.Context) -> dict[str, str]:
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return the files of NAME=FILE flags by name."""
-    from attncli.core.problem.key_names import key_of
+    from attncli.core.problem.key_values import key_of
 
     pairs: dict[str, str] = {}
     for text in matrices:

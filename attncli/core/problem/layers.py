@@ -6,29 +6,24 @@ layer of a problem has its keys at the top; of several, what stands at the top i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.activations import ACTIVATIONS, WITH_GATE
 from attncli.core.attention.norms import LAYER_NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.errors import Fault, KeyPath, changed, fail
 from attncli.core.numbers.form import known_parts
-from attncli.core.problem.key_names import with_keys
+from attncli.core.problem.key_values import with_keys
 from attncli.core.problem.keys import KEYS, layer_forms
-from attncli.core.problem.values import OF_TARGET
 from attncli.core.records import Record, replace
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""
-
-OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")
-"""The keys that need W_1."""
 
 
 class KeysOfLayer(Record):
@@ -164,58 +159,3 @@ def places_of(problem: Problem, key: str) -> tuple[int, ...]:
             message = f"{visible(word)} is not in the vocabulary"
             raise fail(message, key, place, hint=hint, needs="values")
     return tuple(found)
-
-
-def misfits(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each key of a transformer that is missing, or has no use beside others."""
-    embedding = values["embedding"]
-    if "X" not in given and not ("table" in embedding and values["tokens"]):
-        hint = "write embedding: {vocabulary: […], table: [[…]]} and tokens, or X: [[1, 0], [0, 1]]"
-        missing = "tokens" if "table" in embedding else "embedding"
-        yield Fault(f"there is neither X nor {missing}", (), hint, needs="values")
-    rules = (*_of_the_end(given, values), *(() if values["layers"] else _of_layer(given, values)))
-    for is_wrong, key, message, hint in rules:
-        if is_wrong:
-            yield Fault(message, (key,), hint, needs="values")
-
-
-Rules: TypeAlias = Iterator[tuple[bool, str, str, str]]
-"""Whether a key is wrong, the key, the message and the hint."""
-
-
-def _of_the_end(given: Collection[str], values: Mapping[str, Any]) -> Rules:
-    tied, loss = bool(values["unembedding"]), values["gradient"].get("loss")
-    unembeds = tied or "W_u" in given
-    no_table = tied and "table" not in values["embedding"]
-    no_target = loss == OF_TARGET and not values["target"]
-    other_loss = bool(values["gradient"]) and unembeds and loss != OF_TARGET
-    yield no_table, "unembedding", "unembedding: tied needs a table", "write embedding: {table: …}"
-    yield tied and "W_u" in given, "W_u", "W_u has no use beside unembedding: tied", "leave one out"
-    unused = "X" in given and "embedding" in given and not unembeds
-    yield unused, "embedding", "X is given, so embedding has no use", "leave one of them out"
-    words = values["embedding"].get("vocabulary", ())
-    twice = next((word for word in words if words.count(word) > 1), "")
-    message = f"the vocabulary has {visible(twice)} twice"
-    yield bool(twice), "embedding", message, "leave one of them out"
-    no_logits = bool(values["target"]) and not unembeds
-    yield no_logits, "target", "target needs logits", "write unembedding: tied, or W_u"
-    yield no_target, "gradient", "gradient: loss needs target", "write the words that should follow"
-    message = "with an unembedding, derivatives are of the loss of target"
-    yield other_loss, "gradient", message, "write target, and gradient: loss"
-
-
-def _of_layer(given: Collection[str], values: Mapping[str, Any]) -> Rules:
-    known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
-    half = "W_1" in given and "W_2" not in given
-    yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
-    yield "b_3" in given and "W_3" not in given, "b_3", "b_3 has no use without W_3", "write W_3"
-    for key in OF_FEED_FORWARD:
-        yield key in given and "W_1" not in given, key, f"{key} has no use without W_1", "write W_1"
-    message = f"activation {activation} has no use in kind transformer"
-    yield activation not in known, "activation", message, f"use {', '.join(known)}"
-    no_gate = activation in WITH_GATE and "W_3" not in given
-    hint = f"write W_3, or activation: {WITH_GATE.get(activation)}"
-    yield no_gate, "activation", f"{activation} needs W_3", hint
-    for key in ("eps", "gain_1", "shift_1", "gain_2", "shift_2"):
-        is_lost = key in given and values["norm"] == "none"
-        yield is_lost, key, f"{key} has no use without a norm", "write norm: layer, or rms"

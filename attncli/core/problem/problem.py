@@ -21,9 +21,15 @@ from attncli.core.errors import KeyPath, Place, fail, needing, refuse
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.form import ArrayForm
 from attncli.core.numbers.matrices import as_block
-from attncli.core.problem.key_names import with_keys
-from attncli.core.problem.key_values import DEFAULTS, is_small, misused, read_keys, with_defaults
-from attncli.core.problem.keys import Fields
+from attncli.core.problem.key_values import (
+    DEFAULTS,
+    is_small,
+    misused,
+    read_keys,
+    with_defaults,
+    with_keys,
+)
+from attncli.core.problem.keys import ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.shapes import (
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from attncli.core.problem.schema import ProblemKeys
 
 
-class Problem(Fields):
+class Problem(ProblemFields):
     """One attention problem; its keys are those of a problem file.
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
