@@ -149,7 +149,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         for key, labels in source.labels.items():
             source.values.setdefault(key, list(labels))
-        return Problem.from_file(source.values, source.locate)
+        return Problem.of_values(source.values, source.locate)
 
 
 def _flag_of(key: str) -> str:
@@ -192,7 +192,7 @@ class ProblemSource:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
 
             named, only = with_only_layer(named)
-            self.paths |= {key: (*only.start, key) for key in only.own}
+            self.paths |= {key: (*only.start, key) for key in only.names}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)

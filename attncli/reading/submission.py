@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Place, fail, located
+from attncli.core.errors import KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.numbers.matrices import with_zeros
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
@@ -39,12 +39,6 @@ VARIANT = "variant"
 
 KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
 """Keys of a submission that are not names of steps. A new key has a place here."""
-
-Locate: TypeAlias = Callable[[KeyPath], Place]
-
-
-def nowhere(_: KeyPath) -> Place:
-    return Place("")
 
 
 class Submission(Record, eq=False):

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
@@ -115,27 +117,29 @@ def with_key(word: str, known: Collection[str] = ()) -> str:
     return word if is_kept else f"{key}{bracket}{rest}"
 
 
-def with_keys(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the keys that their names mean; refuse one key under two names."""
-    found: dict[str, Any] = {}
-    for word, raw in given.items():
+def with_keys(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values under the keys that their names mean; refuse one key under two names.
+
+    None leaves a key out.
+    """
+    named: dict[str, Any] = {}
+    first: dict[str, str] = {}
+    faults: list[Fault] = []
+    for word, raw in written.items():
+        key = key_of(word)
+        if raw is None and key in KEYS:
+            continue
         # A sentence is split at blanks alone; labels in a text may have commas between them.
         is_sentence = word == "sentence" and isinstance(raw, str)
-        found[key_of(word)] = raw.split() if is_sentence else raw
-    if len(found) < len(given):
-        refuse([*_given_twice(given)])
-    return found
-
-
-def _given_twice(given: Mapping[str, Any]) -> Iterator[Fault]:
-    first: dict[str, str] = {}
-    for word in given:
-        key = key_of(word)
+        named[key] = raw.split() if is_sentence else raw
         other = first.setdefault(key, word)
         if other != word:
             message = f"{visible(other)} and {visible(word)} are the same key"
             needs = "" if key in KEYS and {word, other}.issubset(names_of(key)) else "names"
-            yield Fault(message, (word,), "leave one of them out", related=(other,), needs=needs)
+            hint = "leave one of them out"
+            faults.append(Fault(message, (word,), hint, related=(other,), needs=needs))
+    refuse(faults)
+    return named
 
 
 def hint_for(word: str) -> str:
@@ -199,6 +203,11 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
+
+
+def is_flat(raw: object) -> bool:
+    """Return True for a list, or a line, of numbers, and not of rows."""
+    return "[" not in raw if isinstance(raw, str) else np.ndim(raw) == 1  # type: ignore[arg-type]
 
 
 def is_small(raw: object) -> bool:

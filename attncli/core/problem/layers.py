@@ -6,7 +6,7 @@ layer of a problem has its keys at the top; of several, what stands at the top i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,10 +30,10 @@ class KeysOfLayer(Record):
     """The keys of a layer, and their place in the file."""
 
     start: KeyPath = ()
-    own: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
 
     def path(self, path: KeyPath) -> KeyPath:
-        return (*self.start, *path) if path and path[0] in self.own else path
+        return (*self.start, *path) if path and path[0] in self.names else path
 
     def of_layer(self, fault: Fault) -> Fault:
         """Return a fault of the layer as one of the whole problem."""
@@ -51,11 +51,11 @@ def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLay
     (place,) = places
     if not isinstance(every[place], Mapping):
         return dict(named), KeysOfLayer()
-    own = with_keys({key: raw for key, raw in every[place].items() if raw is not None})
+    of_layer = with_keys(every[place])
     others = {key: raw for key, raw in named.items() if key != "layers"}
-    if "positions" in own and "positions" in others:
-        own["positions"] = [*_added(others["positions"]), *_listed(own["positions"])]
-    return {**others, **own}, KeysOfLayer(("layers", place), frozenset(own))
+    if "positions" in of_layer and "positions" in others:
+        of_layer["positions"] = [*_added(others["positions"]), *_listed(of_layer["positions"])]
+    return {**others, **of_layer}, KeysOfLayer(("layers", place), frozenset(of_layer))
 
 
 def _listed(raw: Any) -> list[Any]:
@@ -70,10 +70,8 @@ def _added(raw: Any) -> Iterator[Any]:
             yield one
 
 
-def layers_of(
-    problem: Problem, raw: Mapping[str, Any], make: Callable[[Mapping[str, Any]], Problem]
-) -> tuple[Problem, ...]:
-    """Return each layer as a problem that `make` makes of its keys and of those at the top.
+def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Problem, ...]:
+    """Return each layer as a problem of its keys and of those at the top.
 
     Its X is not known, but its shape is, which the other keys have to fit.
     """
@@ -81,26 +79,27 @@ def layers_of(
     shape = [sizes.size(letter) or 1 for letter in ("batch", "n", "d_model")]
     x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
     x = np.swapaxes(x, -1, -2) if problem.columns else x
-    shared = {key: part for key, part in raw.items() if key in layer_forms()}
-    found = []
-    for place, given in enumerate(problem.layers):
+    shared = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x}
+    shared |= {key: part for key, part in raw.items() if key in layer_forms()}
+    layers = []
+    for place, written in enumerate(problem.layers):
         path = ("layers", place)
-        own = known_parts(with_keys(given), path, layer_forms())
-        keys = KeysOfLayer(("layers", place), frozenset(own))
-        every = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x, **shared, **own}
+        of_layer = known_parts(with_keys(written), path, layer_forms())
+        keys = KeysOfLayer(path, frozenset(of_layer))
         with changed(keys.of_layer):
-            _refuse_added_positions(own)
-            layer = make(every)
-        of_keys = tuple(key for key in layer.given if key != "X")
-        layer.__dict__.update(own=keys.own, X=None, given=of_keys, x_floats=problem.floats)
-        found.append(layer)
-    return tuple(found)
+            _refuse_added_positions(of_layer)
+            layer = problem.of_values(shared | of_layer, copy=copy)
+        given = tuple(key for key in layer.given if key != "X")
+        parts = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
+        layer.__dict__.update(parts, given=given)
+        layers.append(layer)
+    return tuple(layers)
 
 
-def _refuse_added_positions(own: Mapping[str, Any]) -> None:
-    if "positions" not in own:
+def _refuse_added_positions(of_layer: Mapping[str, Any]) -> None:
+    if "positions" not in of_layer:
         return
-    for name in KEYS["positions"].form.read(own["positions"], ("positions",)):
+    for name in KEYS["positions"].form.read(of_layer["positions"], ("positions",)):
         if name in POSITIONS and POSITIONS[name].place == "input":
             hint = "write it at the top, beside layers"
             raise fail(f"{name} is added once, before the first layer", "positions", hint=hint)
@@ -111,30 +110,30 @@ def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem,
 
     def of_layer(number: int, layer: Problem) -> dict[str, Array]:
         start = f"layers.{number}."
-        found = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
-        shared = {*layer.given} - layer.own
-        return found | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
+        inside = {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
+        shared = {*layer.given} - layer.layer_keys
+        return inside | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
 
     every = enumerate(problem.layers, 1)
-    found = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in every)
-    for layer in found:
+    layers = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in every)
+    for layer in layers:
         layer.__dict__["x_floats"] = problem.floats
-    return found
+    return layers
 
 
 def eps_of(norm: str, eps: float | None) -> float:
-    """Return what a norm adds to the variance: the given number, or its own default."""
+    """Return what a norm adds to the variance: a number, or by default that of the norm."""
     return LAYER_NORMS[norm].eps if eps is None and norm in LAYER_NORMS else eps or 0.0
 
 
 def final_norm(problem: Problem) -> dict[str, Any]:
     """Return the norm after the last layer: by default that of the layer, with its usual eps."""
-    own = problem.final_norm
+    parts = problem.final_norm
     if "final_norm" not in problem.given:
         return {}
     last = (problem.layers or (problem,))[-1]
-    norm = own.get("norm", last.norm if last.norm != "none" else "layer")
-    return {**own, "norm": norm, "eps": eps_of(norm, own.get("eps"))}
+    norm = parts.get("norm", last.norm if last.norm != "none" else "layer")
+    return {**parts, "norm": norm, "eps": eps_of(norm, parts.get("eps"))}
 
 
 def places_of(problem: Problem, key: str) -> tuple[int, ...]:
@@ -147,15 +146,15 @@ def places_of(problem: Problem, key: str) -> tuple[int, ...]:
     """
     labels = problem.embedding.get("vocabulary", ())
     size = problem.sizes["v"]
-    found = []
+    places = []
     for place, word in enumerate(getattr(problem, key)):
         if word in labels:
-            found.append(labels.index(word))
+            places.append(labels.index(word))
         elif word.isdecimal() and 1 <= int(word) <= size:
-            found.append(int(word) - 1)
+            places.append(int(word) - 1)
         else:
             number = f"write a number from 1 to {size}"
             hint = did_you_mean(word, labels) if labels else number
             message = f"{visible(word)} is not in the vocabulary"
             raise fail(message, key, place, hint=hint, needs="values")
-    return tuple(found)
+    return tuple(places)
