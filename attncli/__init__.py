@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from attncli.classroom.assignment import load_assignment as load_assignment
     from attncli.classroom.grading import Unread as Unread
     from attncli.classroom.grading import grade_all as grade_all
-    from attncli.classroom.roster import read_roster as read_roster
+    from attncli.classroom.name_index import read_roster as read_roster
     from attncli.classroom.submissions import load_answers as load_answers
     from attncli.classroom.variants import Variant as Variant
     from attncli.classroom.variants import vary as vary
@@ -70,7 +70,7 @@ _HOMES = {
     "classroom.assignment": ("Assignment", "load_assignment"),
     "classroom.grading": ("Unread", "grade_all"),
     "reading.load": ("load", "load_all"),
-    "classroom.roster": ("read_roster",),
+    "classroom.name_index": ("read_roster",),
     "classroom.submissions": ("load_answers",),
     "reading.torch_modules": ("from_torch",),
     "core.mechanisms.compute": ("compute",),

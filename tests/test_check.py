@@ -20,8 +20,7 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import STATUSES, WRONG, NotGiven
-from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 from attncli.core.tape.words import ALIASES
 from attncli.printing.formats import FORMATS
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record

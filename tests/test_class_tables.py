@@ -14,7 +14,7 @@ import pytest
 
 import attncli
 from attncli.classroom.assignment import Assignment
-from attncli.classroom.roster import Person, Roster
+from attncli.classroom.name_index import Person, Roster
 from attncli.classroom.submissions import load_each_submission
 from attncli.reading.class_columns import likely_cell, named_cell
 from attncli.reading.document import KnownClass
@@ -60,7 +60,7 @@ def read(
     path = folder / "form.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     both = Assignment([attncli.Problem(X=[[1, 0], [0, 2]], title=t) for t in ("Good", "Small")])
-    known = KnownClass(headings or {}, roster, lambda said: both.first.in_name(said)[0])
+    known = KnownClass(headings or {}, roster, lambda said: both.first.names.in_name(said)[0])
     found: list[tuple[str, dict[str, str] | str]] = []
     for said, one in load_each_submission(path, known=known):
         person = roster.find(said) if roster else None

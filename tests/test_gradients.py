@@ -31,7 +31,7 @@ from attncli.core.attention.scores import (
 )
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms import co_attention, gradient, recurrent, transformer
+from attncli.core.mechanisms import gradient, states, transformer
 from attncli.core.tape import operations
 from attncli.core.tape.derivatives import Hadamard, Subtract, summed_to_shape
 from attncli.core.tape.operations import (
@@ -368,12 +368,12 @@ OPERATIONS: list[Operation] = [
     norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
     norms.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
-    recurrent.Row(value("a"), 1),
-    recurrent.AsRow(vector("a")),
-    recurrent.MatVec(value("a"), vector("bb")),
-    recurrent.Stacked((vector("a"), vector("bb"))),
-    recurrent.Below((vector("a"), vector("bb"))),
-    recurrent.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
+    operations.Row(value("a"), 1),
+    operations.AsRow(vector("a")),
+    operations.MatVec(value("a"), vector("bb")),
+    operations.Stacked((vector("a"), vector("bb"))),
+    operations.Below((vector("a"), vector("bb"))),
+    states.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
     gradient.Total(value("a")),
     gradient.SquaredError(
         value("a"), Tape().given("t", np.ones((1, 1, 2, 3)), ("query", "key")), 3.0
@@ -434,7 +434,7 @@ def test_every_operation_of_the_forward_pass_is_tried() -> None:
     rooms = (operations, heads, masks, normalizers, norms, scores, activations)
     own = {
         name: kind
-        for room in (*rooms, recurrent, co_attention, gradient, transformer)
+        for room in (*rooms, gradient, states, transformer)
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }

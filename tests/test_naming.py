@@ -13,7 +13,7 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import Finding
 from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import Reference
+from attncli.checking.judging.operands import Reference
 from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
 from attncli.printing.tally import Tally

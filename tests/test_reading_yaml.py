@@ -18,9 +18,8 @@ import attncli
 from attncli.core.errors import InputError, KeyPath, Place, refuse
 from attncli.reading.document import Chunk, Document
 from attncli.reading.read import read_bytes
-from attncli.reading.yaml_documents import plain_mapping
-from attncli.reading.yaml_places import locate as yaml_locate
-from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
+from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
+from attncli.reading.yaml_text import locate as yaml_locate
 from tests.conftest import SAMPLE_FILES, Attn
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
@@ -758,29 +757,61 @@ KEY_WORDS = st.sampled_from(["X", "W_q", "score.W", "title", "X ", "x y", "1", "
 ENTRIES = st.tuples(KEY_WORDS, st.sampled_from([": ", ":", ":  ", ":\n  "]), VALUES)
 
 
+def by_events(text: str, patch: pytest.MonkeyPatch) -> tuple[list[Any], str]:
+    """Return the values, and the error, without the lists of numbers that JSON decodes."""
+    with patch.context() as patched:
+        patched.setattr("attncli.reading.yaml_text._without_lists", lambda text: (text, {}))
+        values, error = documents_until(Chunk("f", text))
+    return values, str(error)
+
+
 @settings(QUICK, max_examples=200)
 @given(st.lists(ENTRIES, max_size=4), st.sampled_from(["", "---\n", "# c\n", "\n", "--- \n\n"]))
-def test_what_is_read_without_a_parser_is_what_the_parser_reads(
+def test_lists_of_numbers_are_read_as_the_parser_reads_them(
     entries: list[tuple[str, str, str]], start: str
 ) -> None:
     text = start + "".join(f"{key}{colon}{value}\n" for key, colon, value in entries)
-    plain = plain_mapping(text)
-    if plain is not None:
-        (parsed,), error = documents_until(Chunk("f", text))
-        assert error is None
-        assert plain == parsed
+    values, error = documents_until(Chunk("f", text))
+    with pytest.MonkeyPatch.context() as patch:
+        assert (values, str(error)) == by_events(text, patch)
 
 
-def test_most_files_need_no_parser() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X: [[1, 0],\n    [0.50, -1e3]]\nheads: 1\n",
+        "X: [[1, 0],\r\n    [0, 1]]\r\nheads: 1\r\n",
+        "- X: [[1]]\n  Q: [2]\n- X: [3]\n",
+        "X: [1, 2]\n  0\n",
+        "X: [1, 2]\n  3: 4\n",
+        "X: [1, 2]\n# X: [3]\nQ: [4]\n",
+        "notes: |\n  X: [1, 2]\nQ: [4]\n",
+        "notes: 'a\n  X: [1, 2]\n  b'\nQ: [4]\n",
+        "score: {name: general,\n  W: [[1, 2]]\n}\n",
+        "X: [1]\nX: [2]\n",
+        "X: [1]\nQ: [2\n",
+        "X: &a [1]\nQ: [2]\nK: *a\n",
+        "X: [0,5, 1,25]\n",
+        "X: [[[[[[[[1]]]]]]]]\n",
+        "X: [01, +1, .5, 1.]\n",
+        "\ue0000: [1]\nX: \ue0000\n",
+        "X: [1] # c\nQ: [2]\nX.W: [3]\ntitle: X: [4]\n",
+    ],
+)
+def test_where_a_list_of_numbers_stands(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, error = documents_until(Chunk("f", text))
+    assert (values, str(error)) == by_events(text, monkeypatch)
+
+
+def test_most_lists_of_numbers_are_decoded_by_json() -> None:
     """The comparison above is not one of nothing with nothing."""
-    texts = (path.read_text() for path in SAMPLE_FILES if path.suffix == ".yaml")
-    assert sum(plain_mapping(text) is not None for text in texts) >= 6
+    texts = [path.read_text() for path in SAMPLE_FILES if path.suffix == ".yaml"]
+    assert sum(bool(_without_lists(text)[1]) for text in texts) > len(texts) / 2
 
 
 def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
-    text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
-    assert plain_mapping(text) is None
-    assert plain_mapping("X: [1" + " " * 200_000 + "2]\n") is None
+    for text in ("X: [" + "1 ,\n      " * 20_000 + "}\n", "X: [1" + " " * 200_000 + "2]\n"):
+        assert _without_lists(text) == (text, {})
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.mechanisms.recurrent import Stacked
-from attncli.core.tape.operations import Add, MatMul, Transposed
+from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
 from attncli.core.tape.replay import Replay, broadcast_to_step
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape

@@ -7,22 +7,27 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
 from attncli.checking.answers.dumped import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.answers.names import At, mask_of, named_steps, with_step_names
-from attncli.checking.carrying import carried_forward
 from attncli.checking.judging import judged as status
-from attncli.checking.judging.follow_through import behind, without_work
-from attncli.checking.judging.judged import STATUSES, Compared, Finding, Judged, Misshapen
-from attncli.checking.judging.readings import judged_as_read
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import Way, likeliest
+from attncli.checking.judging.agreement import agrees
+from attncli.checking.judging.judged import (
+    STATUSES,
+    Compared,
+    Finding,
+    Judged,
+    Misshapen,
+    behind,
+    without_work,
+)
+from attncli.checking.judging.operands import Reference
+from attncli.checking.judging.readings import Way, judged_as_read, likeliest
+from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
 from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
@@ -239,7 +244,7 @@ class AnswerKey:
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
-        from attncli.checking.mistakes.conventions import CONVENTIONS
+        from attncli.checking.mistakes.catalogue import CONVENTIONS
 
         best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
         finding = best.explained() if best.wrong else None

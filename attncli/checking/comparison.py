@@ -10,14 +10,14 @@ from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import FLOAT_ERROR
 from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.dumped import ROUNDOFF, Dumped
+from attncli.checking.judging import forms
 from attncli.checking.judging import judged as status
-from attncli.checking.judging import ways
+from attncli.checking.judging.agreement import FLOAT_ERROR
+from attncli.checking.judging.forms import operation_or_input
 from attncli.checking.judging.judged import Difference, Finding, Judged, NotGiven
-from attncli.checking.judging.ways import operation_or_input
-from attncli.checking.mistakes.conventions import CONVENTIONS, changes
+from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
@@ -178,7 +178,7 @@ class Comparison:
         every = [*before, *(name for name in self.arrays if name not in before)]
         conventions = [
             (self.misfit(every, change), convention_of(id_, self.trace.problem))
-            for id_, change in changes(self.trace)
+            for id_, change in by_conventions(self.trace)
         ]
         if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
             return _nearest(conventions)
@@ -272,7 +272,7 @@ def compared(
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, best.known) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
-            again = Comparison(ways.with_change(trace, change), arrays, marking, dtype)
+            again = Comparison(forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
@@ -280,9 +280,9 @@ def compared(
 
 
 def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from ways.masked_early(trace, shown)
-    yield from ways.shifts(trace)
-    yield from ways.other_forms(trace)
+    yield from forms.masked_early(trace, shown)
+    yield from forms.shifts(trace)
+    yield from forms.other_forms(trace)
     for kind in ("scaled", "masked"):
         if "scores" in shown and kind in trace and kind not in shown:
             later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.check import AnswerKey
+from attncli.checking.judging.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked

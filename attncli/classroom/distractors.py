@@ -8,9 +8,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import CUT_OFF, ROUNDED, RoundingRule
-from attncli.checking.judging.reference import together
+from attncli.checking.judging import agreement
+from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, RoundingRule
+from attncli.checking.judging.operands import together
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import in_order, is_possible, mistakes_in
 from attncli.classroom.drawing import tidy

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import largest
+from attncli.checking.judging.agreement import largest
 from attncli.classroom.start import draw, in_lists, with_new_row
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, fail, located

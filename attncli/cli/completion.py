@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 from typer import Option
 
+from attncli.cli.options import LARGE_FILES, prepare
 from attncli.cli.output import print_lines, write_bytes
-from attncli.cli.run import LARGE_FILES, prepare
 from attncli.core.errors import InputError
 
 if TYPE_CHECKING:

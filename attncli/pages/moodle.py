@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attncli.checking.answers.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.answers.names import mask_of, with_step_names
 from attncli.checking.check import AnswerKey
+from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
+from attncli.checking.judging.forms import other_readings
 from attncli.checking.judging.judged import CORRECT, LAST_DIGIT
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import other_readings
+from attncli.checking.judging.operands import Reference
 from attncli.classroom.distractors import wrong_numbers
 from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array
@@ -29,8 +29,7 @@ from attncli.core.errors import fail, located
 from attncli.core.formulas.tex import tex
 from attncli.core.formulas.text import text as as_text
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.named import equal_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible

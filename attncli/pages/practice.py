@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers import agreement, answers
+from attncli.checking.answers import answers
+from attncli.checking.judging import agreement
 from attncli.checking.judging.early_rounding import RoundingReach, reaches
-from attncli.checking.judging.reference import Reference, axis_of_shares
-from attncli.checking.judging.ways import other_readings
+from attncli.checking.judging.forms import other_readings
+from attncli.checking.judging.operands import Reference, axis_of_shares
 from attncli.classroom.distractors import wrong_numbers
 from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace

@@ -8,8 +8,7 @@ from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
-from attncli.core.mechanisms.named import find
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.find import Cells

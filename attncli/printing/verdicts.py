@@ -7,9 +7,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.answers.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.judging import judged as status
+from attncli.checking.judging.agreement import only_unit
 from attncli.checking.judging.judged import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
 from attncli.classroom.grading import Graded, Unread

@@ -14,9 +14,9 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
+from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.find import find_places
-from attncli.core.tape.operations import MatMul
+from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, walk
 from attncli.core.text.escapes import kept, label_text

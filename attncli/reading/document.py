@@ -29,7 +29,7 @@ Headings: TypeAlias = Mapping[str, str]
 
 
 class StudentNames(Protocol):
-    """The students of a class, found by their names, as by `Roster` in `classroom/roster`."""
+    """The students of a class, found by their names, as by `Roster` in `classroom/name_index`."""
 
     def find(self, text: str) -> Any: ...
 

@@ -1,6 +1,6 @@
 """The documents of a part of a text in YAML or JSON; every scalar stays the text that was written.
 
-Lines that need no parser, and JSON, are read without `yaml_text`, which also finds what is wrong.
+JSON is decoded without `yaml_text`, which also tells where a value is written and what is wrong.
 """
 
 from __future__ import annotations
@@ -16,32 +16,8 @@ from typing import Any
 from attncli.core.errors import KeyPath, Place
 from attncli.core.records import replace
 from attncli.core.text.escapes import lines_of, visible
-from attncli.reading.document import (
-    DECIMAL_PAIRS,
-    NULL_WORDS,
-    Chunk,
-    Document,
-    Raw,
-    error_at,
-    unread,
-)
+from attncli.reading.document import DECIMAL_PAIRS, Chunk, Document, Raw, error_at, unread
 
-PLAIN_LINE = re.compile(
-    r"([A-Za-z_]\w*(?:\.\w+)?):[ ]+"  # a key
-    r"(?:"
-    r'"([^"\\\n]*)"'
-    r"|([A-Za-z0-9.][A-Za-z0-9_ .+*/^()-]*)"  # words without a colon or a comment
-    r"|\[([A-Za-z]\w*(?:,[ ]*[A-Za-z]\w*)*)\]"  # a list of words
-    r"|(\[[0-9.eE+\-\[\], ]*(?:\n[ ][0-9.eE+\-\[\], ]*)*\])"  # lists of numbers
-    r")[ ]*(?:\n|\Z)",
-    re.ASCII,
-)
-BLANK_LINES = r"(?:[ ]*\n|#[^\n]*\n)*"
-BETWEEN_LINES = re.compile(BLANK_LINES)
-START = re.compile(rf"{BLANK_LINES}(?:---[ ]*\n{BLANK_LINES})?")
-
-MAX_NESTED = "[[[[[["
-"""Plain lists as deep as this are left to the parser, which limits them."""
 MAX_LISTS = 63
 """Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
 
@@ -58,44 +34,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
             if at == len(text):
                 return
             text = _blanked(text, at)
-    elif (plain := plain_mapping(text)) is not None:
-        yield from _of_value(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
-        return
     yield from _of_yaml(chunk, text, folder)
-
-
-def plain_mapping(text: str) -> dict[str, Raw] | None:
-    r"""Return the values of a YAML document of plain lines; None if it takes a parser.
-
-    Checking 300 such files takes less than half the time that it takes with the parser
-    (`benchmarks/checking.py`).
-
-    >>> plain_mapping("score: dot\nX: [[1, 0],\n    [0, 0.5]]\n")
-    {'score': 'dot', 'X': [['1', '0'], ['0', '0.5']]}
-    >>> plain_mapping("X: |\n  1 0\n")
-    """
-    if MAX_NESTED in text or DECIMAL_PAIRS.search(text) or not text.replace("\n", "").isprintable():
-        return None
-    found: dict[str, Raw] = {}
-    at, end = START.match(text).end(), len(text)  # type: ignore[union-attr]  # it matches ""
-    while at < end:
-        line = PLAIN_LINE.match(text, at)
-        if line is None or line[1] in found:
-            return None
-        key, quoted, words, listed, numbers = line.groups()
-        value: Raw = quoted
-        if numbers is not None:
-            with suppress(ValueError):
-                value = JSON_DECODER.decode(numbers)
-        elif listed is not None:
-            value = [word.strip() for word in listed.split(",")]
-        elif words is not None and words.rstrip() not in NULL_WORDS:
-            value = words.rstrip()
-        if value is None:
-            return None
-        found[key] = value
-        at = BETWEEN_LINES.match(text, line.end()).end()  # type: ignore[union-attr]  # the same
-    return found or None
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
@@ -160,9 +99,9 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
         if raw is not None:
             yield from _of_value(raw, chunk.name, folder, partial(_locate_yaml, part, number))
     if error is not None:
-        from attncli.reading import yaml_places
+        from attncli.reading import yaml_errors
 
-        yield unread(yaml_places.explained(error, part), chunk.name, folder)
+        yield unread(yaml_errors.explained(error, part), chunk.name, folder)
 
 
 def _blanked(text: str, end: int) -> str:
@@ -171,9 +110,9 @@ def _blanked(text: str, end: int) -> str:
 
 
 def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    from attncli.reading import yaml_places
+    from attncli.reading import yaml_text
 
-    return yaml_places.locate(chunk, number, path)
+    return yaml_text.locate(chunk, number, path)
 
 
 def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import MAX_HAND_DECIMALS
 from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, on_paper
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.names import find_answer
@@ -27,6 +26,9 @@ ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bflo
 
 TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
 """Maximum number of significant digits, by type, of numbers that people type into an array."""
+
+MAX_HAND_DECIMALS = 6
+"""Maximum number of decimals of a number that was worked by hand. Chosen."""
 
 MAX_TYPED = 1_000
 """Maximum number of numbers of an array that people type."""

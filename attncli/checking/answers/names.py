@@ -11,8 +11,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking

@@ -8,12 +8,10 @@ from itertools import count
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import CUT, RoundingRule, largest
-from attncli.checking.judging import schedules
+from attncli.checking.judging import agreement, schedules
+from attncli.checking.judging.agreement import CUT, RoundingRule, largest
 from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Given
-from attncli.checking.judging.operands import Operands, bounded
-from attncli.checking.judging.reference import Reference, axis_of_shares, together
+from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, together
 from attncli.checking.judging.trial import Reading, Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval

@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT, EVEN, UP, RoundingRule
-from attncli.checking.judging.operands import Operands
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.agreement import CUT, EVEN, UP, RoundingRule
+from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text

@@ -8,9 +8,8 @@ from itertools import islice, product
 
 import numpy as np
 
-from attncli.checking.answers.agreement import UP, with_sum
-from attncli.checking.judging.operands import Operands
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.agreement import UP, with_sum
+from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.checking.judging.schedules import Schedules, with_constants
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum

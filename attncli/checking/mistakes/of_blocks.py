@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_of
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake, wrong
 from attncli.core.attention.activations import ACTIVATIONS, Gated, Relu
 from attncli.core.attention.norms import Deviation, Mean, MeanSquare, Variance
 from attncli.core.mechanisms.trace import Trace

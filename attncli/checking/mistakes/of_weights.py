@@ -8,8 +8,17 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    is_named,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    rewritten_steps,
+    wrong,
+)
 from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.normalizers import Unblocked
 from attncli.core.attention.softmax import Exp, Sum

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.answers.answers import Written
+from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import CORRECT, Finding
 from attncli.checking.judging.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES

@@ -173,10 +173,9 @@ class SumOfDistances(Operation):
 
     upstream: Expression
     added: AtDistances
-    trailing = ("distance",)
+    shape = "n m -> distance"
 
     def apply(self, upstream: Array) -> Array:
-        """(…, heads, n, m) gives (…, heads, 1, 2k + 1)."""
         which = self.added.which
         every = [which == place for place in range(array_of(self.added.table).shape[-1])]
         return joined([upstream[..., own].sum(axis=-1)[..., None, None] for own in every], -1)

@@ -289,11 +289,10 @@ class SupportMean(Operation):
     why = Delta.why
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        return Sum(self.upstream, self.along).trailing
+    def shape(self) -> str:
+        return "n m, n m -> n sum" if self.along == ALONG_KEYS else "n m, n m -> sum m"
 
     def apply(self, upstream: Array, weights: Array) -> Array:
-        """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
         return self._mean(upstream, weights > 0)
 
     def bounds(self, upstream: Any, weights: Any) -> Any:

@@ -19,7 +19,7 @@ from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import Record
 from attncli.core.tape.derivatives import Hadamard, Spread, Subtract
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import ALL, Derivatives, Expression, Operation, Part, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 
@@ -57,13 +57,9 @@ class Length(Operation):
 
     operand: Expression
     eps: float | None = None
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.operand.trailing[:-1], "length")
+    shape = "n d -> n length"
 
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         if self.eps is not None:
             return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
         x, exponent = precision.of_ordinary_size(x)
@@ -106,17 +102,10 @@ class Mean(Operation):
     """The mean of the features of each token."""
 
     operand: Expression
+    shape = "n d -> n mean"
     why = "The mean is taken over the features of one token, not over the tokens."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.operand.trailing[:-1], "mean")
-
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        return ((part[0], ALL),)
-
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         return x.sum(axis=-1, keepdims=True) / x.shape[-1]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -133,7 +122,6 @@ class MeanSquare(Mean):
     why = "The root of the mean of the squares is the size of a typical feature."
 
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         return super().apply(x * x)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -150,17 +138,10 @@ class Variance(Operation):
 
     operand: Expression
     mean: Expression
+    shape = "n d, n u -> n mean"
     why = "The variance is divided by the number of features, not by one less."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.mean.trailing
-
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        return (part[0], ALL), part
-
     def apply(self, x: Array, mean: Array) -> Array:
-        """(…, n, d) and (…, n, 1) give (…, n, 1)."""
         distance = x - mean
         return (distance * distance).sum(axis=-1, keepdims=True) / x.shape[-1]
 

@@ -8,7 +8,7 @@ that it has in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -145,15 +145,11 @@ def _through_hidden(tape: Tape, pairs: Operation, p: Parameters) -> Operation:
 
 
 class Pairs(Operation):
-    """A number, or a vector along the axis `inner`, for every query with every key."""
+    """A number, or a vector, for every query with every key."""
 
     q: Expression
     k: Expression
-    inner: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.q.trailing[-2], self.k.trailing[-2], *self.inner)
+    shape = "n d, m d -> n m"
 
 
 class Cosine(Pairs):
@@ -162,7 +158,6 @@ class Cosine(Pairs):
     why = "The cosine compares directions; how long the vectors are does not count."
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d) and (…, m, d) give (…, n, m)."""
         (q, _), (k, _) = map(precision.of_ordinary_size, (q, k))
         of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
         return (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
@@ -185,7 +180,6 @@ class GaussianExponent(Pairs):
     why = "The nearer a query and a key are, the nearer the score is to 0, its largest value."
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d) and (…, m, d) give (…, n, m)."""
         difference, width = q[..., :, None, :] - k[..., None, :, :], self.width
         if difference.dtype.kind != "O":  # so that the square of the width cannot overflow
             difference, width = difference / width, 1
@@ -227,10 +221,9 @@ class EluPlusOne(Operation):
 class EachPair(Pairs):
     """q_i + k_j for every query and key."""
 
-    inner = ("hidden",)
+    shape = "n h, m h -> n m hidden"
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, h) and (…, m, h) give (…, n, m, h)."""
         return q[..., :, None, :] + k[..., None, :, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -248,10 +241,9 @@ class EachPair(Pairs):
 class ConcatenatePairs(Pairs):
     """[q_i; k_j] for every query and key."""
 
-    inner = ("feature",)
+    shape = "n a, m b -> n m feature"
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d_q) and (…, m, d_k) give (…, n, m, d_q + d_k)."""
         n, m = q.shape[-2], k.shape[-2]
         lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
         q = np.broadcast_to(q[..., :, None, :], (*lead, n, m, q.shape[-1]))
@@ -272,14 +264,10 @@ class PairDot(Operation):
 
     pairs: Expression
     vector: Expression
+    shape = "n m h, h -> n m"
     why = "v is learned: it weighs the hidden numbers of a pair into one score."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.pairs.trailing[:-1]
-
     def apply(self, pairs: Array, vector: Array) -> Array:
-        """(…, n, m, h) and (h,) give (…, n, m)."""
         return (pairs * vector).sum(axis=-1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -296,13 +284,9 @@ class OfEachPair(Operation):
 
     numbers: Expression
     vectors: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.numbers.trailing, self.vectors.trailing[-1])
+    shape = "n m, h -> n m h"
 
     def apply(self, numbers: Array, vectors: Array) -> Array:
-        """(…, n, m) and (h,) or (…, n, m, h) give (…, n, m, h)."""
         return numbers[..., None] * vectors
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -316,12 +300,10 @@ class SumPairs(Operation):
     along: int
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        query, key, inner = self.pairs.trailing
-        return (query if self.along == -2 else key, inner)
+    def shape(self) -> str:
+        return "n m h -> n h" if self.along == -2 else "n m h -> m h"
 
     def apply(self, pairs: Array) -> Array:
-        """(…, n, m, h) gives (…, n, h), or (…, m, h) along the queries."""
         return pairs.sum(axis=self.along)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -336,13 +318,9 @@ class ThroughCosine(Operation):
     cosines: Expression
     own: Expression
     other: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.own.trailing
+    shape = "n m, n m, n d', m d' -> n d"
 
     def apply(self, upstream: Array, cosines: Array, own: Array, other: Array) -> Array:
-        """(…, n, m), (…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
         (own, exponent), (other, _) = map(precision.of_ordinary_size, (own, other))
         length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
@@ -365,13 +343,9 @@ class ThroughDistance(Operation):
     own: Expression
     other: Expression
     width: float
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.own.trailing
+    shape = "n m, n d, m d -> n d"
 
     def apply(self, upstream: Array, own: Array, other: Array) -> Array:
-        """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
         difference = other[..., None, :, :] - own[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
         width = self.width

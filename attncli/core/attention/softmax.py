@@ -14,7 +14,15 @@ from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
 from attncli.core.tape.derivatives import Hadamard, Spread, Subtract, plural
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
+from attncli.core.tape.step import (
+    ALL,
+    Derivatives,
+    Expression,
+    Operation,
+    Region,
+    Step,
+    notation_of,
+)
 from attncli.core.tape.walk import array_of
 
 ALONG_KEYS = -1
@@ -71,8 +79,8 @@ class Exp(Operation):
             return (self.operand,)
         return self.operand, self.sink
 
-    def needs(self, part: Part) -> tuple[Part, ...] | None:
-        return (part,) if self.shift_along is None else None
+    def needs(self, region: Region) -> tuple[list[Region], Region]:
+        return super().needs(region) if self.shift_along is not None else ([region], (ALL, ALL))
 
     def shift(self, scores: Array, *sinks: Array) -> Array:
         """Return the largest of each line, among them the score of a sink; 0 if all are blocked."""
@@ -138,17 +146,11 @@ class Sum(Operation):
     unfolds = True
     why = "The numbers are divided by this sum, so that they become shares of 1."
 
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        rows, columns = part
-        return ((rows, ALL),) if self.along == ALONG_KEYS else ((ALL, columns),)
-
     @property
-    def trailing(self) -> tuple[str, ...]:
-        *rows, column = self.operand.trailing
-        return (*rows, "sum") if self.along == ALONG_KEYS else ("sum", column)
+    def shape(self) -> str:
+        return "n m -> n sum" if self.along == ALONG_KEYS else "n m -> sum m"
 
     def apply(self, array: Array) -> Array:
-        """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
         if array.dtype.kind == "f":
             return precision.total(array, self.along)
         return array.sum(axis=self.along, keepdims=True)

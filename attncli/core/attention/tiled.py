@@ -61,10 +61,6 @@ class Tiled(Operation):
     why = MIXED
 
     @property
-    def operands(self) -> tuple[Step, ...]:
-        return self.parts
-
-    @property
     def trailing(self) -> tuple[str, ...]:
         return self.axes
 

@@ -124,11 +124,8 @@ class FromPlaces(Operation):
 class Angles(FromPlaces):
     """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
 
+    shape = "n' d -> n pair"
     why = "Every pair of features turns at a speed of its own, the first one fastest."
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.operand.trailing[:-1], "pair")
 
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""

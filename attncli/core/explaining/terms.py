@@ -16,8 +16,8 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, Element
 from attncli.core.arithmetic.operators import OPERATORS
 from attncli.core.tape.cells import Index, place_of
-from attncli.core.tape.step import ALL, Expression, Part, Step
-from attncli.core.tape.walk import cut, evaluate, evaluate_part
+from attncli.core.tape.step import ALL, Expression, Region, Step
+from attncli.core.tape.walk import cut, evaluate, evaluate_region
 
 LARGE = 2_000
 """Number of cells from which working single cells is faster than working the whole step."""
@@ -240,28 +240,28 @@ class Worked:
 
     def _alone(self, operation: Expression, at: Index) -> Term:
         batch, head, row, column = at
-        part = (slice(row, row + 1), slice(column, column + 1))
-        worked = evaluate_part(operation, part, self.leaves, Constant)
+        region = (slice(row, row + 1), slice(column, column + 1))
+        worked = evaluate_region(operation, region, self.leaves, Constant)
         batches, heads = worked.shape[:2]
         return term_of(worked[min(batch, batches - 1), min(head, heads - 1), 0, 0])
 
-    def leaves(self, step: Step, part: Part = (ALL, ALL)) -> Array:
-        """Return the array of a step, or a part of it, with a leaf for each number."""
+    def leaves(self, step: Step, region: Region = (ALL, ALL)) -> Array:
+        """Return the array of a step, or a region of it, with a leaf for each number."""
         if step not in self.inputs:
             self.inputs[step] = np.empty(step.array.shape, object)
-        array = cut(self.inputs[step], part)
+        array = cut(self.inputs[step], region)
         numbers = np.broadcast_to(self.numbers(step), step.array.shape)
         for at in np.ndindex(array.shape):
             if array[at] is None:
-                whole = _place(at, part, step)
+                whole = _place(at, region, step)
                 array[at] = Leaf(step, whole, shortest(numbers[whole]))
         return array
 
 
-def _place(at: Index, part: Part, step: Step) -> Index:
-    """Return the place in a step's array of a place in a part of it."""
+def _place(at: Index, region: Region, step: Step) -> Index:
+    """Return the place in a step's array of a place in a region of it."""
     sizes = step.array.shape[2:4]
-    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(part, sizes, strict=True))
+    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(region, sizes, strict=True))
     return (*at[:2], at[2] + row, at[3] + column, *at[4:])
 
 

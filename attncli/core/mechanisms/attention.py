@@ -1,7 +1,9 @@
 """Self-attention and cross-attention with any number of heads (Vaswani et al. 2017, section 3.2).
 
 `kind: self` takes keys and values from X, `kind: cross` from `memory`; or Q, K, V or scores are
-given.
+given. `kind: decode` is causal attention a token at a time, as a decoder works with a cache
+(Shazeer 2019, section 2.4): keys and values of the tokens before are kept, so each token makes only
+its own. `label` and `given` put the words and matrices of a problem on the tape, for all kinds.
 """
 
 from __future__ import annotations
@@ -11,10 +13,20 @@ from attncli.core.attention.norms import normed
 from attncli.core.attention.positions import embedded, rotated
 from attncli.core.attention.tiled import attend, is_tiled
 from attncli.core.attention.weights import adjust, normalize, score
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
+from attncli.core.records import replace
+from attncli.core.tape.operations import (
+    Add,
+    AsRow,
+    Below,
+    Concatenate,
+    MatMul,
+    Row,
+    Tanh,
+    Transposed,
+)
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import Tape
 
@@ -84,8 +96,6 @@ def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Ste
     """Record `K_all` and `V_all`, which begin with the keys and values of earlier tokens."""
     if not problem.past:
         return k, v
-    from attncli.core.mechanisms.recurrent import Below
-
     label_past(tape, problem)
     every = []
     for name, new in (("K", k), ("V", v)):
@@ -113,8 +123,6 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
 
 
 def _token(whole: Step, t: int) -> Expression:
-    from attncli.core.mechanisms.recurrent import Row  # only `decode` needs it
-
     return Row(whole, t - 1)
 
 
@@ -164,3 +172,50 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
 def goes_on(problem: Problem) -> bool:
     """Whether the heads' values are projected once more."""
     return "W_o" in problem.given or "b_o" in problem.given
+
+
+def label(tape: Tape, **words: tuple[str, ...]) -> None:
+    """Name the places along axes, where there are words for them."""
+    tape.labels.update({axis: found for axis, found in words.items() if found})
+
+
+def given(
+    tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = ""
+) -> Step:
+    """Put a matrix of the problem on the tape, once; by default it is called as its key is."""
+    if (known := tape.input_of(key)) is not None:
+        return known
+    head, _, part = key.partition(".")
+    leading, as_written = problem.leading(key), KEYS[head].as_written
+    return tape.given(name or part or key, problem.array(key), trailing, leading, as_written, key)
+
+
+CACHE = ("key", "feature")
+
+
+def decode(tape: Tape, problem: Problem) -> None:
+    """Record q_t, k_t, v_t, the caches K_t and V_t, and what token t reads in them; the output."""
+    label(tape, query=problem.tokens, key=problem.tokens)
+    label_past(tape, problem)
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+    keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
+    read: list[Step] = []
+    for t in range(1, problem.sizes["n"] + 1):
+        tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
+        here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
+        of_token = replace(rules, by_place=here)
+        with tape.within(suffix=f"_{t}"):
+            q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
+            q, k = normed(tape, q, k, rules)
+            q, k = rotated(tape, q, k, rules.positions, t - 1)
+            keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
+            values = tape.record("V", Below((values, v)) if values else v, CACHE, why=CACHED)
+            shared: list[Expression] = [keys, values]
+            if times > 1:
+                shared = [RepeatHeads(cache, times) for cache in shared]
+            scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
+            weights = normalize(tape, adjust(tape, scores, of_token), rules)
+            read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
+    tape.group = ""
+    name = "context" if problem.heads > 1 or goes_on(problem) else "output"
+    finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

@@ -25,22 +25,23 @@ from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean
 
 METHODS = {
-    "self": "attention",
-    "cross": "attention",
-    "pooling": "pooling",
-    "co_attention": "co_attention",
-    "recurrent": "recurrent",
-    "decode": "decode",
-    "transformer": "transformer",
+    "self": "attention.attention",
+    "cross": "attention.attention",
+    "pooling": "states.pooling",
+    "co_attention": "states.co_attention",
+    "recurrent": "states.recurrent",
+    "decode": "attention.decode",
+    "transformer": "transformer.transformer",
 }
-"""The module of each kind, and its function of the same name, which records the steps."""
+"""The module of each kind, and the function in it that records the steps."""
 
 
 SURELY_FITS = 2**28
 """Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
 
 BYTES_OF_NUMBER = 24
-"""Maximum number of bytes that a calculation takes for each of `_numbers`. Measured: 14 to 18."""
+"""Maximum number of bytes that a calculation takes for each of `numbers_of_steps`.
+Measured: 14 to 18."""
 
 
 def compute(
@@ -100,7 +101,7 @@ def compute(
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
-        from attncli.core.mechanisms.named import with_meant_steps
+        from attncli.core.mechanisms.trace import with_meant_steps
 
         return with_meant_steps(trace, names)
 
@@ -134,8 +135,8 @@ def _check_course_names(tape: Tape, problem: Problem) -> None:
 
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
-    name = METHODS[problem.kind]
-    method = getattr(import_module(f"attncli.core.mechanisms.{name}"), name)
+    module, _, name = METHODS[problem.kind].partition(".")
+    method = getattr(import_module(f"attncli.core.mechanisms.{module}"), name)
     if problem.gradient:
         from attncli.core.mechanisms.gradient import gradient
 
@@ -152,7 +153,7 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
 
 def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     """Raise an InputError if a calculation takes more memory than is free."""
-    if _numbers(problem) * BYTES_OF_NUMBER < SURELY_FITS:
+    if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
         return
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
@@ -162,7 +163,7 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
         raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-def _numbers(problem: Problem) -> int:
+def numbers_of_steps(problem: Problem) -> int:
     """Return about how many numbers the inputs and the steps forward have."""
     sizes, score = problem.sizes, problem.rules.score
     n, batch = (sizes.size(letter) or 1 for letter in ("n", "batch"))

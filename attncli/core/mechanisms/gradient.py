@@ -9,7 +9,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.inputs import given
+from attncli.core.mechanisms.attention import given
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.values import OF_TARGET
 from attncli.core.tape.backward import FORWARD, backward

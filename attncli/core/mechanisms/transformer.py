@@ -19,8 +19,7 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.attention import attention
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.mechanisms.attention import attention, given, label
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
@@ -179,13 +178,9 @@ class Rows(Operation):
     operand: Expression
     places: tuple[int, ...]
     words: tuple[str, ...]
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("query", self.operand.trailing[-1])
+    shape = "v d -> query d"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, v, d) gives (…, n, d)."""
         _refuse_outside(self.places, matrix.shape[-2])
         return matrix[..., list(self.places), :]
 
@@ -204,13 +199,9 @@ class Returned(Operation):
     operand: Expression
     places: tuple[int, ...]
     count: int
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("vocabulary", self.operand.trailing[-1])
+    shape = "n d -> vocabulary d"
 
     def apply(self, rows: Array) -> Array:
-        """(…, n, d) gives (…, v, d)."""
         uses = ([i for i, p in enumerate(self.places) if p == at] for at in range(self.count))
         nothing = np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))
         return joined(
@@ -225,14 +216,10 @@ class Next(Hardmax):
     """1 for the word with the largest logit of the last token, else 0."""
 
     word: str = ""
+    shape = "n v' -> v"
     why = "The word with the largest logit is the likeliest."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.operand.trailing[-1:]
-
     def apply(self, logits: Array) -> Array:
-        """(…, n, v) gives (…, 1, v)."""
         return super().apply(logits[..., -1:, :])
 
     def bounds(self, logits: Any) -> Any:

@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
-from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import LEADING, Step
 
 Index = tuple[int, ...]
@@ -95,17 +94,6 @@ def place_word(
 def row_letter(step: Step) -> str:
     """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
     return step.word.lower() if len(step.word) == 1 else step.word
-
-
-VALUES = {"key": "v", "query": "x", "state": ""}
-"""Letters of the values that weights multiply, by the last axis of the weights."""
-
-
-def mixes_values(step: Step) -> bool:
-    """Whether a step is values mixed by weights: z_am = 0.9·v_I + 0.1·v_am."""
-    made = step.operation
-    is_mixed = isinstance(made, MatMul) and made.left.trailing[-1] in VALUES
-    return is_mixed and not step.backward
 
 
 def _is_plain(label: str, signs: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from operator import is_not, itemgetter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, reduce
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.records import replace
-from attncli.core.tape.step import ALL, Expression, Operation, Part, Step
+from attncli.core.tape.step import ALL, Expression, Operation, Region, Step
 
 
 def evaluate(
@@ -89,10 +89,10 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
     return any(cells.any() for cells in blocked)
 
 
-def evaluate_part(
+def evaluate_region(
     expression: Expression,
-    part: Part,
-    value_of: Callable[[Step, Part], Array],
+    region: Region,
+    value_of: Callable[[Step, Region], Array],
     constant: Callable[[float], Any] | None = None,
 ) -> Array:
     """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
@@ -100,18 +100,16 @@ def evaluate_part(
     An axis of size 1 stays, as it broadcasts.
     """
     if isinstance(expression, Step):
-        return value_of(expression, part)
-    parts = expression.needs(part)
-    if parts is None:
-        return cut(evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant), part)
-    pairs = zip(expression.operands, parts, strict=True)
-    arrays = [evaluate_part(operand, inner, value_of, constant) for operand, inner in pairs]
-    return apply_to(expression, arrays, constant)
+        return value_of(expression, region)
+    regions, rest = expression.needs(region)
+    pairs = zip(expression.operands, regions, strict=True)
+    arrays = [evaluate_region(operand, inner, value_of, constant) for operand, inner in pairs]
+    return cut(apply_to(expression, arrays, constant), rest)
 
 
-def cut(array: Array, part: Part) -> Array:
+def cut(array: Array, region: Region) -> Array:
     """Return some rows and columns of an array; an axis of size 1 stays, as it broadcasts."""
-    rows, columns = (p if n > 1 else ALL for p, n in zip(part, array.shape[2:4], strict=True))
+    rows, columns = (p if n > 1 else ALL for p, n in zip(region, array.shape[2:4], strict=True))
     return array[:, :, rows, columns]
 
 
@@ -147,7 +145,7 @@ def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Exp
     """
     if isinstance(expression, Step):
         return rule(expression)
-    return _with_parts(expression, lambda part: transform(part, rule))
+    return with_operands(expression, lambda part: transform(part, rule))
 
 
 def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
@@ -156,7 +154,7 @@ def everywhere(expression: Expression, old: Expression, new: Expression) -> Expr
         return new
     if isinstance(expression, Step):
         return expression
-    return _with_parts(expression, lambda part: everywhere(part, old, new))
+    return with_operands(expression, lambda part: everywhere(part, old, new))
 
 
 def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:
@@ -166,16 +164,18 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
     """
     if isinstance(expression, Step):
         return expression
-    return rule(_with_parts(expression, lambda part: mapped(part, rule)))
+    return rule(with_operands(expression, lambda part: mapped(part, rule)))
 
 
-def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
+def with_operands(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
     """Return an operation with other operands; itself if the rule gives every one of them back."""
-    changed = {}
-    for name, parts, field in _parts(operation):
-        others = [*map(rule, parts)]
-        if any(map(is_not, others, parts)):
-            changed[name] = field(others)
+    changed: dict[str, Any] = {}
+    for name in operation.operand_fields:
+        old = getattr(operation, name)
+        several = old if isinstance(old, tuple) else (old,)
+        others = tuple(map(rule, several))
+        if any(map(is_not, others, several)):
+            changed[name] = others if old is several else others[0]
     return replace(operation, **changed) if changed else operation
 
 
@@ -188,20 +188,11 @@ def rewritten(
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
-        for name, parts, field in _parts(expression):
-            for place, part in enumerate(parts):
-                for other in rewritten(part, rule):
-                    others = (*parts[:place], other, *parts[place + 1 :])
-                    yield replace(expression, **{name: field(others)})
+        for place, operand in enumerate(expression.operands):
+            for other in rewritten(operand, rule):
+                others = iter([*expression.operands[:place], other])
+                yield with_operands(expression, partial(_next_or_own, others))
 
 
-def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression], Callable[..., Any]]]:
-    """Yield the fields of an operation that hold an expression, or several, and what they hold.
-
-    Beside them comes a function that returns the field for a sequence of other expressions.
-    """
-    for name in operation.fields:
-        value = getattr(operation, name)
-        parts = value if isinstance(value, tuple) else (value,)
-        if parts and isinstance(parts[0], (Step, Operation)):
-            yield name, parts, tuple if parts is value else itemgetter(0)
+def _next_or_own(others: Iterator[Expression], operand: Expression) -> Expression:
+    return next(others, operand)

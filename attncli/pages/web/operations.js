@@ -208,11 +208,11 @@ const attnOperations = (function () {
     Passed: (o, a, seen) => each((x, y) => (y === (o.infinite ? -Infinity : 0) ? 0 : x), a, seen),
     Columns: (o, a) => cut(a, -1, o.start, o.stop),
     Summed: (o, a) => {
-      const skip = a.shape.length - o.shape.length;
-      const over = a.shape.map((n, i) => (n > 1 && (o.shape[i - skip] ?? 1) === 1 ? i - a.shape.length : 0));
-      return shaped(over.filter(Boolean).reduce((found, along) => sums(found, along), a), o.shape);
+      const skip = a.shape.length - o.sizes.length;
+      const over = a.shape.map((n, i) => (n > 1 && (o.sizes[i - skip] ?? 1) === 1 ? i - a.shape.length : 0));
+      return shaped(over.filter(Boolean).reduce((found, along) => sums(found, along), a), o.sizes);
     },
-    Spread: (o, a) => each((x) => x, a, filled(o.shape)),
+    Spread: (o, a) => each((x) => x, a, filled(o.sizes)),
     // attention
     SplitHeads: (o, a) => {
       const [batch, , n, width] = a.shape, d = width / o.heads;

@@ -101,9 +101,6 @@ MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, for one without a
 "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
-MAX_HAND_DECIMALS = 6
-"""Maximum number of decimals of a number that was worked by hand. Chosen."""
-
 NEARLY_ONE = 1.02
 """Minimum common factor of all numbers that is reported as one. Chosen: a smaller one comes from a
 small change to every number."""
