@@ -14,8 +14,8 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
 from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.core.problem.key_values import REPLACES
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.words import may_mean_step
 from attncli.core.text.escapes import visible

@@ -173,7 +173,7 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return the files of NAME=FILE flags by name."""
-    from attncli.core.problem.key_names import key_of
+    from attncli.core.problem.key_values import key_of
 
     pairs: dict[str, str] = {}
     for text in matrices:

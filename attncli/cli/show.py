@@ -100,7 +100,7 @@ def compute(
 
 
 def _step_names(only: WordList) -> tuple[str, ...]:
-    from attncli.core.problem.key_names import key_of
+    from attncli.core.problem.key_values import key_of
 
     names = options.listed(only)
     if only is not None and not names:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.words import may_mean_step
 from attncli.core.text.escapes import visible
@@ -266,7 +266,7 @@ class _Answers:
     def refuse(self, line: int, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
 
-    def document(self, folder: Path, heading: Callable[[KeyPath], Place] | None = None) -> Document:
+    def document(self, folder: Path, heading: Locate | None = None) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
         error = InputError(*self.faults) if self.faults else None
         return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import EMPTY, Record
@@ -107,10 +107,10 @@ class Document(Record):
     name: str  # of the file, as the user wrote it
     folder: Path  # to which the names of files in it are relative
     values: dict[str, Raw]
-    locate: Callable[[KeyPath], Place]  # of a key, of an item, or of the nearest thing around it
+    locate: Locate  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
     bare: bool = False  # a single matrix or list without a key, which gets the key X
-    heading: Callable[[KeyPath], Place] | None = None  # of a column, if keys are headings
+    heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
 
 
@@ -191,12 +191,6 @@ VARIANT = "variant"
 
 KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
 """Keys of a submission that are not names of steps. A new key has a place here."""
-
-Locate: TypeAlias = Callable[[KeyPath], Place]
-
-
-def nowhere(_: KeyPath) -> Place:
-    return Place("")
 
 
 class Submission(Record, eq=False):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import InputError, KeyPath, Place, fail
+from attncli.core.errors import InputError, KeyPath, Locate, Place, fail
 from attncli.core.records import replace
 from attncli.core.text.escapes import lines_of, visible
 from attncli.reading.document import (
@@ -254,9 +254,7 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
     return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
-def _of_value(
-    raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]
-) -> Iterator[Document]:
+def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
     if isinstance(raw, dict):
         yield Document(name, folder, raw, locate)
     elif not isinstance(raw, list):
