@@ -48,10 +48,10 @@ class NumberAsWritten(float):
         return float(self), self.formula
 
 
-def number(text: str) -> float:
+def value_of(text: str) -> float:
     """Return the value of a written number; an expression is returned with its formula.
 
-    >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
+    >>> value_of("1/4"), value_of("012"), value_of("-2^2"), value_of("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
     """
     plain = text.strip()
@@ -167,7 +167,7 @@ def of_expression(names: Collection[str] = ()) -> str:
 
 
 def of_number() -> str:
-    """Return the pattern of a whole text that `number` reads."""
+    """Return the pattern of a whole text that `value_of` reads."""
     whole = rf"{_expression(minus=DASHES)}%?|[-+{DASHES}]?oo|{_infinite(DASHES)}"
     return rf"^(?!\s*(?:{DAY})\s*$)\s*(?:[{ABOUT}]\s*)?(?:{whole})\s*$"
 
