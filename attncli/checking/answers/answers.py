@@ -20,7 +20,6 @@ from attncli.checking.answers.names import IS_INPUT, At, find_answer
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.form import cell_words, shape_words
 from attncli.core.numbers.grid import DECIMAL_COMMA
 from attncli.core.numbers.last_place import (
     PRECISIONS,
@@ -31,7 +30,7 @@ from attncli.core.numbers.last_place import (
 )
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.written import BLANK_CELLS, decimal_of
+from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.tape.words import HEADS_AFTER_TOKENS

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import form
-from attncli.core.numbers.form import MAX_DIGITS_OF_FLOATS, Form, Schema, dotted, to_number
+from attncli.core.numbers.form import Form, Schema
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 

@@ -18,16 +18,18 @@ from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.core.numbers import form
-from attncli.core.numbers.form import (
+from attncli.core.numbers.form import Form, Schema
+from attncli.core.numbers.parser import NumberError, parse
+from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
-    Form,
-    Schema,
+    NumberAsWritten,
     dotted,
+    evaluate,
+    in_any_case,
     is_number,
+    of_expression,
     to_number,
 )
-from attncli.core.numbers.parser import NumberError, parse
-from attncli.core.numbers.written import NumberAsWritten, evaluate, in_any_case, of_expression
 from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import visible
 
