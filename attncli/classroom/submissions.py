@@ -14,7 +14,7 @@ from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located
 from attncli.core.problem.key_values import REPLACES
 from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace
-from attncli.core.tape.words import may_mean_step
+from attncli.core.tape.cells import may_mean_step
 from attncli.core.text.escapes import visible
 from attncli.reading.document import Document, FileName, KnownClass, error_at
 from attncli.reading.file_access import Folder

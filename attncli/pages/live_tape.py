@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances, SumOfDistances
+from attncli.core.attention.places import AddedByPlace, AtDistances, Rotated, SumOfDistances
 from attncli.core.attention.softmax import SinkPower
-from attncli.core.attention.waves import Rotated
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text

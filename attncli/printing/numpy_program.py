@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import ERF, Array
-from attncli.core.attention.activations import Phi
+from attncli.core.attention.features import Phi
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace

@@ -9,7 +9,7 @@ from shlex import quote
 
 from attncli.core.errors import Fault, InputError, KeyPath, Place
 from attncli.core.numbers.grid import is_word
-from attncli.core.tape.words import ALIASES, may_mean_step
+from attncli.core.tape.cells import ALIASES, may_mean_step
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import all_of, did_you_mean, near_words, whole_names
 from attncli.reading.csv_blocks import CsvRow, CsvText

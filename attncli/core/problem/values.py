@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Table: TypeAlias = Mapping[str, Any]
 
 
-def _table(room: str) -> Table:
-    """Return the table of a module of `core/attention/`, which has its name."""
-    table: Table = vars(import_module(f"attncli.core.attention.{room}"))[room.upper()]
+def _table(name: str, room: str = "") -> Table:
+    """Return a table of a module of `core/attention/`, which by default has the table's name."""
+    table: Table = vars(import_module(f"attncli.core.attention.{room or name}"))[name.upper()]
     return table
 
 
@@ -150,7 +150,7 @@ def _rows_of_results(raw: object) -> list[object]:
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
-QK_NORM = _named_row("norm", partial(_table, "norms"), "rms")
+QK_NORM = _named_row("norm", partial(_table, "norms", "features"), "rms")
 
 PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
 
