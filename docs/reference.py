@@ -9,9 +9,8 @@ from pathlib import Path
 from unittest import mock
 
 import attncli
-from attncli.cli.commands import SUMMARIES
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
-from attncli.cli.main import run
+from attncli.cli.main import SUMMARIES, run
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.tape.cells import ALIASES

@@ -10,9 +10,17 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.check import Report
 from attncli.classroom.assignment import Assignment, ProblemSet
 from attncli.classroom.handed_in import Course
-from attncli.classroom.manifest import OPEN, ManifestEntry, answers_to, by_person, manifest
-from attncli.classroom.manifest_file import ABSENT, read_manifest, tell_missing
-from attncli.classroom.roster import Roster
+from attncli.classroom.manifest import (
+    ABSENT,
+    OPEN,
+    ManifestEntry,
+    answers_to,
+    by_person,
+    manifest,
+    read_manifest,
+    tell_missing,
+)
+from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import (
     ReadAnswers,
     answer_files,
@@ -23,9 +31,15 @@ from attncli.core.errors import InputError, Place, fail
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
-from attncli.reading.archives import is_folder
-from attncli.reading.document import Document, Headings, KnownClass, error_at
-from attncli.reading.submission import Submission, own_submission
+from attncli.reading.document import (
+    Document,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    own_submission,
+)
+from attncli.reading.files import is_folder
 
 
 class Unread(Record):
@@ -71,7 +85,7 @@ class Grading(Record):
     def course(self) -> Course:
         roster = self.assignment.roster if self.roster is None else self.roster
         first = self.assignment.first
-        which = (lambda said: first.in_name(said)[0]) if len(first.keys) > 1 else None
+        which = (lambda said: first.names.in_name(said)[0]) if len(first.keys) > 1 else None
         known = KnownClass(self.headings, roster, which)
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known

@@ -5,26 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
-from attncli.classroom.roster import Roster
+from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place
 from attncli.core.records import Record, replace
-from attncli.reading.archives import (
-    files_in,
-    folder_name,
-    folders_in,
-    is_file,
-    is_folder,
-    is_hidden,
-)
-from attncli.reading.document import error_at
-from attncli.reading.file_access import BY_SUFFIX
-from attncli.reading.read import WORKSHEET_SUFFIXES, read
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
+from attncli.reading.read import BY_SUFFIX, STDIN, WORKSHEET_SUFFIXES, read
 
 READ = (*PROBLEM_SUFFIXES, ".txt")
 """Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
@@ -189,7 +181,8 @@ class ClassFolders:
     """
 
     def __init__(self, every: Sequence[Handed], course: Course) -> None:
-        self._problems = course.problems
+        self.course = course
+        self._problems = course.problems.names
         answers = [one for one in every if one.kind == "answers"]
         self._names = Counter(map(self.own_words, answers))
         chains = [self._folders(one) for one in answers]
@@ -271,3 +264,69 @@ def own_name(one: Handed) -> str:
         if match := pattern.fullmatch(one.parts[-1]):
             return match["file"]
     return one.parts[-1]
+
+
+Rule: TypeAlias = Callable[[Handed, ClassFolders], Sequence[str]]
+"""Returns texts that name the students of a file, or nothing."""
+
+
+def _by_key(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    return one.names[:1]
+
+
+def _by_metadata(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    people = layout.submitters(one)
+    return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
+
+
+def _by_platform(pattern: re.Pattern[str], one: Handed, layout: ClassFolders) -> Sequence[str]:
+    match = by_platform(pattern, one)
+    return [match["who"]] if match else []
+
+
+def _by_folder(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    return layout.student(one)[-1:]
+
+
+def _by_class(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    around = [] if one.is_listed else [folder_name(one.source)]
+    people = (layout.course.roster.find(part) for part in (*one.parts, *around))
+    return [person.name for person in people if person is not None][:1]
+
+
+def _by_name(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    if one.is_listed and not layout.course.roster:
+        only = one.read[0][0] if len(one.read) == 1 else one.path
+        return [STDIN if only == "-" else only]
+    own = layout.own_words(one)
+    return [own] if own or one.kind == "unreadable" or layout.course.roster else [one.parts[-1]]
+
+
+RULES: Mapping[str, Rule] = {
+    "its key student": _by_key,
+    f"Gradescope's {METADATA}": _by_metadata,
+    "the name that Moodle gave": partial(_by_platform, MOODLE),
+    "the name that Canvas gave": partial(_by_platform, CANVAS),
+    "its folder": _by_folder,
+    "a name of the class in its path": _by_class,
+    "its name": _by_name,
+}
+"""Functions that find the students of a file, the most reliable first. If the class is known, names
+that are not in it are left out."""
+
+
+def whose(one: Handed, layout: ClassFolders) -> tuple[Sequence[str], str, Sequence[str]]:
+    """Return the students of a file, and the rule that tells them; or whom it may mean.
+
+    A name is "" if it is that of nobody in the class; there are none if no rule tells any.
+    """
+    roster, unknown = layout.course.roster, list[str]()
+    for rule, texts_of in RULES.items():
+        texts = [text for text in texts_of(one, layout) if text]
+        if texts and not roster:
+            return texts, rule, ()
+        people = [roster.find(text) for text in texts]
+        if any(people):
+            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
+        unknown += texts
+    return (), "", next(filter(None, map(roster.nearest, unknown)), ())

@@ -1,4 +1,7 @@
-"""Submissions from files, with the matrix files that they name, and the problems they answer."""
+"""Submissions from files, with the matrix files that they name, and the problems they answer.
+
+`read_headings` says what the columns of a class's table hold, where its headings do not (`--map`).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,30 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
 from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.core.problem.key_values import REPLACES
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.reading.document import Document, FileName, KnownClass, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.csv_blocks import CsvText
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Document,
+    FileName,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    submission_of,
+)
+from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import read, with_key
-from attncli.reading.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
+from attncli.reading.read import CSV_SUFFIXES, read, read_text, with_key
 
 UNKNOWN_CLASS = KnownClass()
+
+MAP_HINT = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
 
 ReadAnswers: TypeAlias = Submission | InputError
 """The answers to a problem, or why they could not be read."""
@@ -195,7 +210,7 @@ def _by_problem(
     told: dict[int, ReadAnswers] = {}
     rest: list[ReadAnswers] = []
     for one in submissions:
-        index = problems.which(one.problem) if isinstance(one, Submission) else None
+        index = problems.names.which(one.problem) if isinstance(one, Submission) else None
         if isinstance(one, InputError) or index is None:
             rest.append(one)
         elif index in told:
@@ -241,7 +256,7 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
     others: list[str] = []
     for key in whole.matrices if isinstance(whole, Submission) else ():
         word, colon, name = key.partition(":")
-        index = problems.which(word) if colon and name.strip() else None
+        index = problems.names.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
         elif key not in KEYS_BESIDE_STEPS:
@@ -307,3 +322,43 @@ def _joined(one: Submission, other: Submission) -> Submission:
         comment="\n".join(filter(None, (one.comment, other.comment))),
         locate=locate,
     )
+
+
+def read_headings(flags: Sequence[str]) -> Headings:
+    """Return the meaning of each heading: the name of a cell or a step, `name` or `comment`.
+
+    A flag is a pair `HEADING=CELL`, or a file: a mapping in YAML or JSON, or CSV with two columns.
+    """
+    meanings: dict[str, str] = {}
+    for flag in flags:
+        heading, sign, cell = flag.rpartition("=")
+        is_pair = bool(sign and heading.strip() and cell.strip())
+        pairs = [(heading, cell)] if is_pair and not is_file(flag) else _pairs_in(flag)
+        for word, meaning in ((one.strip(), other.strip()) for one, other in pairs):
+            if meanings.setdefault(word, meaning) != meaning:
+                message = f"--map gives {visible(word)} two meanings"
+                raise fail(message, hint="leave one of them out")
+    return meanings
+
+
+def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
+    suffix = Path(name).suffix.lower()
+    if not suffix:
+        raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=MAP_HINT)
+    if suffix in CSV_SUFFIXES:
+        table = CsvText(read_text(name), name)
+        for row in table.rows:
+            if len(row.cells) != 2:
+                message = "a line of a map has two cells: the heading and what it means"
+                raise table.error(row.line, message, 'quote a comma: "weights[1,1]"')
+        return [(row.cells[0], row.cells[1]) for row in table.rows]
+    pairs: list[tuple[str, str]] = []
+    for document in read(name):
+        if document.error:
+            raise document.error
+        for heading, cell in document.values.items():
+            if not isinstance(cell, str) or not cell:
+                message = f"{visible(heading)} must mean a cell"
+                raise error_at(document.locate((heading,)), message, MAP_HINT)
+            pairs.append((heading, cell))
+    return pairs

@@ -1,14 +1,24 @@
 """The commands that print what there is: `attn scores`, `schema`, `samples` and `manual`."""
 
+import tempfile
 import textwrap
+import webbrowser
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from attncli.cli import options
-from attncli.cli.commands import SUMMARIES, build, groups_of
-from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, print_lines, write_bytes
+from attncli.cli.main import SUMMARIES, build, groups_of
+from attncli.cli.output import (
+    BAD_INPUT,
+    READER_WENT_AWAY,
+    WRONG_ANSWER,
+    print_lines,
+    tell,
+    write_bytes,
+)
 from attncli.cli.terminal import Display, write_lines
 
 EXIT_STATUSES = {
@@ -57,7 +67,7 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.reading.sample_files import sample, sample_files, title
+    from attncli.reading.files import sample, sample_files, title
 
     if name is not None:
         write_bytes([sample(name)], None)
@@ -124,3 +134,30 @@ def _roff(text: str) -> str:
     signs = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
     plain = "".join(signs.get(c) or (c if c.isascii() else rf"\[u{ord(c):04X}]") for c in text)
     return rf"\&{plain}" if plain.startswith(".") else plain
+
+
+DEFAULT_SAMPLE = "mask_causal"
+
+OPEN_HELP = "Open the page in the browser, or only print where it is."
+
+
+def demo(
+    sample: Annotated[
+        str, typer.Argument(metavar="[SAMPLE]", help="The name of a sample, as attn samples lists.")
+    ] = DEFAULT_SAMPLE,
+    opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
+) -> None:
+    from attncli.core.mechanisms.compute import compute
+    from attncli.pages.html import traces
+    from attncli.printing.selection import Selection
+    from attncli.reading.files import sample_path
+    from attncli.reading.load import load_all
+
+    source = sample_path(sample)
+    page = traces([compute(problem) for problem in load_all(source)], Selection(live=True))
+    path = Path(tempfile.mkdtemp(prefix="attn-")) / f"{source.stem}.html"
+    write_bytes(page, path)
+    if not opens:
+        print_lines([str(path)])
+    elif not webbrowser.open(path.as_uri()):
+        tell(f"no browser could be opened; the page is {path}")

@@ -13,7 +13,7 @@ from attncli.checking.check import Report
 from attncli.checking.judging import judged as status
 from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged, Misshapen
 from attncli.classroom.grading import Graded, Student, Unread
-from attncli.classroom.roster import Person, Roster
+from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
 from attncli.core.text.escapes import as_cell, lines_of, visible

@@ -9,7 +9,7 @@ from attncli.core.records import Record
 from attncli.core.text.numbers import DEFAULT_DECIMALS
 
 if TYPE_CHECKING:
-    from attncli.classroom.roster import Roster
+    from attncli.classroom.name_index import Roster
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.tape.step import Step
 

@@ -12,7 +12,7 @@ from attncli.core.attention.scores import SplitHeads
 from attncli.core.errors import fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import key_of, keys_of
+from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import matrix_name

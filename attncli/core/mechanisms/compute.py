@@ -14,7 +14,7 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import keys_of
+from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import Expression, Step
@@ -39,7 +39,8 @@ SURELY_FITS = 2**28
 """Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
 
 BYTES_OF_NUMBER = 24
-"""Maximum number of bytes that a calculation takes for each of `_numbers`. Measured: 14 to 18."""
+"""Maximum number of bytes that a calculation takes for each of `numbers_of_steps`.
+Measured: 14 to 18."""
 
 
 def compute(
@@ -151,7 +152,7 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
 
 def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     """Raise an InputError if a calculation takes more memory than is free."""
-    if _numbers(problem) * BYTES_OF_NUMBER < SURELY_FITS:
+    if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
         return
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
@@ -161,7 +162,7 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
         raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-def _numbers(problem: Problem) -> int:
+def numbers_of_steps(problem: Problem) -> int:
     """Return about how many numbers the inputs and the steps forward have."""
     sizes, score = problem.sizes, problem.rules.score
     n, batch = (sizes.size(letter) or 1 for letter in ("n", "batch"))
