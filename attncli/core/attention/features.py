@@ -18,9 +18,8 @@ import numpy as np
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array, at_least_zero, erf
 from attncli.core.attention.normalizers import Sigmoid
-from attncli.core.attention.parameters import Parameter, Table
+from attncli.core.attention.parameters import Parameter, Rules, Table
 from attncli.core.attention.scores import refuse_zero_rows
-from attncli.core.attention.weights import Rules
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import Record

@@ -7,20 +7,19 @@ numbers are those of `tile_loop`; any score function, mask and normaliser will d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Mask, Masked, is_kept, kept
+from attncli.core.attention.masks import Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
-from attncli.core.attention.parameters import Normalize, Parameter
-from attncli.core.attention.places import AddedByPlace, AtDistances, ByPlace
+from attncli.core.attention.parameters import Normalize, Parameter, Rules
+from attncli.core.attention.places import AddedByPlace, AtDistances
 from attncli.core.attention.scores import SCORES, RepeatHeads
 from attncli.core.errors import fail
 from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import replace
 from attncli.core.tape.operations import MIXED, Add, MatMul, Scale, SoftCap, Transposed
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.tape import TakeRows, Tape
@@ -29,30 +28,6 @@ from attncli.core.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.core.attention.tile_loop import TileScores, Tiling
-
-
-class Factor(Record):
-    """The factor of the scores, times / over as for `Scale`, and its formula."""
-
-    times: float
-    over: float
-    symbol: Formula
-    value: Formula | None = None
-
-
-class Rules(Record, eq=False):
-    """How scores come about and become weights; arrays are (batch, head, row, column)."""
-
-    score: str = "scaled_dot"  # a key of `SCORES`
-    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
-    scale: Factor | None = None  # None where it is 1
-    softcap: float | None = None  # c of c·tanh(s/c), or None
-    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
-    mask: Mask = EMPTY  # what may be attended to
-    normalize: Normalize = Normalize()  # how scores become weights
-    qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
-    positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
-    by_place: tuple[ByPlace, ...] = ()  # what is added to the scores beside the bias
 
 
 def score(

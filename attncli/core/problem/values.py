@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from importlib import import_module
 from itertools import starmap
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from attncli.core.attention.parameters import SETTINGS, Parameter
+from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
@@ -24,9 +24,6 @@ from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS, dotted, is_number
 from attncli.core.numbers.written import NumberAsWritten, evaluate, in_any_case, of_expression
 from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import visible
-
-if TYPE_CHECKING:
-    from attncli.core.attention.weights import Factor
 
 Table: TypeAlias = Mapping[str, Any]
 
@@ -381,8 +378,6 @@ def factor(text: str, **sizes: int) -> Factor | None:
 
     A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
     """
-    from attncli.core.attention.weights import Factor
-
     names = {name: float(size) for name, size in sizes.items()}
 
     def with_sizes(formula: Formula) -> NumberAsWritten:
