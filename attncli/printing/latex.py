@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from attncli.core.formulas.tex import ascii_text, number
-from attncli.core.formulas.tex import tex as as_tex
+from attncli.core.formulas.printers import ascii_text, number
+from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.escapes import visible
 from attncli.printing.matrix import Matrix

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncli.core.formulas.tex import ascii_text, number
-from attncli.core.formulas.tex import tex as as_tex
+from attncli.core.formulas.printers import ascii_text, number
+from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.escapes import label_text

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attncli.core.attention.activations import ACTIVATIONS
+from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, NORMS
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.norms import LAYER_NORMS, NORMS
 from attncli.core.attention.parameters import Parameter
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES

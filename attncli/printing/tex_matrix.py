@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attncli.core.formulas.tex import TEX_SIGNS, letters, tex
+from attncli.core.formulas.printers import TEX_SIGNS, letters, tex
 from attncli.core.tape.step import Step
 from attncli.printing.matrix import Matrix
 

@@ -32,8 +32,8 @@ from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
+from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import HEADS_AFTER_TOKENS
 from attncli.core.text.escapes import visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
-from attncli.core.arithmetic.operators import OPERATORS
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
@@ -234,6 +235,25 @@ OPERATIONS = {
     tree.Minus: "negative",
     tree.Root: "sqrt",
 }
+
+
+def _of_angle(name: str) -> Callable[[Any], Any]:
+    """Return a function of floats, and of the exact numbers of sympy."""
+    return lambda x: getattr(import_module("math" if isinstance(x, float) else "sympy"), name)(x)
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+    "abs": abs,
+    "cos": _of_angle("cos"),
+    "sin": _of_angle("sin"),
+}
+"""The arithmetic operators, and functions of angles, for any kind of number."""
+
 WORK: dict[str, Callable[..., float]] = OPERATORS | {
     "^": _power,
     "negative": lambda x: -x,
