@@ -18,12 +18,16 @@ from attncli.checking.check import check
 from attncli.classroom.submissions import load_answers
 from attncli.core.formulas.text import text
 from attncli.core.tape.step import Operation
-from attncli.printing.formats import FORMATS, formats_of
-from attncli.printing.layout import plain_text
-from attncli.printing.matrix import Matrix
+from attncli.printing.formats import (
+    FORMATS,
+    ReportSelection,
+    Selection,
+    WorksheetSelection,
+    formats_of,
+)
+from attncli.printing.layout import Matrix, plain_text
 from attncli.printing.page import Figure, Page, page_of
 from attncli.printing.report import report_page
-from attncli.printing.selection import ReportSelection, Selection, WorksheetSelection
 from attncli.printing.table import lines
 from attncli.printing.views import Panel
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment

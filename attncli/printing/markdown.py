@@ -1,4 +1,4 @@
-"""Markdown with mathematics, as GitHub and GitLab show it.
+"""Traces and reports in Markdown with mathematics, as GitHub and GitLab show it.
 
 A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
 `math`, where no character is taken for Markdown.
@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from attncli.core.formulas.tex import ascii_text, number
 from attncli.core.formulas.tex import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.text.escapes import label_text
-from attncli.printing.matrix import ROOM, Matrix
+from attncli.core.text.escapes import label_text, shortened, visible
+from attncli.printing.formats import ReportSelection, Selection, pieces
+from attncli.printing.latex import bracketed, heading, sign
+from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of
-from attncli.printing.pieces import pieces
-from attncli.printing.selection import Selection
-from attncli.printing.tex_matrix import bracketed, heading, sign
 from attncli.printing.views import Panel
+
+if TYPE_CHECKING:
+    from attncli.classroom.grading import Graded
+    from attncli.printing.class_report import ClassReport
+    from attncli.printing.report import Remark, ReportPage
 
 MAX_LINE_WIDTH = 90
 """Maximum width, in characters, of operands and result that are written side by side."""
@@ -202,3 +208,75 @@ def _block(lines: Sequence[str]) -> str:
         body = " \\\\\n".join(lines)
         return f"```math\n\\begin{{gathered}}\n{body}\n\\end{{gathered}}\n```"
     return f"```math\n{''.join(lines)}\n```"
+
+
+def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    """Yield the report of one student, or a table of several."""
+    from attncli.checking.check import Report
+    from attncli.printing.class_report import class_report
+    from attncli.printing.report import report_page
+
+    every = iter(graded)
+    first, second = next(every), next(every, None)
+    if second is not None:
+        parts = _class(class_report(chain([first, second], every)), selection)
+    elif isinstance(first, Report):
+        parts = _report(report_page(first, selection))
+    else:
+        parts = _class(class_report([first]), selection)
+    yield ("\n\n".join(parts) + "\n").encode()
+
+
+def _report(page: ReportPage) -> Iterator[str]:
+    yield f"# {escaped(page.name)}"
+    if page.title:
+        yield escaped(page.title)
+    if page.comment:
+        yield "\n".join(f"> {escaped(line)}\\" for line in page.comment).removesuffix("\\")
+    yield from map(escaped, page.said)
+    yield f"**{escaped(page.verdict)}**"
+    if page.points:
+        yield escaped(page.points)
+    for remark in page.remarks.values():
+        yield from _remark(remark)
+    yield from map(escaped, page.missing)
+
+
+def _remark(remark: Remark) -> Iterator[str]:
+    aside = f" ({remark.aside})" if remark.aside else ""
+    yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
+    if found := remark.finding:
+        yield f"{escaped(f'{visible(found.message)} {visible(found.advice)}')} (`{found.id}`)"
+        if found.worked:
+            yield _items(map(visible, found.worked))
+    if remark.sign == "→":
+        yield escaped(f"worked out correctly from {remark.follows}")
+    yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))
+    if remark.cells:
+        rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]
+        escaped_rows = (list(map(escaped, row)) for row in rows)
+        yield table(["cell", "yours", "right"], ["---", "---:", "---:"], escaped_rows)
+    if remark.last_digits:
+        first, *cells = remark.last_digits
+        yield escaped(first)
+        yield _items(cells)
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(line)}" for line in lines)
+
+
+def _class(report: ClassReport, selection: ReportSelection) -> Iterator[str]:
+    several = len({row.title for row in report.rows}) > 1
+    heads = ["student", *["problem"] * several, "verdict", "first wrong step", "mistake"]
+    rows: list[list[str]] = []
+    for row in report.rows:
+        cells = (shortened(row.name), *[row.title] * several, row.verdict, row.first_wrong_step)
+        message = escaped(visible(row.message))
+        mistake = f"{message} (`{row.mistake}`)" if row.mistake else message
+        rows.append([*(escaped(visible(cell)) for cell in cells), mistake])
+    if selection.points:
+        heads.append("points")
+        rows = [[*cells, row.points] for cells, row in zip(rows, report.rows, strict=True)]
+    yield table(heads, ["---"] * len(heads), rows)
+    yield _items((*report.summary, *report.notes))
