@@ -29,7 +29,7 @@ from attncli.printing.grades import as_csv
 from attncli.printing.layout import plain_text
 from attncli.printing.table import report_lines
 from attncli.printing.verdicts import last_digits, verdict
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import SAMPLES, Attn, in_terminal
 
 SCALED = SAMPLES / "integers_scaled.yaml"

@@ -6,11 +6,11 @@ elements of the class `s`; for each cell only the texts that fill these elements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.formulas import tree
@@ -23,9 +23,6 @@ from attncli.core.tape.walk import array_of, evaluate
 from attncli.core.text.escapes import label_text
 from attncli.pages.markup import text
 from attncli.printing.views import Panel
-
-WriteBody: TypeAlias = "Callable[[Sequence[Trace], CellFormulas], Iterator[str]]"
-"""Returns the markup of a page of problems, and adds its explanations to what it is given."""
 
 CellPlace = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
@@ -40,9 +37,8 @@ class PageCells:
     """The cells of one trace that a page shows, numbered in the order in which they are shown.
 
     Every cell of a step has an id, counted from 1 over all steps of the page. To see whose number
-    is where in an operand, such as Kᵀ, the operation itself is evaluated on arrays of ids. NumPy
-    holds them as 8 bytes without a meaning, which can be moved (transposed, cut, repeated, put
-    side by side) but not calculated with.
+    is where in an operand, such as Kᵀ, the calls of its operation are recorded: if they only move
+    numbers (transpose, cut, repeat, put side by side), the ids are moved in the same way.
     """
 
     def __init__(self, before: int = 0) -> None:
@@ -67,10 +63,18 @@ class PageCells:
     def whole(self, part: Expression) -> Array:
         """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
         try:
-            moved = evaluate(part, self._as_bytes)
-        except TypeError:  # NumPy knows no sum or product of bytes
+            made = evaluate(part, lambda step: Call(step.array, source=step))
+        except (NotImplementedError, TypeError):  # it is no program of calls
             return self.of_calculated(part)
-        return np.ascontiguousarray(moved).view(np.int64)
+        calls, places = made.origin() if isinstance(made, Call) else ((), made)
+        if not calls or any(call.name for call in calls):
+            return self.of_calculated(part)
+        ids = [
+            np.zeros(call.shape, int) if call.source is None else self._ids_of(call.source)
+            for call in calls
+        ]
+        moved: Array = np.concatenate([one.ravel() for one in ids])[places]
+        return moved
 
     def of_weights(self, part: Expression) -> Array | None:
         """Return the ids of the weights of a sum; None on a page that stands still."""
@@ -88,9 +92,9 @@ class PageCells:
             self.count += step.array.size
         return self.starts[key]
 
-    def _as_bytes(self, step: Step) -> Array:
+    def _ids_of(self, step: Step) -> Array:
         first, size = self.register(step) + 1, step.array.size
-        return np.arange(first, first + size, dtype=np.int64).view("V8").reshape(step.array.shape)
+        return np.arange(first, first + size).reshape(step.array.shape)
 
     def numbered(self, ids: Array) -> list[list[int]]:
         """Return the numbers of cells by their ids; those that have none get the next ones."""
@@ -139,9 +143,6 @@ class CellFormulas:
 
     def end(self) -> None:
         """End a problem."""
-
-    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
-        """Add the same problem with another number of heads, where the page can change."""
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""

@@ -92,7 +92,6 @@ def traces(
         return practice.page_data(numbered, formulas)
 
     script = fields.SCRIPT if selection.is_worksheet else script
-    formulas.add_other_heads(shown, body)
     title = next(filter(None, titles), "")
     yield from in_parts([page_parts(title, body(shown, formulas), script, data)], "")
 

@@ -1,7 +1,8 @@
 """Pages that recalculate: what they are made of beside the page of a trace that stands still.
 
-The script `web/live.js` evaluates the tape by the functions of `web/operations.js`, one for each
-operation, and puts the numbers where they belong; `web/controls.js` lets the reader change them.
+The script `web/live.js` makes the calls of NumPy that the program made, by the functions of
+`web/numpy.js`, and puts the numbers where they belong; `web/controls.js` lets the reader change
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -18,7 +19,6 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import Factor, Rules
-from attncli.core.errors import InputError
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.explaining.terms import structure
 from attncli.core.formulas import tree
@@ -29,16 +29,16 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.cells import Index
 from attncli.core.tape.operations import constant
-from attncli.core.tape.step import Operation, Step
-from attncli.core.tape.walk import array_of, sources, transform, walk
-from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, WriteBody, lines, runs
+from attncli.core.tape.step import Step
+from attncli.core.tape.walk import array_of, transform
+from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, lines, runs
 from attncli.pages.live_shapes import LiveShape
-from attncli.pages.live_tape import WITHOUT_FUNCTION, LiveCells
+from attncli.pages.live_tape import LiveCells, Programs
 from attncli.pages.markup import Script, as_json
 
 SCRIPT = Script(
     (
-        *("boot.js", "numbers.js", "shapes.js", "tables.js", "operations.js"),
+        *("boot.js", "numbers.js", "shapes.js", "tables.js", "numpy.js"),
         *("live.js", "controls.js", "script.js"),
     ),
     ("style.css", "live.css"),
@@ -69,21 +69,6 @@ def live_trace(problem: Problem) -> Trace:
     keep[..., 0, -1] = 0
     blocked = own.with_rules(lambda rules, named: replace(rules, mask={"keep": keep}))
     return replace(_unblocked(compute(blocked)), problem=own, warnings=trace.warnings)
-
-
-def _with_other_heads(problem: Problem) -> Problem | None:
-    """Return a problem with two heads in place of one, or one of two; None if it has no such."""
-    if problem.kind not in ("self", "cross") or problem.heads > 2:
-        return None
-    left_out = ("heads", "kv_heads", "answers", "marking")
-    kept = (key for key in problem.given if key not in left_out)
-    given = {key: problem.written.get(key, getattr(problem, key)) for key in kept}
-    try:
-        other = Problem(**given, heads=3 - problem.heads)
-        compute(other)
-    except InputError:
-        return None
-    return other
 
 
 def _with_own_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:
@@ -131,17 +116,17 @@ class LiveFormulas(CellFormulas):
 
     Attributes:
         tapes: of each problem of the page.
-        about: what the script needs beside them.
+        programs: of all steps.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.tapes: list[Mapping[str, Any]] = []
-        self.about: dict[str, Any] = {}
+        self.programs = Programs()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
-        self.worlds = Worlds(trace, decimals, full)
-        self.page_cells = LiveCells(trace, before)
+        self.page_cells = LiveCells(trace, before, self.programs)
+        self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
         return self.page_cells
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
@@ -161,28 +146,12 @@ class LiveFormulas(CellFormulas):
         self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
 
     @property
-    def explanations(self) -> Mapping[str, object]:
-        return {"shapes": [*map(json.loads, self.shapes)], "cells": self.cells}
-
-    @property
     def data(self) -> Mapping[str, object]:
-        """The tapes as they are with a key of all, and the explanations compressed."""
-        found = {"tapes": self.tapes, "packed": _packed(as_json(self.explanations)), **self.about}
-        return found | {"key": sha256(as_json(self.tapes).encode()).hexdigest()[:8]}
-
-    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
-        """Add the page of the one problem with two heads in place of one, or with one of two."""
-        other = _with_other_heads(shown[0].problem) if len(shown) == 1 else None
-        if other is None:
-            return
-        formulas = LiveFormulas()
-        try:
-            markup = "".join(body([live_trace(other)], formulas))
-        except InputError:  # it has no head 2 to show
-            return
-        about = {"tapes": formulas.tapes, "heads": other.heads, "is_other": True}
-        both = f"{markup}\0{as_json({**formulas.explanations, **about})}"
-        self.about = {"heads": shown[0].problem.heads, "other": _packed(both)}
+        """The tapes with a key of all; the programs and explanations, compressed."""
+        shapes, programs = ([*map(json.loads, texts)] for texts in (self.shapes, self.programs.all))
+        packed = _packed(as_json({"shapes": shapes, "cells": self.cells, "programs": programs}))
+        key = sha256(as_json(self.tapes).encode()).hexdigest()[:8]
+        return {"tapes": self.tapes, "packed": packed, "key": key}
 
 
 def _packed(text: str) -> str:
@@ -193,18 +162,12 @@ def _packed(text: str) -> str:
 class Worlds:
     """Explains cells in the real world, and in others in which choices fall otherwise."""
 
-    def __init__(self, trace: Trace, decimals: int, full: bool) -> None:
+    def __init__(self, trace: Trace, decimals: int, full: bool, fixed: Container[Step]) -> None:
+        self.fixed = fixed
         self.rounds = trace.problem.round is not None
         self.real = Explainer(trace, decimals, full, to_refill=True)
         worlds = (partial(self._numbers, number) for number in WORLDS)
         self.others = [Explainer(trace, decimals, full, numbers, True) for numbers in worlds]
-        self.fixed: set[Step] = set()  # no number of the problem changes them
-        for step in trace:
-            made = walk(step.operation) if step.operation is not None else ()
-            kinds = {type(part).__name__ for part in made if isinstance(part, Operation)}
-            is_fixed = step.operation is not None and self.fixed.issuperset(sources(step))
-            if is_fixed or kinds & WITHOUT_FUNCTION.keys():
-                self.fixed.add(step)
         self.choosing: dict[Step, Sequence[Explainer]] = {}
 
     def _numbers(self, number: float, step: Step) -> Array:

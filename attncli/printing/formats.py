@@ -183,7 +183,7 @@ def render(
     ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
     """
     from attncli.checking.check import Report
-    from attncli.core.problem.key_names import keys_of
+    from attncli.core.problem.key_values import keys_of
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:

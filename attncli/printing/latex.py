@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from attncli.core.formulas.tex import TEX_SIGNS, ascii_text, letters, number, tex
+from attncli.core.formulas.tex import ascii_text, number, tex
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible
 from attncli.printing.formats import Selection, pieces
 from attncli.printing.layout import Matrix
+from attncli.printing.markdown import bracketed, column_style, heading, sign
 from attncli.printing.page import Entry, Figure, Page, page_of
 from attncli.printing.views import Panel
 
@@ -281,30 +281,3 @@ def _ragged(lines: Sequence[str]) -> str:
 
 def _line(text: str) -> str:
     return rf"\attnline{{{text}}}"
-
-
-def heading(step: Step, escape: Callable[[str], str]) -> str:
-    """Return a step's formula and what its letters mean; `escape` writes the words."""
-    note = rf" \qquad {tex(step.note, escape)}" if step.note else ""
-    return f"{tex(step.notation, escape)}{note}"
-
-
-def sign(text: str) -> str:
-    """Return a sign between the matrices of a layout, such as × or tanh(."""
-    name = text.removesuffix("(")
-    if name != text:
-        return rf"{letters(name)}\Bigl("
-    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
-
-
-def column_style(matrix: Matrix) -> str:
-    """Return how the columns of an array are set: numbers flush right, bars between heads."""
-    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
-    styles = ("c" if c is None else number for c in matrix.columns)
-    places = zip(matrix.columns, styles, strict=True)
-    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
-
-
-def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
-    body = r" \\ ".join(lines)
-    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"

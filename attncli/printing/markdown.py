@@ -7,17 +7,17 @@ A matrix with labels is a table, any other is mathematics. Formulas are in fence
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attncli.core.formulas.tex import ascii_text, number
+from attncli.core.formulas.tex import TEX_SIGNS, ascii_text, letters, number
 from attncli.core.formulas.tex import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.step import Step
 from attncli.core.text.escapes import label_text, shortened, visible
 from attncli.printing.formats import ReportSelection, Selection, pieces
-from attncli.printing.latex import bracketed, heading, sign
 from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of
 from attncli.printing.views import Panel
@@ -66,6 +66,33 @@ def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[st
     """Return a table; all texts are escaped already."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters mean; `escape` writes the words."""
+    note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
+    return f"{as_tex(step.notation, escape)}{note}"
+
+
+def sign(text: str) -> str:
+    """Return a sign between the matrices of a layout, such as × or tanh(."""
+    name = text.removesuffix("(")
+    if name != text:
+        return rf"{letters(name)}\Bigl("
+    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
+
+
+def column_style(matrix: Matrix) -> str:
+    """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
+    styles = ("c" if c is None else number for c in matrix.columns)
+    places = zip(matrix.columns, styles, strict=True)
+    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
+
+
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    body = r" \\ ".join(lines)
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"
 
 
 def _parts(page: Page) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
 from attncli.core.attention.activations import Phi
 from attncli.core.errors import fail, located
@@ -39,36 +40,20 @@ MAX_REPEATED = 22
 """Maximum number of characters of an expression that is written again where it is used again."""
 
 
-class Code(np.lib.mixins.NDArrayOperatorsMixin):
+class Code(CallRecorder):
     """An array as operations take it, that of the program (no first axes of size 1), its text."""
 
     dtype = np.dtype(np.uint64)  # neither of floats nor of objects, so that formulas are plain
 
     def __init__(self, full: Array, array: Array, text: str) -> None:
         self.full, self.array, self.text = full, array, text
-        self.shape, self.ndim = full.shape, full.ndim
+        self.shape = full.shape
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any) -> Code:
-        return _called(ufunc, inputs, {})
-
-    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Code:
-        return _called(function, args, kwargs)
-
-    def __getattr__(self, name: str) -> Callable[..., Code]:
-        function = getattr(np, name)
-        return lambda **options: _called(function, (self,), options)
-
-    def __getitem__(self, key: Any) -> Code:
-        return _called(getitem, (self, key if isinstance(key, tuple) else (key,)), {})
-
-    def reshape(self, *shape: Any) -> Code:
-        return _called(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
+    def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Code:
+        return _called(function, args, options)
 
     def any(self) -> bool:
         return bool(self.full.any())
-
-    def astype(self, dtype: object) -> Code:  # operations change it only to that of an operand
-        return self
 
 
 def refuse_large(problem: Problem) -> None:
@@ -96,26 +81,19 @@ def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
     return _stripped(shape[1:]) if len(shape) > 2 and shape[0] == 1 else shape
 
 
-def _each(items: Any, kind: type, rule: Callable[[Any], Any]) -> Any:
-    """Return nested lists and tuples with a rule applied to everything of a kind in them."""
-    if isinstance(items, list | tuple):
-        return type(items)(_each(item, kind, rule) for item in items)
-    return rule(items) if isinstance(items, kind) else items
-
-
 def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
     """Return what a function of NumPy gives, in code that is known to give the same."""
-    args = _each(_each(args, np.ndarray, _literal), np.generic, np.generic.item)
+    args = each(each(args, np.ndarray, _literal), np.generic, np.generic.item)
     if function is np.concatenate:
         args = ([part for part in args[0] if part.full.size],)
     dtype = float if function is ERF else None  # which makes arrays of objects
-    full = np.asarray(function(*_each(args, Code, lambda code: code.full), **kwargs), dtype)
-    whole = _each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
+    full = np.asarray(function(*each(args, Code, lambda code: code.full), **kwargs), dtype)
+    whole = each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
     if function in (np.reshape, np.broadcast_to):
         args = args[0], _stripped(full.shape)
     for own in (args, whole):
         with suppress(ValueError, IndexError):  # the program may lack axes that are needed
-            arrays = _each(own, Code, lambda code: code.array)
+            arrays = each(own, Code, lambda code: code.array)
             array = np.asarray(function(*arrays, **kwargs), dtype)
             if np.allclose(array.reshape(full.shape), full, equal_nan=True):
                 is_move = function in (getitem, np.reshape, np.moveaxis)

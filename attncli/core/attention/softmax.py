@@ -197,7 +197,7 @@ class SinkPower(Operation):
         power = self.power
         if power is None or (power.base == np.e and power.temperature == 1):
             return shift
-        return shift * float(log(power.base)) / float(power.temperature)
+        return shift * log(power.base) / (1.0 * power.temperature)  # a plain float
 
     def notation(self, columns: bool) -> tree.Formula:
         exponent = notation_of(self.sink, columns)

@@ -44,7 +44,12 @@ def apply_to(
     }
     if own:
         operation = replace(operation, **own)
-    others: set[Any] = {kind for kind in map(type, arrays) if not issubclass(kind, np.ndarray)}
+    # Arrays that record calls are arrays, too; few commands import them.
+    others: set[Any] = {
+        kind
+        for kind in map(type, arrays)
+        if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
+    }
     with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
         if not others:
             return operation.apply(*arrays)

@@ -2,7 +2,7 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText, ownKey, heads, isOther } = window.attnLive;
+  const { all, homes, make, plainText, ownKey } = window.attnLive;
   const NAMES = {
     scale: "scores",
     softcap: "soft cap",
@@ -224,25 +224,19 @@
     return key.endsWith("scale") ? `${short} ${one.tape.own[key][1] ? "÷" : "×"}` : short;
   }
 
-  // The address: what stands before ~ is a place of the page, then come the key of the problem, `heads`
-  // if its other number of heads is shown, and the changes.
-  function address(hasOther) {
+  // The address: what stands before ~ is a place of the page, then come the key of the problem and the changes.
+  function save() {
+    clearTimeout(saving);
     const parts = all.flatMap((one) =>
       Object.entries(one.state()).map(([name, text]) => `${one.prefix}${name}=${encodeURIComponent(text)}`),
     );
-    if (hasOther) parts.unshift("heads");
     if (parts.length) parts.unshift(ownKey);
-    return [location.hash.split("~")[0] || "#", ...parts].join("~");
-  }
-  function save() {
-    clearTimeout(saving);
-    history.replaceState(null, "", address(isOther));
+    history.replaceState(null, "", [location.hash.split("~")[0] || "#", ...parts].join("~"));
   }
 
   // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
     const [, key, ...parts] = location.hash.split("~");
-    const hasOther = heads > 0 && parts[0] === "heads" && Boolean(parts.shift());
     const next = all.map(() => new Map());
     const wrong = parts.filter((part) => {
       const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
@@ -257,12 +251,7 @@
         return true;
       }
     });
-    // A page that has its problem with one head and with two shows the one that the address says.
     const isOwn = (key ?? ownKey) === ownKey;
-    if (isOwn && isOther !== hasOther) {
-      location.reload();
-      return;
-    }
     const isTaken = isOwn && !wrong.length && all.every((one, i) => !one.calculate(Object.fromEntries(next[i])));
     let says = isTaken ? "" : ` Nothing of the address is taken, because of ${some(wrong.length ? wrong : parts)}.`;
     if (!isOwn) says = " The address belongs to another problem.";
@@ -291,7 +280,8 @@
     const tools = make("div", { className: "controls" });
     tools.setAttribute("role", "region");
     tools.setAttribute("aria-label", "Change the problem");
-    const updates = [];
+    const updates = [],
+      wasShifted = one.isShifted();
     function withOwn(key, text) {
       const next = { ...one.state() };
       if (text === null) delete next[key];
@@ -374,16 +364,6 @@
         },
       );
     }
-    if (heads) {
-      toggleOf(
-        "two heads",
-        () => heads === 2,
-        () => {
-          history.replaceState(null, "", address(!isOther));
-          location.reload();
-        },
-      );
-    }
     const buttons = [
       button("Undo", undo),
       button("Put all back", () => {
@@ -439,6 +419,8 @@
       );
       const fixed = [...new Set([...stays, ...stand])];
       if (fixed.length) told.append(make("b", { textContent: "What stays: " }), `${some(fixed)}.`);
+      if (one.isShifted() === wasShifted) return;
+      told.append(` The largest score of each line is ${wasShifted ? "not " : ""}subtracted from the others now.`);
     };
     const why = document.getElementById("why"),
       main = document.querySelector("main");

@@ -45,7 +45,7 @@ window.attnLive = (function () {
     ln: Math.log,
     tanh: Math.tanh,
     sqrt: Math.sqrt,
-    erf: (x) => 2 * attnOperations.Phi({ root: 1 }, { shape: [1], data: [x] }).data[0] - 1,
+    erf: attnNumpy.erf,
   };
 
   function Calculation(tape, article, prefix) {
@@ -71,7 +71,8 @@ window.attnLive = (function () {
       numbers = [],
       own = {},
       state = {},
-      arrays = [];
+      arrays = [],
+      exact = []; // the numbers of steps before they are rounded
     steps.forEach((step) => {
       starts.push(ids);
       ids += step.shape.reduce((a, n) => a * n, 1);
@@ -94,19 +95,10 @@ window.attnLive = (function () {
       return low;
     }
 
-    // The inputs and numbers of its own that a step depends on, by their names.
-    function dependencies(part, found) {
-      if (typeof part === "number") uses[part].forEach((name) => found.add(name));
-      else {
-        Object.values(part[1] || {}).forEach((x) => {
-          if (x && x.own) found.add(x.own);
-        });
-        part.slice(2).forEach((one) => dependencies(one, found));
-      }
-      return found;
-    }
+    // The inputs and numbers of operations that a step depends on, by their names.
     steps.forEach((step, i) => {
-      uses[i] = step.input ? new Set([step.name]) : dependencies(step.expression, new Set());
+      const names = step.input ? [step.name] : step.expression.slice(1).flatMap((x) => (uses[x] ? [...uses[x]] : [x]));
+      uses[i] = new Set(names);
     });
 
     function rounded(x) {
@@ -120,16 +112,10 @@ window.attnLive = (function () {
       return Math.sign(x) * Number(`${whole}e${-digits}`);
     }
 
-    // Returns the array of an expression; throws the name of a step with a number beyond floats.
-    function evaluate(part) {
-      if (typeof part === "number") return arrays[part];
-      const [name, fields, ...operands] = part;
-      if (!name) return { shape: fields.shape, data: fields.data.map((x) => x ?? -Infinity) };
-      const settled = {};
-      Object.keys(fields).forEach((key) => {
-        settled[key] = fields[key] && fields[key].own ? own[fields[key].own] : fields[key];
-      });
-      return attnOperations[name](settled, ...operands.map(evaluate));
+    // Returns the array that a program gives for its operands: steps, and numbers of operations.
+    function run([program, ...operands]) {
+      const wrapped = operands.map((x) => (typeof x === "number" ? arrays[x] : attnNumpy.scalar(own[x])));
+      return attnNumpy.run(made.programs[program], wrapped);
     }
 
     // Calculates every step for a state: the texts of the numbers that are changed, by their names.
@@ -149,8 +135,9 @@ window.attnLive = (function () {
             arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
             return;
           }
-          attnOperations.noise.level = step.backward ? 2 ** -46 : 0;
-          const found = evaluate(step.expression);
+          attnNumpy.noise.level = step.backward ? 2 ** -46 : 0;
+          const found = run(step.expression);
+          exact[i] = found.data;
           if (tape.round) found.data = Array.from(found.data, rounded);
           if (
             !found.data.every(
@@ -202,29 +189,18 @@ window.attnLive = (function () {
         a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)))
       );
     }
-    // The threshold of the line of a cell that sparsemax made, which its formulas call τ.
-    function threshold(id) {
-      const at = stepOf(id),
-        [, { along, temperature }, operand] = steps[at].expression;
-      const scores = evaluate(operand).data,
-        weights = evaluate(steps[at].expression).data,
-        by = along === -1 ? 1 : steps[at].shape[3];
-      const size = steps[at].shape[4 + along],
-        place = id - starts[at],
-        start = place - (Math.floor(place / by) % size) * by;
-      for (let i = 0; i < size; i += 1) {
-        const weight = weights[start + i * by];
-        if (weight > 0)
-          return scores[start + i * by] / (temperature.own ? own[temperature.own] : temperature) - weight;
-      }
-      return NaN;
+    // True if the formula of sparsemax's threshold has the scores of all cells with a weight: these sum to 1.
+    function isThreshold(variant, place, id) {
+      const at = stepOf(id), weight = (leaf) => exact[at][leaf - starts[stepOf(leaf)]];
+      const weights = variant[5 + place].map(weight);
+      return weights.every((x) => x > 0) && isNear(weights.reduce((a, b) => a + b, 0), 1);
     }
     function fits(variant, result, id) {
       const all = made.shapes[variant[1]][3];
       if (!variant[0].every(([place, most]) => Math.max(...seen(variant, place)) === (most ?? -Infinity)))
         return false;
       const letter = made.shapes[variant[1]][4];
-      if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
+      if (letter !== null && !isThreshold(variant, letter, id)) return false;
       if (!all.length) return true;
       const exact = value(variant, all[0]);
       const shown = tape.round ? valueOf(numberText(exact, tape.decimals)) : exact;
@@ -414,6 +390,8 @@ window.attnLive = (function () {
       slots,
       yaml,
       prefix,
+      // True if the largest scores are subtracted from the others, as floats could not hold their powers.
+      isShifted: () => tape.shifts.some((call) => run(call).data.some((x) => x !== 0)),
       state: () => state,
       valueOf: (id) => numbers[id],
       ownOf: (key) => own[key],
@@ -453,8 +431,6 @@ window.attnLive = (function () {
     fill: attnFill,
     plainText,
     ownKey: made.key,
-    heads: made.heads,
-    isOther: made.is_other === true,
     shown: () => {},
     data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
