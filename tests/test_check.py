@@ -21,7 +21,7 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import STATUSES, WRONG, NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
-from attncli.core.tape.words import ALIASES
+from attncli.core.tape.cells import ALIASES
 from attncli.printing.formats import FORMATS, Selection
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
 from attncli.reading.document import submission_of

@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as hypothesis_numpy
 
 import attncli
 from attncli.cli import show
-from attncli.core.attention import tile_loop, tiled
+from attncli.core.attention import tile_loop, weights
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
 from attncli.core.text.escapes import alike, safe
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
@@ -535,7 +535,7 @@ def test_weights_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.M
             continue
         expected = b"".join(FORMATS["json"].traces([every], only))
         with monkeypatch.context() as patch:
-            patch.setattr(tiled, "MANY_SCORES", 1)
+            patch.setattr(weights, "MANY_SCORES", 1)
             patch.setattr(tile_loop, "TILE_ROWS", 2)
             patch.setattr(tile_loop, "TILE_KEYS", 3)
             alone = compute(problem, only.only, alone=True)
@@ -603,7 +603,7 @@ def test_weights_that_are_written_as_they_are_calculated_are_the_same(
 ) -> None:
     arguments = ("compute", path, "--only", "weights", "-f", format_, "-d", "9")
     plain = attn(*arguments)
-    monkeypatch.setattr(tiled, "MANY_SCORES", 1)
+    monkeypatch.setattr(weights, "MANY_SCORES", 1)
     monkeypatch.setattr(tile_loop, "TILE_ROWS", 2)
     monkeypatch.setattr(tile_loop, "TILE_KEYS", 3)
     assert attn(*arguments) == plain

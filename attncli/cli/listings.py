@@ -57,10 +57,9 @@ def scores(
 
 def score_tables() -> Iterator["Line"]:
     """Yield a table for each key whose value is a row of one, and how they are written."""
-    from attncli.core.attention.activations import ACTIVATIONS
+    from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.masks import MASKS
     from attncli.core.attention.normalizers import NORMALIZERS
-    from attncli.core.attention.norms import LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.formulas.mathml import mathml
+from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace

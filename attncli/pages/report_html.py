@@ -13,7 +13,7 @@ from urllib.parse import quote
 from attncli.checking.check import Report
 from attncli.checking.judging.judged import WRONG
 from attncli.classroom.grading import Graded, Unread
-from attncli.core.formulas.mathml import mathml
+from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, Record

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from attncli.core.formulas.tex import ascii_text, number, tex
+from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.escapes import visible
 from attncli.printing.formats import Selection, pieces

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
-from attncli.core.attention.activations import Phi
+from attncli.core.attention.features import Phi
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace

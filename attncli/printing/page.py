@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record

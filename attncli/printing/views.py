@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.heads import RepeatHeads, SplitHeads
+from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
@@ -280,7 +280,7 @@ class Views:
         """Return the array of an operand; for rounded steps, calculated as on paper."""
         if isinstance(part, Step) or self.trace.problem.round is None:
             return array_of(part)
-        from attncli.core.tape.by_hand import by_hand  # decimals, which few problems ask for
+        from attncli.core.tape.by_hand import by_hand
 
         return by_hand(part)
 

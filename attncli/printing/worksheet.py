@@ -8,13 +8,13 @@ from math import isinf
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.rounding import Rounding
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.errors import fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.problem import Problem
+from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import matrix_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.escapes import as_cell, label_text, visible

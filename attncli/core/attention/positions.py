@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.attention.biases import ALIBI, ByPlace, slopes_of
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
+    ALIBI,
     BASE,
     PAIRS,
     Angles,
+    ByPlace,
     Embedded,
     OfAngles,
     Rotated,
     Sinusoids,
     Waves,
+    slopes_of,
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree

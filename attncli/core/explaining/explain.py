@@ -15,8 +15,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.formulas import FormulaOf, name_of
-from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term, name_of
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find

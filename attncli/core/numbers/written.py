@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
-from attncli.core.arithmetic.operators import OPERATORS
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.parser import DIGITS, FUNCTIONS, INFINITE, NumberError, parse
@@ -230,6 +232,25 @@ OPERATIONS = {
     tree.Minus: "negative",
     tree.Root: "sqrt",
 }
+
+
+def _of_angle(name: str) -> Callable[[Any], Any]:
+    """Return a function of floats, and of the exact numbers of sympy."""
+    return lambda x: getattr(import_module("math" if isinstance(x, float) else "sympy"), name)(x)
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+    "abs": abs,
+    "cos": _of_angle("cos"),
+    "sin": _of_angle("sin"),
+}
+"""The arithmetic operators, and functions of angles, for any kind of number."""
+
 WORK: dict[str, Callable[..., float]] = OPERATORS | {
     "^": _power,
     "negative": lambda x: -x,

@@ -318,7 +318,7 @@ def _tests_after_layers(given: Collection[str], values: Mapping[str, Any]) -> Ke
 
 
 def _tests_of_layer(given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    from attncli.core.attention.activations import ACTIVATIONS, WITH_GATE  # few problems need them
+    from attncli.core.attention.features import ACTIVATIONS, WITH_GATE  # few problems need them
 
     known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
     half = "W_1" in given and "W_2" not in given

@@ -118,7 +118,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
 
     Where only the first of a pair is a step, as in `scores: a`, the second is the name.
     """
-    from attncli.core.tape.words import ALIASES  # few problems have the key
+    from attncli.core.tape.cells import ALIASES
 
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     found = dict[str, str]()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from attncli.core.attention.features import NORMS
 from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.norms import NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse

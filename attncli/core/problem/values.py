@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from importlib import import_module
 from itertools import starmap
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from attncli.core.attention.parameters import SETTINGS, Parameter
+from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
@@ -25,15 +25,12 @@ from attncli.core.numbers.written import NumberAsWritten, evaluate, in_any_case,
 from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import visible
 
-if TYPE_CHECKING:
-    from attncli.core.attention.weights import Factor
-
 Table: TypeAlias = Mapping[str, Any]
 
 
-def _table(room: str) -> Table:
-    """Return the table of a module of `core/attention/`, which has its name."""
-    table: Table = vars(import_module(f"attncli.core.attention.{room}"))[room.upper()]
+def _table(name: str, room: str = "") -> Table:
+    """Return a table of a module of `core/attention/`, which by default has the table's name."""
+    table: Table = vars(import_module(f"attncli.core.attention.{room or name}"))[name.upper()]
     return table
 
 
@@ -150,7 +147,7 @@ def _rows_of_results(raw: object) -> list[object]:
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
-QK_NORM = _named_row("norm", partial(_table, "norms"), "rms")
+QK_NORM = _named_row("norm", partial(_table, "norms", "features"), "rms")
 
 PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
 
@@ -381,8 +378,6 @@ def factor(text: str, **sizes: int) -> Factor | None:
 
     A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
     """
-    from attncli.core.attention.weights import Factor
-
     names = {name: float(size) for name, size in sizes.items()}
 
     def with_sizes(formula: Formula) -> NumberAsWritten:
