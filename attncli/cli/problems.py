@@ -189,7 +189,7 @@ def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
-    from attncli.printing.pieces import pieces
+    from attncli.printing.formats import pieces
     from attncli.printing.problem_file import problem_file
     from attncli.printing.worksheet import answer_sheet
 

@@ -21,8 +21,8 @@ from attncli.core.tape.step import LEADING, Expression, Operation, Step, notatio
 from attncli.core.tape.walk import array_of, walk
 from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
-from attncli.printing.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
+from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 
 
 class Panel(Record, eq=False):
