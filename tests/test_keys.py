@@ -12,7 +12,7 @@ import typer
 import attncli
 from attncli.cli import completion, main
 from attncli.core.numbers.form import ArrayForm, choice
-from attncli.core.problem.key_names import hint_for, key_of
+from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, Key
 from attncli.core.problem.kinds import KINDS
 from attncli.printing.problem_file import problem_file

@@ -149,7 +149,7 @@ def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> 
 
 def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, Any]:
     own = {key.removeprefix(start): numbers for key, numbers in new.items() if start in key}
-    return _with_new(layer, [key for key in KEYS if key in layer.own], own)
+    return _with_new(layer, [key for key in KEYS if key in layer.layer_keys], own)
 
 
 def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:

@@ -100,7 +100,7 @@ def compute(
 
 
 def _step_names(only: WordList) -> tuple[str, ...]:
-    from attncli.core.problem.key_names import key_of
+    from attncli.core.problem.key_values import key_of
 
     names = options.listed(only)
     if only is not None and not names:
@@ -298,7 +298,7 @@ def worksheet(
 
 def _problem_files(source: str) -> list[str]:
     """Return a file itself; of a folder, the problems in it and below, without solutions."""
-    from attncli.reading.archives import is_folder
+    from attncli.reading.files import is_folder
 
     if not source or not is_folder(source):
         return [source]

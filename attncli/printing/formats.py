@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attncli.core.errors import fail
-from attncli.core.problem.key_names import keys_of
+from attncli.core.problem.key_values import keys_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean

@@ -13,7 +13,7 @@ from attncli.core.attention.heads import SplitHeads
 from attncli.core.errors import fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import key_of, keys_of
+from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.cells import matrix_name
 from attncli.core.tape.step import Operation, Step

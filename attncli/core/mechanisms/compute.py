@@ -15,7 +15,7 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import keys_of
+from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import Expression, Step

@@ -13,7 +13,7 @@ from typing import Any
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import with_key
+from attncli.core.problem.key_values import with_key
 from attncli.core.records import replace
 from attncli.core.tape.find import Cells, find_cells, find_steps
 from attncli.core.tape.step import Expression, Step, prefix_of

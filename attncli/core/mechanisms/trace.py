@@ -18,7 +18,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.tiled import Tiled
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.errors import InputError, fail
-from attncli.core.problem.key_names import with_key
+from attncli.core.problem.key_values import with_key
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step, prefix_of

@@ -45,7 +45,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
-        with tape.within(**{} if is_one else {"layer": number, "own": layer.own}):
+        with tape.within(**{} if is_one else {"layer": number, "own": layer.layer_keys}):
             x = _layer(tape, layer, x, of_layer)
     _end(tape, problem, x)
 

@@ -61,10 +61,10 @@ FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "gegl
 GAIN_NAMES, SHIFT_NAMES = "gamma_# γ_# gamma# g_#", "beta_# β_# beta#"
 """Other names of the vectors of a norm; # is its number."""
 
-P = ParamSpec("P")
+Arguments = ParamSpec("Arguments")
 
 
-def _as_field(make: Callable[P, Key]) -> Callable[P, Any]:
+def _as_field(make: Callable[Arguments, Key]) -> Callable[Arguments, Any]:
     """Return `Key` for the rows below: to type checkers an attribute has the type of its value."""
     return make
 
@@ -78,7 +78,7 @@ def _norm_vector(name: str, number: int, others: str) -> Any:
     return key(vector(), f"transformer: the norm's {name}, of {half}", aliases=aliases)
 
 
-class Fields:
+class ProblemFields:
     """The keys of a problem, in the order of files and pages, and their values as attributes.
 
     A key is declared here once. Its row of the table says everything about how it is written; the
@@ -346,7 +346,7 @@ class Fields:
     )
 
 
-KEYS = {name: row for name, row in vars(Fields).items() if isinstance(row, Key)}
+KEYS = {name: row for name, row in vars(ProblemFields).items() if isinstance(row, Key)}
 """Every row by its key."""
 
 

@@ -31,6 +31,15 @@ WITH_PARTS = (
 """Keys that are mappings in which there may be matrices."""
 
 
+REPLACES = {
+    "Q": ("W_q", "b_q"),
+    "K": ("W_k", "b_k"),
+    "V": ("W_v", "b_v"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
+}
+"""Keys of results that a problem may set directly, each with the keys that it makes useless."""
+
+
 class Implied(Record):
     """A letter that equals another one, unless the problem has a key that sets it."""
 
@@ -59,6 +68,13 @@ class Kind(Record):
     @property
     def keys(self) -> tuple[str, ...]:
         return (*COMMON_OPTIONS, *self.shapes, *self.options)
+
+    @property
+    def source_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of keys of which a problem needs one: a matrix, its source, or its product."""
+        if "Q" not in self.shapes:
+            return ()
+        return ("Q", "X", "scores"), ("K", self.source, "scores"), ("V", self.source)
 
 
 BACKWARD = ("gradient", "learning_rate")

@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
 from attncli.core.numbers.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.core.problem.key_names import names_of, pattern_of
-from attncli.core.problem.key_values import REPLACES, source_groups
+from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
-from attncli.core.problem.kinds import KINDS, Kind
+from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.marking import Marking
 
 
@@ -95,7 +94,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in source_groups(kind))
+    rules += (_given(*keys) for keys in kind.source_groups)
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 
