@@ -96,7 +96,7 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
 
 
 def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, object]:
-    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a second value of a name."""
+    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a repeated name."""
     pairs = [*raw.items()] if isinstance(raw, Mapping) else None
     if isinstance(raw, str):
         parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
