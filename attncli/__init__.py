@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from attncli.core.tape.step import Step as Step
     from attncli.printing.formats import render as render
     from attncli.printing.worksheet import worksheet as worksheet
+    from attncli.reading.document import Submission as Submission
     from attncli.reading.load import load as load
     from attncli.reading.load import load_all as load_all
-    from attncli.reading.submission import Submission as Submission
     from attncli.reading.torch_modules import from_torch as from_torch
 
 __version__ = "0.1.0"
@@ -64,7 +64,7 @@ _HOMES = {
     "checking.judging.judged": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),
-    "reading.submission": ("Submission",),
+    "reading.document": ("Submission",),
     "core.errors": ("Fault", "InputError", "Place"),
     "core.explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "classroom.assignment": ("Assignment", "load_assignment"),

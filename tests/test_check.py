@@ -25,7 +25,7 @@ from attncli.core.tape.words import ALIASES
 from attncli.printing.formats import FORMATS
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
 from attncli.printing.selection import Selection
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.snapshots import assert_same
 

@@ -16,9 +16,8 @@ import attncli
 from attncli.classroom.assignment import Assignment
 from attncli.classroom.name_index import Person, Roster
 from attncli.classroom.submissions import load_each_submission
-from attncli.reading.class_columns import likely_cell, named_cell
-from attncli.reading.document import KnownClass
-from attncli.reading.submission import Submission
+from attncli.reading.csv_blocks import likely_cell, named_cell
+from attncli.reading.document import KnownClass, Submission
 from tests.conftest import Attn
 
 GOOD = "title: Good\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"

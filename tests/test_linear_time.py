@@ -17,7 +17,7 @@ from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.numbers.written import number
-from attncli.reading import archives
+from attncli.reading import files
 from attncli.reading.read import read_bytes
 from tests.conftest import Attn
 
@@ -204,8 +204,8 @@ def test_the_list_of_a_zip_file_takes_linear_time(tmp_path: Path) -> None:
                 file.writestr(f"{number}/hw.yaml", "")
 
     def listed(path: str, _: Path) -> object:
-        archives._opened.cache_clear()
-        return [*archives.walk(path)]
+        files._opened.cache_clear()
+        return [*files.walk(path)]
 
     assert_linear(listed, paths, tmp_path)
 

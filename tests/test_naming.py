@@ -17,7 +17,7 @@ from attncli.checking.judging.operands import Reference
 from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
 from attncli.printing.tally import Tally
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError

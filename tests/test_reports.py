@@ -30,7 +30,7 @@ from attncli.printing.layout import plain_text
 from attncli.printing.report_table import pages
 from attncli.printing.selection import ReportSelection
 from attncli.printing.verdicts import last_digits, verdict
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import SAMPLES, Attn, in_terminal
 
 SCALED = SAMPLES / "integers_scaled.yaml"

@@ -33,7 +33,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.notebook import Shown
 from attncli.core.text.sentences import all_of
-from attncli.reading.submission import Submission, own_submission, submission_of
+from attncli.reading.document import Submission, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of

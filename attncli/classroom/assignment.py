@@ -15,10 +15,9 @@ from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.reading.archives import files_in, is_folder, is_hidden
-from attncli.reading.document import FileName, error_at
+from attncli.reading.document import FileName, Submission, error_at
+from attncli.reading.files import files_in, is_folder, is_hidden
 from attncli.reading.load import Overrides, load_each
-from attncli.reading.submission import Submission
 
 PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz")
 """Suffixes of the files in a folder that are read."""

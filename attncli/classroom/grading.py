@@ -31,9 +31,15 @@ from attncli.core.errors import InputError, Place, fail
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
-from attncli.reading.archives import is_folder
-from attncli.reading.document import Document, Headings, KnownClass, error_at
-from attncli.reading.submission import Submission, own_submission
+from attncli.reading.document import (
+    Document,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    own_submission,
+)
+from attncli.reading.files import is_folder
 
 
 class Unread(Record):

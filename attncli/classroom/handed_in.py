@@ -14,18 +14,9 @@ from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place
 from attncli.core.records import Record, replace
-from attncli.reading.archives import (
-    files_in,
-    folder_name,
-    folders_in,
-    is_file,
-    is_folder,
-    is_hidden,
-)
-from attncli.reading.document import error_at
-from attncli.reading.file_access import BY_SUFFIX
-from attncli.reading.read import STDIN, WORKSHEET_SUFFIXES, read
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
+from attncli.reading.read import BY_SUFFIX, STDIN, WORKSHEET_SUFFIXES, read
 
 READ = (*PROBLEM_SUFFIXES, ".txt")
 """Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""

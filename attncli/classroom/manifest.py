@@ -30,11 +30,10 @@ from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import as_cell, visible
 from attncli.core.text.sentences import all_of
-from attncli.reading.archives import is_file, is_folder, is_hidden, natural, without_zip
 from attncli.reading.csv_blocks import CsvText
-from attncli.reading.document import error_at
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
 from attncli.reading.read import read_text
-from attncli.reading.submission import Submission
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""

@@ -11,7 +11,7 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 from attncli.core.errors import Place
 from attncli.core.records import Record, replace
 from attncli.core.text.escapes import lines_of, visible
-from attncli.reading.class_columns import NO_STUDENTS, folded_heading, name_columns
+from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import FileName, error_at
 from attncli.reading.read import STDIN, read_text

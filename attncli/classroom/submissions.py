@@ -19,13 +19,21 @@ from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.words import may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.reading.archives import is_file
 from attncli.reading.csv_blocks import CsvText
-from attncli.reading.document import Document, FileName, Headings, KnownClass, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Document,
+    FileName,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    submission_of,
+)
+from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
 from attncli.reading.read import CSV_SUFFIXES, read, read_text, with_key
-from attncli.reading.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
 
 UNKNOWN_CLASS = KnownClass()
 

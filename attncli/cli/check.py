@@ -211,7 +211,7 @@ def _with_pages(
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     """Return the problems of a file, or of a folder, or the variants in them."""
     from attncli.classroom.assignment import assigned, load_assignment
-    from attncli.reading.archives import is_folder
+    from attncli.reading.files import is_folder
 
     if is_folder(source):
         return load_assignment(source, overrides)

@@ -158,7 +158,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
             return {"table": "for a terminal", "json": "for programs"}
         return {name: row.meaning for name, row in formats_of(KIND_OF_OUTPUT[command]).items()}
     if parameter == "name":
-        from attncli.reading.sample_files import sample_files, title
+        from attncli.reading.files import sample_files, title
 
         return {name: title(path) for name, path in sample_files().items()}
     return _of_keys(command, parameter.rstrip("_"))

@@ -67,7 +67,7 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.reading.sample_files import sample, sample_files, title
+    from attncli.reading.files import sample, sample_files, title
 
     if name is not None:
         write_bytes([sample(name)], None)
@@ -150,8 +150,8 @@ def demo(
     from attncli.core.mechanisms.compute import compute
     from attncli.pages.html import traces
     from attncli.printing.selection import Selection
+    from attncli.reading.files import sample_path
     from attncli.reading.load import load_all
-    from attncli.reading.sample_files import sample_path
 
     source = sample_path(sample)
     page = traces([compute(problem) for problem in load_all(source)], Selection(live=True))

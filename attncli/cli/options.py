@@ -21,7 +21,6 @@ from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
 from attncli.core.errors import InputError, fail
 from attncli.core.text.escapes import visible
-from attncli.reading import file_access
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
@@ -156,12 +155,14 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
 
     Without room for it, it would end the process; its threads only cost time in small problems.
     """
+    from attncli.reading import files
+
     if "" in (*sources, *written):
         raise fail("the name of a file is empty", hint="write its name, or leave it out")
     if (room := room_within_limit()) < NUMPY_BYTES:
         message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
         raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
-    file_access.begin_run("/dev/stdin" if name == "-" else name for name in sources)
+    files.begin_run("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it
@@ -320,9 +321,9 @@ class Run:
 
 
 def _is_whole(source: str) -> bool:
-    from attncli.reading import archives
+    from attncli.reading import files
 
     if source == "-":
         file = standard_input()
         return file is not None and file.seekable()
-    return archives.is_file(source)
+    return files.is_file(source)

@@ -17,7 +17,6 @@ import typer
 
 from attncli.core.errors import InputError, fail, reason_of
 from attncli.core.text.escapes import visible
-from attncli.reading import file_access
 
 Item = TypeVar("Item")
 
@@ -142,7 +141,9 @@ def _replace(out: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _refuse_input(out: Path) -> None:
-    if file_access.is_input(out):
+    from attncli.reading import files
+
+    if files.is_input(out):
         message = f"{visible(str(out))} is read here, and would be overwritten"
         raise fail(message, hint="name another file with -o")
 

@@ -298,7 +298,7 @@ def worksheet(
 
 def _problem_files(source: str) -> list[str]:
     """Return a file itself; of a folder, the problems in it and below, without solutions."""
-    from attncli.reading.archives import is_folder
+    from attncli.reading.files import is_folder
 
     if not source or not is_folder(source):
         return [source]

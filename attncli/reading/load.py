@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, changed, fail, located, refuse
+from attncli.core.errors import (
+    Fault,
+    InputError,
+    KeyPath,
+    Locate,
+    Place,
+    changed,
+    fail,
+    located,
+    refuse,
+)
 from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm
 from attncli.core.numbers.matrices import grid_in
 from attncli.core.problem.key_values import hint_for, key_of, names_of, with_keys
@@ -20,7 +30,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 from attncli.reading.arrays import table_of
 from attncli.reading.document import Blank, Document, FileName, Raw, assign, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
 
 if TYPE_CHECKING:
@@ -164,7 +174,7 @@ class ProblemSource:
         self.document = document
         self.values = dict(document.values)
         self.paths: dict[str, KeyPath] = {}  # of keys under other names in the document
-        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.origins: dict[str, Locate] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
     def locate(self, path: KeyPath) -> Place:
@@ -306,7 +316,7 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
 
 
-def flag_place(flag: str) -> Callable[[KeyPath], Place]:
+def flag_place(flag: str) -> Locate:
     return lambda path: Place(flag)
 
 

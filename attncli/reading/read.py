@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
@@ -10,11 +11,46 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from attncli.core.errors import KeyPath, Place, fail, located
+from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
-from attncli.reading import stream
+from attncli.reading import yaml_documents
 from attncli.reading.document import Document, FileName, KnownClass, Options, error_at
-from attncli.reading.file_access import blocks, open_file, unsupported
+from attncli.reading.files import blocks, open_file
+from attncli.reading.yaml_documents import LINE_OF_JSON, check_length, chunks
+
+
+def decoded(data: Iterator[bytes]) -> Iterator[str]:
+    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
+    block = next(data, b"")
+    if len(block) == 1:  # a half of a byte order mark
+        block += next(data, b"")
+    wide = block[:2] in (b"\xff\xfe", b"\xfe\xff")
+    decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
+    line = 1
+    while True:
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            if wide:
+                raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
+            line += error.object.count(b"\n", 0, error.start)
+            message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
+            raise fail(message, hint="save the file as UTF-8") from None
+        line += text.count("\n")
+        yield text
+        if not block:
+            return
+        block = next(data, b"")
+
+
+def whole(texts: Iterator[str]) -> str:
+    found, length = [], 0
+    for text in texts:
+        length += len(text)
+        check_length(length)
+        found.append(text)
+    return "".join(found)
+
 
 STDIN = "<stdin>"
 
@@ -22,6 +58,49 @@ YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
 WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
+
+SPREADSHEET = "a spreadsheet, which is not read as it is"
+AS_CSV = "save it as CSV: {} and give that file"
+DOCUMENT = "not a file of answers or of a problem"
+AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
+
+EXCEL = SPREADSHEET, AS_CSV.format("in Excel by File, Save As, CSV UTF-8,")
+LIBREOFFICE = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
+APPLE_NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
+WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
+PDF = f"a PDF, {DOCUMENT}", AS_TEXT
+PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
+PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
+ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
+
+BY_SUFFIX = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), EXCEL),
+    ".ods": LIBREOFFICE,
+    ".numbers": APPLE_NUMBERS,
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
+    ".pdf": PDF,
+    **dict.fromkeys((".html", ".htm"), PAGE),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
+    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
+}
+FIRST_BYTES = {
+    b"%PDF-": PDF,
+    b"\x89PNG": PICTURE,
+    b"\xff\xd8\xff": PICTURE,
+    b"{\\rtf": WORD_PROCESSOR,
+    b"\x1f\x8b": ARCHIVE,
+}
+ZIP_PARTS = {
+    b"xl/": EXCEL,
+    b"spreadsheet": LIBREOFFICE,
+    b"Index/": APPLE_NUMBERS,
+    b"word/": WORD_PROCESSOR,
+    b"opendocument.text": WORD_PROCESSOR,
+}
+"""Names of parts near the start of the zip files that these programs write."""
+
+START_BYTES = 4096
+"""Number of bytes that are searched for these names."""
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
@@ -76,11 +155,11 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     if name == "-":
         file = _checked(stdin)
         with located(lambda _: Place(STDIN)):
-            return "".join(stream.decoded(blocks(file)))
+            return "".join(decoded(blocks(file)))
     path = Path(name)
     with located(lambda _: Place(name)), open_file(path) as file:
         start, data = _begun(file, path.suffix.lower())
-        return "".join(stream.decoded(chain([start], data)))
+        return "".join(decoded(chain([start], data)))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -127,12 +206,12 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
-        texts = stream.decoded(chain([start], data))
+        texts = decoded(chain([start], data))
         if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
             from attncli.reading import worksheets
 
             if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
-                text = stream.whole(texts)
+                text = whole(texts)
                 yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
         found = _of_text(texts, reading)
@@ -159,24 +238,22 @@ def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Rea
 
 def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
-        yield from _of_csv(stream.whole(texts), reading)
+        yield from _of_csv(whole(texts), reading)
         return
-    parts = stream.chunks(texts, reading.name)
+    parts = chunks(texts, reading.name)
     first = next((part for part in parts if part.text.strip()), None)
     if first is None:
         return
     is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
     if not is_yaml and (second := next(parts, None)) is not None:
-        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
         parts = chain([second], parts)
     if is_yaml:
-        from attncli.reading import yaml_documents
-
         for part in chain([first], parts):
             yield from yaml_documents.documents(part, reading.folder)
     else:
         above = iter(["\n" * first.before, first.text])
-        yield from _of_csv(stream.whole(chain(above, (part.text for part in parts))), reading)
+        yield from _of_csv(whole(chain(above, (part.text for part in parts))), reading)
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
@@ -250,3 +327,14 @@ def _looks_like_yaml(text: str) -> bool:
         return False
     key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
     return re.search(key, text, re.MULTILINE) is not None
+
+
+def unsupported(data: bytes, suffix: str) -> InputError | None:
+    """Return the error for a file of another program, known by its suffix or its first bytes."""
+    found = BY_SUFFIX.get(suffix)
+    if found is None:
+        start = data[:START_BYTES]
+        found = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
+        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
+            found = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
+    return fail(f"this is {found[0]}", hint=found[1]) if found else None

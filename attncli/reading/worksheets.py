@@ -23,7 +23,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.words import may_mean_step
 from attncli.core.text.escapes import lines_of, visible
 from attncli.reading.document import Document, error_at, unread
-from attncli.reading.file_access import open_file
+from attncli.reading.files import open_file
 
 MARKDOWN = re.compile(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",

@@ -70,7 +70,7 @@ class NotAllowedError(yaml.MarkedYAMLError):
 def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
     """Return the values of the documents before the first error, None for an empty one; the error.
 
-    `yaml_errors.explained` gives the error its place.
+    `yaml_documents.explained` gives the error its place.
     """
     values: list[Raw] = []
     text, lists = _without_lists(chunk.text)
@@ -296,7 +296,7 @@ def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
     try:
         event, value = next(islice(documents, number, None))
     except yaml.YAMLError:  # JSON that is no YAML
-        return place_of(chunk, 0, -1)
+        return chunk.place(0, -1)
     line, column = event.start_mark.line, -1
     rest: list[Any] = [*path]
     while rest:
@@ -310,7 +310,7 @@ def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
         event, value = value[rest.pop(0)]
     if isinstance(event, yaml.ScalarEvent) and rest and all(isinstance(n, int) for n in rest):
         line, column = _in_block(chunk.text, event, rest) or (line, column)
-    return place_of(chunk, line, column)
+    return chunk.place(line, column)
 
 
 def _in_block(text: str, event: Any, rest: list[Any]) -> tuple[int, int] | None:
@@ -332,14 +332,3 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> tuple[int, int] | None:
         return None
     above = yaml_lines(text[: start + at])
     return len(above) - 1, len(above[-1])
-
-
-def place_of(chunk: Chunk, line: int, column: int) -> Place:
-    """Return a place in the file, from 1, of one in a part of it, from 0; −1 is no column."""
-    lines = yaml_lines(chunk.text)
-    shown = lines[line] if line < len(lines) else ""
-    if shown and chunk.original:  # which may have fewer blanks before the line
-        read, shown = shown, yaml_lines(chunk.original)[line]
-        added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
-        column -= min(added, max(column, 0))
-    return Place(chunk.name, chunk.before + line + 1, column + 1, shown)

@@ -36,7 +36,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.tape.words import HEADS_AFTER_TOKENS
 from attncli.core.text.escapes import visible
-from attncli.reading.submission import KEYS_BESIDE_STEPS, Submission
+from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""

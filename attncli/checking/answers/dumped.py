@@ -19,7 +19,7 @@ from attncli.core.problem.marking import Marking
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.tape.words import HEADS_AFTER_TOKENS
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""

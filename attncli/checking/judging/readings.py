@@ -28,7 +28,7 @@ from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.operations import TOKEN_AXES
 from attncli.core.tape.words import LETTERS, meant
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.
