@@ -174,7 +174,7 @@ def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
     behind = {f"attncli.core.attention.{name}" for name in ("tile_loop", "threads")}
     users = {module for module, names in imports.items() if names & behind} - behind
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
-    assert users == {"attncli.core.attention.tiled"}
+    assert users == {"attncli.core.attention.weights"}
 
 
 def test_init_files_hold_a_docstring_only() -> None:

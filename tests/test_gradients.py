@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import activations, heads, masks, normalizers, norms, scores
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention import features, masks, normalizers, scores
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Sparsemax, Unblocked
 from attncli.core.attention.scores import (
@@ -27,7 +26,10 @@ from attncli.core.attention.scores import (
     Cosine,
     EachPair,
     GaussianExponent,
+    MergeHeads,
     PairDot,
+    RepeatHeads,
+    SplitHeads,
 )
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.formulas.text import text
@@ -357,16 +359,16 @@ OPERATIONS: list[Operation] = [
     Hadamard(value("a"), vector("bb")),
     normalizers.Sigmoid(value("a")),
     scores.EluPlusOne(value("a")),
-    norms.Length(value("a")),
-    norms.Length(value("a"), 0.5),
+    features.Length(value("a")),
+    features.Length(value("a"), 0.5),
     Subtract(value("a"), vector("bb")),
-    activations.Relu(vector("bb")),
-    activations.Phi(vector("bb")),
-    activations.TanhGate(vector("bb")),
-    norms.Mean(value("a")),
-    norms.MeanSquare(value("a")),
-    norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
-    norms.Deviation(value("a"), 0.5),
+    features.Relu(vector("bb")),
+    features.Phi(vector("bb")),
+    features.TanhGate(vector("bb")),
+    features.Mean(value("a")),
+    features.MeanSquare(value("a")),
+    features.Variance(value("a"), value("bb", 1, 1, 2, 1)),
+    features.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
     operations.Row(value("a"), 1),
     operations.AsRow(vector("a")),
@@ -431,7 +433,7 @@ def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, norms, scores, activations)
+    rooms = (operations, masks, normalizers, features, scores)
     own = {
         name: kind
         for room in (*rooms, gradient, states, transformer)

@@ -9,8 +9,7 @@ import pytest
 
 import attncli
 from attncli.checking.judging.forms import Log
-from attncli.core.explaining.formulas import FormulaOf, name_of
-from attncli.core.explaining.terms import Constant
+from attncli.core.explaining.terms import Constant, FormulaOf, name_of
 from attncli.core.formulas.text import text
 
 KEYS: dict[str, Any] = {

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli.core.arithmetic.intervals import Interval, hull, interval
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Hardmax, Sparsemax, Unblocked
 from attncli.core.attention.scores import (
@@ -19,7 +18,10 @@ from attncli.core.attention.scores import (
     Cosine,
     EachPair,
     GaussianExponent,
+    MergeHeads,
     PairDot,
+    RepeatHeads,
+    SplitHeads,
 )
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.tape.operations import (

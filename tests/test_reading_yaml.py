@@ -18,6 +18,7 @@ import attncli
 from attncli.core.errors import InputError, KeyPath, Place, refuse
 from attncli.reading.document import Chunk, Document
 from attncli.reading.read import read_bytes
+from attncli.reading.yaml_documents import without_nulls
 from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
 from attncli.reading.yaml_text import locate as yaml_locate
 from tests.conftest import SAMPLE_FILES, Attn

@@ -13,10 +13,18 @@ import pytest
 
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
-from attncli.core.tape.replay import Replay, broadcast_to_step
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import everywhere, mapped, rewritten, sources, transform, walk
+from attncli.core.tape.walk import (
+    Replay,
+    broadcast_to_step,
+    everywhere,
+    mapped,
+    rewritten,
+    sources,
+    transform,
+    walk,
+)
 
 
 def array(*rows: list[float]) -> np.ndarray[Any, Any]:

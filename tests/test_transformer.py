@@ -14,8 +14,7 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
-from attncli.core.attention.norms import LAYER_NORMS
+from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, LEAST, WITH_GATE
 from attncli.core.errors import InputError
 from attncli.core.problem.keys import FEED_FORWARD_ACTIVATIONS
 from attncli.core.problem.values import NORM_NAMES

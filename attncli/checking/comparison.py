@@ -25,9 +25,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.replay import Change, Replay
 from attncli.core.tape.step import LEADING, Expression, Step
-from attncli.core.tape.walk import evaluate, sources, transform
+from attncli.core.tape.walk import Change, Replay, evaluate, sources, transform
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its

@@ -20,9 +20,16 @@ from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate, sources, walk
+from attncli.core.tape.walk import (
+    Change,
+    Replay,
+    Values,
+    broadcast_to_step,
+    evaluate,
+    sources,
+    walk,
+)
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""

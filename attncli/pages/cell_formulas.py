@@ -14,7 +14,7 @@ from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.formulas import tree
-from attncli.core.formulas.mathml import MathML
+from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.cells import Index, place_of

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.weights import Factor, Rules
+from attncli.core.attention.parameters import Factor, Rules
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.explaining.terms import structure
 from attncli.core.formulas import tree

@@ -15,8 +15,8 @@ from attncli.core.tape.find import Cells
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import kept, visible
 from attncli.core.text.numbers import every_digit, number_text
+from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
-from attncli.printing.selection import ExplanationSelection, Selection
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
@@ -125,7 +125,7 @@ def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
 
 def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    from attncli.core.formulas.tex import ascii_text
+    from attncli.core.formulas.printers import ascii_text
     from attncli.printing import markdown
 
     parts: list[str] = []
@@ -167,7 +167,7 @@ def _cell(found: Explanation) -> dict[str, Any]:
 
 def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str:
     """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
-    from attncli.core.formulas.tex import tex
+    from attncli.core.formulas.printers import tex
 
     name, *parts = (tex(part, escape) for part in found.chain.parts)
     last = r"\approx" if found.chain.last == "≈" else "="

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
-from attncli.core.attention.activations import Phi
+from attncli.core.attention.features import Phi
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
@@ -23,8 +23,7 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import walk
 from attncli.core.text.escapes import visible
 from attncli.core.text.numbers import floats
-from attncli.printing.pieces import in_parts
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection, in_parts
 
 SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
@@ -15,7 +15,7 @@ from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.walk import sources
 from attncli.core.text.escapes import LIMIT, visible
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
 from attncli.printing.views import Panel, Views, WeightedSum, is_deep
 
 

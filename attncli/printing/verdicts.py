@@ -14,10 +14,10 @@ from attncli.checking.judging.judged import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
 from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.rounding import Rounding
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.problem.marking import as_points
+from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources

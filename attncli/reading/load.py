@@ -27,7 +27,6 @@ from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.words import ALIASES, may_mean_step
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean, near_words
 from attncli.reading.arrays import table_of
@@ -381,6 +380,8 @@ def _is_known(path: KeyPath) -> bool:
     """Return False for an unknown key, and for a slip of the name of a step in answers."""
     word, parents = _word_and_parents(path)
     if parents == ["answers"]:
+        from attncli.core.tape.cells import ALIASES, may_mean_step  # few files have such a key
+
         return may_mean_step(word, KEYS) or not near_words(word, ALIASES)
     forms = _known_forms(parents)
     return not forms or (word if parents else key_of(word)) in forms
@@ -404,6 +405,8 @@ def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
     if outer and is_only and word in outer.words():
         return f"write {parents[0]}: {word}"
     if parents == ["answers"]:
+        from attncli.core.tape.cells import ALIASES
+
         return did_you_mean(word, ALIASES)
     if not form and not parents:
         return hint_for(word)

@@ -17,8 +17,8 @@ from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.records import Record
+from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import HEADS_AFTER_TOKENS
 from attncli.reading.document import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}

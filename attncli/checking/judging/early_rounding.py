@@ -17,8 +17,8 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
-from attncli.core.tape.replay import Replay, Values
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Replay, Values
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""

@@ -16,9 +16,8 @@ from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, agrees, is_same
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.replay import Change, Values
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import sources
+from attncli.core.tape.walk import Change, Values, sources
 from attncli.core.text.sentences import small
 
 SHAPES = ("wrong_shape", "transposed")

@@ -18,8 +18,8 @@ from attncli.checking.judging.operands import Operands, Reference, axis_of_share
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.records import replace
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Values
 
 
 class Judge:

@@ -20,9 +20,8 @@ from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.operations import Divide, MatMul
-from attncli.core.tape.replay import Change, Replay, Values
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import sources
+from attncli.core.tape.walk import Change, Replay, Values, sources
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.cells import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
-from attncli.core.tape.words import LETTERS, meant
 from attncli.reading.document import Submission
 
 MAX_READINGS = 64

@@ -39,9 +39,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import MatMul, Scale, Transposed
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import transform
+from attncli.core.tape.walk import Change, transform
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),

@@ -7,15 +7,14 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar, get_type_hints
 
 import numpy as np
 
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record
 from attncli.core.tape.operations import MatMul, Transposed
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import rewritten, walk
+from attncli.core.tape.walk import Change, rewritten, walk
 
 N = TypeVar("N", bound=Operation)
 

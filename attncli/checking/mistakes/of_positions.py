@@ -17,10 +17,11 @@ from attncli.checking.mistakes.mistake import (
     wrong,
 )
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
     PAIRS,
+    AddedByPlace,
     Angles,
+    AtDistances,
     Embedded,
     OfAngles,
     Rotated,

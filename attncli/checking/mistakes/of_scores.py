@@ -20,13 +20,13 @@ from attncli.checking.mistakes.mistake import (
     rising,
     wrong,
 )
-from attncli.core.attention.heads import RepeatHeads
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
     EachPair,
     GaussianExponent,
     PairDot,
+    RepeatHeads,
 )
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text

@@ -17,9 +17,16 @@ from attncli.checking.mistakes.mistake import (
     uncut,
     wrong,
 )
-from attncli.core.attention.heads import RepeatHeads, SplitHeads
 from attncli.core.attention.masks import Masked
-from attncli.core.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
+from attncli.core.attention.scores import (
+    SCORES,
+    Cosine,
+    GaussianExponent,
+    PairDot,
+    Pairs,
+    RepeatHeads,
+    SplitHeads,
+)
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.operations import Below, MatMul, Transposed, dot

@@ -19,8 +19,8 @@ from attncli.checking.mistakes.mistake import (
     rewritten_steps,
     wrong,
 )
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace

@@ -19,8 +19,8 @@ from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cells import cell_name, place_of
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Change
 from attncli.core.text.escapes import label_text
 from attncli.core.text.sentences import all_of
 

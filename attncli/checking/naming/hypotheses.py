@@ -20,9 +20,8 @@ from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.explaining.terms import Term, Worked
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name, place_of, place_word
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import LEADING, Operation, Step
-from attncli.core.tape.walk import walk
+from attncli.core.tape.walk import Values, walk
 from attncli.core.text.escapes import label_text
 
 MAX_WORKED_SIZE = 500

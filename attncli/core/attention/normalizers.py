@@ -14,8 +14,8 @@ import numpy as np
 
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array, at_least_zero, because, named
-from attncli.core.attention.heads import SplitHeads
 from attncli.core.attention.parameters import Normalize, Parameter, Table
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import ALONG_KEYS, Delta, Exp, Shares, SinkPower, Sum, WithSink
 from attncli.core.errors import fail
 from attncli.core.formulas import tree

@@ -10,23 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.attention.biases import ALIBI, ByPlace, slopes_of
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
+    ALIBI,
     BASE,
     PAIRS,
     Angles,
+    ByPlace,
     Embedded,
     OfAngles,
     Rotated,
     Sinusoids,
     Waves,
+    slopes_of,
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.numbers.form import Form, choice, count, listed, vector, whole_number
-from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Step

@@ -15,12 +15,11 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.formulas import FormulaOf, name_of
-from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term, name_of
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import Index, at_of, cell, cell_name
 from attncli.core.tape.find import Cells

@@ -8,11 +8,10 @@ its own. `label` and `given` put the words and matrices of a problem on the tape
 
 from __future__ import annotations
 
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.norms import normed
+from attncli.core.attention.features import normed
 from attncli.core.attention.positions import embedded, rotated
-from attncli.core.attention.tiled import attend, is_tiled
-from attncli.core.attention.weights import adjust, normalize, score
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem

@@ -10,7 +10,6 @@ from typing import Any
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.memory import free_memory, of_bytes
 from attncli.core.arithmetic.outlines import Outline, outline
-from attncli.core.arithmetic.rounding import Rounding
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located
@@ -87,7 +86,7 @@ def compute(
         unrounded: Trace | None = None
         work: Callable[[Expression], Array] = array_of
         if rounded and problem.round is not None:
-            from attncli.core.tape.by_hand import by_hand
+            from attncli.core.tape.by_hand import Rounding, by_hand
 
             settle, work = Rounding(**problem.round), by_hand
             unrounded = compute(problem, rounded=False)
@@ -110,7 +109,7 @@ def _check_names(names: Collection[str]) -> None:
     """Raise an InputError for a name that no calculation has a step of."""
     if not names:
         return
-    from attncli.core.tape.words import ALIASES, may_mean_step
+    from attncli.core.tape.cells import ALIASES, may_mean_step
 
     for name in (name for name in names if not may_mean_step(name, KEYS)):
         message = f"there is no step {visible(name)} in any calculation"
@@ -119,7 +118,7 @@ def _check_names(names: Collection[str]) -> None:
 
 def _check_course_names(tape: Tape, problem: Problem) -> None:
     """Raise an InputError for a name of a step that is another step's, or for no step at all."""
-    from attncli.core.tape.words import ALIASES
+    from attncli.core.tape.cells import ALIASES
 
     plain = dict.fromkeys(step.plain for step in tape.steps.values())
     for word, name in problem.names.items():

@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.tiled import attend, is_tiled
-from attncli.core.attention.weights import adjust, normalize, score
+from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
 from attncli.core.formulas.tree import Formula, Stack, Times, minus
 from attncli.core.mechanisms.attention import given, label
 from attncli.core.problem.problem import Problem

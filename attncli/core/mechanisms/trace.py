@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.tiled import Tiled
-from attncli.core.attention.weights import ADJUSTED
+from attncli.core.attention.weights import ADJUSTED, Tiled
 from attncli.core.errors import InputError, fail
 from attncli.core.problem.key_values import with_key
 from attncli.core.problem.problem import Problem

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.activations import ACTIVATIONS, WITH_GATE
+from attncli.core.attention.features import ACTIVATIONS, WITH_GATE, normalized
 from attncli.core.attention.normalizers import Hardmax, softmax
-from attncli.core.attention.norms import normalized
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail

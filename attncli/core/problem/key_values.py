@@ -18,7 +18,7 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
 from attncli.core.numbers.form import OTHER_WORDS
 from attncli.core.numbers.matrices import as_raw, block_rows
-from attncli.core.numbers.scalars import dotted, is_open, name_of
+from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
@@ -322,7 +322,7 @@ def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> Key
 
 
 def _tests_of_layer(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    from attncli.core.attention.activations import ACTIVATIONS, WITH_GATE  # few problems need them
+    from attncli.core.attention.features import ACTIVATIONS, WITH_GATE  # few problems need them
 
     known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
     half = "W_1" in keys and "W_2" not in keys

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.norms import LAYER_NORMS
+from attncli.core.attention.features import LAYER_NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.errors import Fault, KeyPath, changed, fail
 from attncli.core.numbers.form import known_parts

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import ByPlace
 from attncli.core.attention.masks import MASKS
-from attncli.core.attention.parameters import settings_of
+from attncli.core.attention.parameters import Rules, settings_of
+from attncli.core.attention.places import ByPlace
 from attncli.core.attention.positions import by_place, checked
-from attncli.core.attention.weights import Rules
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.form import ArrayForm

@@ -10,10 +10,17 @@ from typing import TypeAlias
 
 from attncli.core.errors import InputError, fail
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cells import Index, are_clear, cell_name, row_letter, told_apart
+from attncli.core.tape.cells import (
+    Index,
+    are_clear,
+    cell_name,
+    has_time,
+    meant,
+    told_apart,
+    words_of,
+)
 from attncli.core.tape.operations import mixes_values
-from attncli.core.tape.step import Step
-from attncli.core.tape.words import has_time, meant, words_of
+from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import near_words
 

@@ -15,7 +15,6 @@ from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
 from attncli.core.tape import step
-from attncli.core.tape.cells import row_letter
 from attncli.core.tape.derivatives import (
     Hadamard,
     InRow,
@@ -26,7 +25,7 @@ from attncli.core.tape.derivatives import (
     ThroughTanh,
     features,
 )
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
 from attncli.core.tape.walk import array_of
 
 TOKEN_AXES = {"query", "key", "state", "time"}

@@ -373,6 +373,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 Expression: TypeAlias = Step | Operation
 
 
+def row_letter(step: Step) -> str:
+    """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
+    return step.word.lower() if len(step.word) == 1 else step.word
+
+
 def axes_of(shape: str) -> tuple[list[list[str]], list[str]]:
     """Return the axes of each operand, and of the result, that an `Operation.shape` names.
 
