@@ -68,7 +68,7 @@ def load(
     Args:
         source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
         stdin: what to read for "-".
-        allow_outside: whether it may name matrix files outside its own folder and those below.
+        allow_outside: whether it may name matrix files outside its folder and those below.
 
     Raises:
         InputError: for what cannot be read, with its place; for a file of several problems.
@@ -95,9 +95,9 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    found = list(load_each(source, overrides, stdin))
-    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
-    problems = [one for one in found if not isinstance(one, InputError)]
+    results = list(load_each(source, overrides, stdin))
+    refuse([fault for one in results if isinstance(one, InputError) for fault in one.faults])
+    problems = [one for one in results if not isinstance(one, InputError)]
     if len(problems) < 2:
         return problems
     return [one.numbered(number) for number, one in enumerate(problems, 1)]
@@ -290,10 +290,10 @@ class ProblemSource:
                 self.set_matrix(key, value, folder)
 
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
-        found = matrix_of(key, name, folder, as_array=True)
-        assign(self.values, key, found.values["X"])
-        self.origins[key] = lambda rest: found.locate(("X", *rest))
-        self._take_labels(key, found.labels.get("X", (None, None)))
+        document = matrix_of(key, name, folder, as_array=True)
+        assign(self.values, key, document.values["X"])
+        self.origins[key] = lambda rest: document.locate(("X", *rest))
+        self._take_labels(key, document.labels.get("X", (None, None)))
 
 
 def names_file(value: Raw) -> bool:

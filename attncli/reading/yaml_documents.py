@@ -40,7 +40,7 @@ MAX_CHARACTERS = 2**28
 
 DOCUMENT_START = re.compile(r"---\s")
 LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
-"""A JSON mapping on a line of its own."""
+"""A JSON mapping alone on a line."""
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 """A string, or as its group one that is not closed in its line."""
 QUOTES = "\"'#"
@@ -131,7 +131,7 @@ class _Part:
         """
         if DOCUMENT_START.match(line):
             return bool(self.form)
-        if not self.form:  # the JSON reader knows no comments, so these are a part of their own
+        if not self.form:  # the JSON reader knows no comments, so these are a part by themselves
             return _form_of(line) == "json"
         if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
             return False
@@ -170,7 +170,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     """Return JSON values, each with the offsets of its start and end, and where no more is read."""
-    found = []
+    values = []
     at = 0
     with suppress(ValueError, RecursionError):
         while at < len(text):
@@ -182,9 +182,9 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 break
             if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()
-            found.append((_as_text(value), at, end))
+            values.append((_as_text(value), at, end))
             at = end
-    return found, at
+    return values, at
 
 
 def _json_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
@@ -222,11 +222,11 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     part = replace(chunk, text=text, original=written)
-    found, error = yaml_text.documents_until(part)
+    values, error = yaml_text.documents_until(part)
     if error is not None:
         part = replace(part, text=yaml_text.indented(text))
-        found, error = yaml_text.documents_until(part)
-    for number, raw in enumerate(found):
+        values, error = yaml_text.documents_until(part)
+    for number, raw in enumerate(values):
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
             yield from _of_value(raw, chunk.name, folder, partial(_locate_yaml, part, number))
