@@ -189,7 +189,7 @@ FINAL_NORM = form.mapping(
 )
 
 
-def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
+def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     """Return the layers as they were written, a list, or a mapping of their numbers."""
     every: Any = raw
     if isinstance(raw, Mapping):
@@ -201,8 +201,6 @@ def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
         raise fail(f"{dotted(path)} must be a list of layers", *path, hint=hint)
     return tuple(every)
 
-
-LAYERS = Form(_layers)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
@@ -372,13 +370,6 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 BIAS_TEXT = form.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
-
-RECIPROCALS = {
-    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
-    "sqrt(d_model)": "1/sqrt(d_model)",
-    "d_k": "1/d_k",
-}
-"""The divisors of scores in textbooks, with the scale that divides by them."""
 
 
 @lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
