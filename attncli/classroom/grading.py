@@ -118,7 +118,7 @@ class Grading(Record):
         _refuse_several(self.matrices, len(first.keys), "problems")
         _refuse_several(self.matrices, len(sources), "files of answers")
         if not sources and not self.manifest:
-            yield from self._answers_inside(first, files)
+            yield from self._inside(first, files)
             return
         every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
@@ -133,9 +133,8 @@ class Grading(Record):
             if _counts(group[0]):
                 yield self._graded(group, perhaps.get(group[0].student, ()))
 
-    def _own_answers(
-        self, problems: ProblemSet, files: Mapping[str, Document]
-    ) -> Iterator[Student]:
+    def _inside(self, problems: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+        """Yield the results for the answers that the problems themselves hold."""
         if len(self.assignment.names) > 1:
             hint = "name the files of answers, or their folder"
             raise fail("variants have no answers to check", hint=hint)
