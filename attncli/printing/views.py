@@ -12,7 +12,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.find import find_places
