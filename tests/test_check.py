@@ -22,9 +22,8 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import STATUSES, WRONG, NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 from attncli.core.tape.cells import ALIASES
-from attncli.printing.formats import FORMATS
+from attncli.printing.formats import FORMATS, Selection
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
-from attncli.printing.selection import Selection
 from attncli.reading.document import submission_of
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.snapshots import assert_same

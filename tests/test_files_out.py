@@ -24,9 +24,8 @@ from attncli.core.attention import tile_loop, weights
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
 from attncli.core.text.escapes import alike, safe
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
-from attncli.printing import pieces, record
-from attncli.printing.formats import FORMATS, FormatKind, format_named, formats_of
-from attncli.printing.selection import Selection
+from attncli.printing import formats, record
+from attncli.printing.formats import FORMATS, FormatKind, Selection, format_named, formats_of
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -498,7 +497,7 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
-    monkeypatch.setattr(pieces, "WRITE_SIZE", 4)
+    monkeypatch.setattr(formats, "WRITE_SIZE", 4)
     monkeypatch.setattr(record, "WRITE_SIZE", 4)
     assert [written(selection) for selection in selections] == whole
 
@@ -520,7 +519,7 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
     for selection in (Selection(), Selection(decimals=3)):
         whole = b"".join(FORMATS["yaml"].traces([trace], selection))
         with monkeypatch.context() as patch:
-            patch.setattr(pieces, "WRITE_SIZE", 4)
+            patch.setattr(formats, "WRITE_SIZE", 4)
             patch.setattr(record, "WRITE_SIZE", 4)
             assert b"".join(FORMATS["yaml"].traces([trace], selection)) == whole
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)

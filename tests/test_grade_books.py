@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.core.problem.marking import as_points
-from attncli.printing.tally import Tally
+from attncli.printing.class_report import Tally
 from attncli.printing.verdicts import numbers_right
 from attncli.reading.document import submission_of
 from docs.pictures import BROWSER

@@ -16,7 +16,7 @@ from attncli.core.errors import InputError
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
-from attncli.core.numbers.written import number
+from attncli.core.numbers.written import value_of
 from attncli.reading import files
 from attncli.reading.read import read_bytes
 from tests.conftest import Attn
@@ -47,7 +47,7 @@ def documents(text: str, suffix: str, folder: Path) -> object:
 
 
 READERS: dict[str, Callable[[str, Path], object]] = {
-    "expression": lambda text, _: number(text),
+    "expression": lambda text, _: value_of(text),
     "answer": lambda text, _: number_of(text),
     "pasted": lambda text, _: grid_of(text),
     "yaml": lambda text, folder: documents(text, ".yaml", folder),

@@ -16,7 +16,7 @@ from attncli.checking.judging.judging import Judge
 from attncli.checking.judging.operands import Reference
 from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
-from attncli.printing.tally import Tally
+from attncli.printing.class_report import Tally
 from attncli.reading.document import submission_of
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw

@@ -27,8 +27,7 @@ from attncli.core.problem.marking import Marking
 from attncli.core.problem.shapes import Bound
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
-from attncli.printing.formats import FORMATS
-from attncli.printing.selection import Selection
+from attncli.printing.formats import FORMATS, Selection
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 

@@ -16,7 +16,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import to_number
+from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem

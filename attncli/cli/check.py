@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from attncli.classroom.grading import Grading, Student
     from attncli.classroom.name_index import Roster
     from attncli.core.problem.problem import Problem
-    from attncli.printing.selection import ReportSelection
-    from attncli.printing.tally import Tally
+    from attncli.printing.class_report import Tally
+    from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
@@ -77,7 +77,7 @@ def check(
     options.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
-    from attncli.printing.selection import ReportSelection
+    from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
     of_problem, of_answers = for_problem_or_answers(matrices)
@@ -118,7 +118,7 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
-    from attncli.printing.tally import Tally
+    from attncli.printing.class_report import Tally
 
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -136,9 +136,9 @@ def _mark(
     if selection.totals:
         _write_totals(graded, format_, selection, out)
     elif format_ == "table" and out is None:
-        from attncli.printing.report_table import pages
+        from attncli.printing.table import report_lines
 
-        write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
+        write_lines(report_lines(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
         targets.write_format("reports", format_, graded, selection, out)
     if not selection.quiet:

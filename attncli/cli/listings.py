@@ -1,11 +1,9 @@
-"""The commands that print what there is: `attn scores`, `schema`, `samples` and `manual`."""
+"""The commands that show what there is: `attn scores`, `schema`, `samples`, `demo`, `manual`."""
 
-import tempfile
 import textwrap
-import webbrowser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +18,10 @@ from attncli.cli.output import (
     write_bytes,
 )
 from attncli.cli.terminal import Display, write_lines
+
+if TYPE_CHECKING:
+    from attncli.core.attention.parameters import Parameter
+    from attncli.printing.layout import Line
 
 EXIT_STATUSES = {
     0: "Nothing went wrong.",
@@ -50,9 +52,58 @@ def scores(
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
-    from attncli.printing.score_tables import score_tables
-
     write_lines([score_tables()], Display(color, theme, not no_pager))
+
+
+def score_tables() -> Iterator["Line"]:
+    """Yield a table for each key whose value is a row of one, and how they are written."""
+    from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, NORMS
+    from attncli.core.attention.masks import MASKS
+    from attncli.core.attention.normalizers import NORMALIZERS
+    from attncli.core.attention.positions import POSITIONS
+    from attncli.core.attention.scores import SCORES
+
+    tables: list[tuple[str, Mapping[str, Any], str]] = [
+        ("score: how alike a query q and a key k are", SCORES, "source"),
+        ("positions: how tokens know their places; t = start + i − 1", POSITIONS, "source"),
+        ("qk_norm: the norm of each query and key x", NORMS, ""),
+        ("mask: which keys j a query i may attend to; p = i + offset", MASKS, "summary"),
+        ("normalize: how scores s become weights", NORMALIZERS, "summary"),
+        ("norm: of the features x of a token, in a layer of a transformer", LAYER_NORMS, "source"),
+        ("activation: of a number x, in a layer of a transformer", ACTIVATIONS, "source"),
+    ]
+    for title, rows, about in tables:
+        yield [(title, "title")]
+        cells = [(name, row.formula, getattr(row, about, "")) for name, row in rows.items()]
+        for line, row in zip(_columns(cells), rows.values(), strict=True):
+            yield line
+            if parameters := getattr(row, "parameters", ()):
+                yield [(f"      with {', '.join(map(_parameter, parameters))}", "faint")]
+        yield []
+    yield [("In a file:  score: {name: distance, width: 2}", "faint")]
+    yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]
+    yield [("            mask: {causal: true, align: bottom-right, window: [2, 0]}", "faint")]
+    yield [("            normalize: {name: softmax, temperature: 2, base: 3, axis: keys}", "faint")]
+
+
+def _parameter(parameter: "Parameter") -> str:
+    shape = f" ({', '.join(parameter.shape)})" if parameter.shape else ""
+    value = parameter.default
+    default = "" if value is None else f" = {value if isinstance(value, str) else f'{value:g}'}"
+    optional = "" if parameter.required or default else "optional "
+    return f"{optional}{parameter.name}{shape}{default}"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
+    from attncli.core.text.escapes import cell_width
+
+    widths = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        line = [("  ", "")]
+        for index, (text, width) in enumerate(zip(row, widths, strict=True)):
+            style = "label" if index == 0 else "faint" if index == len(row) - 1 else ""
+            line += [(text, style), (" " * (width - cell_width(text) + 2), "")]
+        yield line
 
 
 def schema() -> None:
@@ -147,9 +198,12 @@ def demo(
     ] = DEFAULT_SAMPLE,
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
+    import tempfile
+    import webbrowser
+
     from attncli.core.mechanisms.compute import compute
     from attncli.pages.html import traces
-    from attncli.printing.selection import Selection
+    from attncli.printing.formats import Selection
     from attncli.reading.files import sample_path
     from attncli.reading.load import load_all
 

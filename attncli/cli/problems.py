@@ -116,7 +116,7 @@ def vary(
     options.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.variants import vary as variants_of
-    from attncli.core.numbers.scalars import to_count
+    from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
     from attncli.printing.variants import Summary, as_json, table
     from attncli.reading.load import Overrides
@@ -189,7 +189,7 @@ def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
-    from attncli.printing.pieces import pieces
+    from attncli.printing.formats import pieces
     from attncli.printing.problem_file import problem_file
     from attncli.printing.worksheet import answer_sheet
 

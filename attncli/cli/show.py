@@ -17,8 +17,8 @@ from attncli.core.records import EMPTY
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
+    from attncli.printing.formats import Selection
     from attncli.printing.layout import Line
-    from attncli.printing.selection import Selection
 
 
 LARGE_TEXT = 100e6
@@ -80,7 +80,7 @@ def compute(
             raise typer.Exit
         sources = ["-"]
     options.prepare([*sources, *matrices.values()], out)
-    from attncli.printing.selection import Selection
+    from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
 
     format_ = targets.format_name("traces", format_, out)
@@ -224,7 +224,7 @@ def explain(
     from attncli.core.mechanisms.trace import find
     from attncli.core.text.sentences import whole_names
     from attncli.printing.explanations import Request, lines, requests_of
-    from attncli.printing.selection import ExplanationSelection
+    from attncli.printing.formats import ExplanationSelection
     from attncli.reading.load import Overrides
 
     if exact:
@@ -279,7 +279,7 @@ def worksheet(
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     inputs = [file for source in inputs for file in _problem_files(source)]
     options.prepare(inputs, out)
-    from attncli.printing.selection import WorksheetSelection
+    from attncli.printing.formats import WorksheetSelection
     from attncli.printing.worksheet import open_steps
     from attncli.reading.load import Overrides
 

@@ -15,8 +15,7 @@ from attncli.core.text.sentences import did_you_mean
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
-    from attncli.printing.formats import FormatKind, Write
-    from attncli.printing.selection import PageSelection
+    from attncli.printing.formats import FormatKind, PageSelection, Write
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),

@@ -17,9 +17,8 @@ from attncli.core.tape.walk import sources
 from attncli.pages import fields
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
 from attncli.pages.markup import Script, matrix_table, page_parts, text
+from attncli.printing.formats import Selection, in_parts
 from attncli.printing.page import Entry, Figure, page_of, title_of
-from attncli.printing.pieces import in_parts
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel, WeightedSum
 
 LARGEST_EXPLAINED = 1500

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.printing.matrix import LineIndex, Matrix
+from attncli.printing.layout import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"
 

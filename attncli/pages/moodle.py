@@ -34,8 +34,8 @@ from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible
 from attncli.pages.markup import matrix_table, text
+from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel
 from attncli.printing.worksheet import has_number, open_steps
 

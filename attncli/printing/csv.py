@@ -15,9 +15,8 @@ from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.escapes import as_cell
 from attncli.core.text.numbers import floats, joined, texts
-from attncli.printing.matrix import axis_labels
-from attncli.printing.pieces import in_parts, lists
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection, in_parts, some_rows
+from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
@@ -106,8 +105,8 @@ def _labelled(
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
-    for rows in lists(matrix, decimals):
-        for row in rows:
+    for rows in some_rows(matrix):
+        for row in floats(rows) if decimals is None else rows.tolist():
             yield joined(row, decimals, delimiter) + "\n"
 
 

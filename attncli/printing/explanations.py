@@ -15,8 +15,8 @@ from attncli.core.tape.find import Cells
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import kept, visible
 from attncli.core.text.numbers import every_digit, number_text
+from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
-from attncli.printing.selection import ExplanationSelection, Selection
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact

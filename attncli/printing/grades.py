@@ -19,12 +19,11 @@ from attncli.core.problem.marking import as_points
 from attncli.core.text.escapes import as_cell, lines_of, visible
 from attncli.core.text.numbers import every_digit
 from attncli.printing import verdicts
+from attncli.printing.class_report import UNREADABLE, row_of
 from attncli.printing.csv import PLAIN_NUMBER, TAB, csv_text
+from attncli.printing.formats import ReportSelection
 from attncli.printing.record import json_lines
 from attncli.printing.report import ReportPage, label_at, report_page, some_places
-from attncli.printing.selection import ReportSelection
-
-UNREADABLE = "unreadable"
 
 NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
@@ -89,14 +88,11 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
 
 def grade(graded: Graded) -> list[str]:
     """Return the texts of `HEADS`."""
-    if isinstance(graded, Unread):
-        blank = [""] * len(status.STATUSES)
-        return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]
-    first = graded.first_wrong_step or ""
-    finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", verdicts.why(graded))
-    counts = map(str, graded.counts.values())
-    return [graded.name, graded.title, graded.verdict, first, *words, *counts]
+    row = row_of(graded)
+    counts = [*map(str, graded.counts.values())] if isinstance(graded, Report) else []
+    counts = counts or [""] * len(status.STATUSES)
+    about = (row.verdict, row.first_wrong_step, row.mistake, row.message)
+    return [row.name, row.title, *about, *counts]
 
 
 def totals(

@@ -23,8 +23,7 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import walk
 from attncli.core.text.escapes import visible
 from attncli.core.text.numbers import floats
-from attncli.printing.pieces import in_parts
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection, in_parts
 
 SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",

@@ -21,8 +21,7 @@ from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
-from attncli.printing.pieces import WRITE_SIZE, in_parts, some_rows
-from attncli.printing.selection import Selection
+from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
 
 HOLE = f"rows{os.urandom(16).hex()}"
 """Text in the place of a large matrix until its rows are written; nothing else holds it."""

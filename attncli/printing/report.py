@@ -16,8 +16,8 @@ from attncli.core.tape.step import Step
 from attncli.core.text.escapes import kept, label_text, visible
 from attncli.core.text.numbers import style_of
 from attncli.printing import verdicts
-from attncli.printing.matrix import Matrix, axis_labels
-from attncli.printing.selection import PageSelection
+from attncli.printing.formats import PageSelection
+from attncli.printing.layout import Matrix, axis_labels
 
 MARK_OF_CELL = {
     status.LAST_DIGIT: ("≈", "near"),
@@ -74,6 +74,12 @@ class Remark(Record):
     def first_wrong(self) -> str:
         """The name of the first wrong cell; "" where none is, or the shape is wrong."""
         return self.cells[0].name if self.cells else ""
+
+    @property
+    def wrong_numbers(self) -> Iterator[str]:
+        """Sentences on the first wrong cells, and how many others there are."""
+        cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in self.cells]
+        return verdicts.some_of(cells, "; --full shows all")
 
     @property
     def outcome(self) -> str:

@@ -12,7 +12,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.find import find_places
@@ -21,8 +21,8 @@ from attncli.core.tape.step import LEADING, Expression, Operation, Step, notatio
 from attncli.core.tape.walk import array_of, walk
 from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
-from attncli.printing.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
+from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 
 
 class Panel(Record, eq=False):

@@ -21,10 +21,9 @@ from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.core.text.sentences import all_of, did_you_mean
 from attncli.printing.csv import csv_text
-from attncli.printing.matrix import axis_labels, shape_text
-from attncli.printing.pieces import pieces
+from attncli.printing.formats import Selection, WorksheetSelection, pieces, steps_named
+from attncli.printing.layout import axis_labels, shape_text
 from attncli.printing.problem_file import entry
-from attncli.printing.selection import Selection, WorksheetSelection, steps_named
 
 MOST_OPEN = 10_000
 """Maximum number of numbers to write: a page with more fields would be slow. Chosen."""

@@ -14,10 +14,9 @@ from html import unescape
 from pathlib import Path
 
 from attncli.core.errors import InputError, KeyPath, Place
-from attncli.core.numbers.from_tex import cells_of, without_tex
 from attncli.core.numbers.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.pasted import grid_of, table_rows
+from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import may_mean_step

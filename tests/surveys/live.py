@@ -21,7 +21,7 @@ import numpy as np
 import attncli
 from attncli.core.errors import InputError
 from attncli.pages.html import traces
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
 from tests.conftest import SAMPLES
 from tests.random_problems import problem_of as plain_problem
 from tests.surveys import blocks

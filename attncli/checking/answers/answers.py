@@ -30,8 +30,7 @@ from attncli.core.numbers.last_place import (
 )
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.scalars import cell_words, shape_words
-from attncli.core.numbers.written import BLANK_CELLS, decimal_of
+from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step

@@ -20,7 +20,7 @@ from attncli.core.formulas import tree
 from attncli.core.numbers import form
 from attncli.core.numbers.form import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.matrices import to_array, to_vector
-from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.step import ALL, Derivatives, Expression, Operation
 from attncli.core.tape.walk import cut

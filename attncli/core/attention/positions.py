@@ -28,7 +28,7 @@ from attncli.core.attention.places import (
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.numbers.form import Form, choice, count, listed, vector, whole_number
-from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Step

@@ -19,7 +19,7 @@ from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term, 
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import Index, at_of, cell, cell_name
 from attncli.core.tape.find import Cells

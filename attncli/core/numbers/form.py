@@ -9,8 +9,16 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
-from attncli.core.numbers.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
-from attncli.core.numbers.written import SEVERAL, in_any_case, of_number
+from attncli.core.numbers.written import (
+    LARGEST_COUNT,
+    SEVERAL,
+    TRUTHS,
+    dotted,
+    in_any_case,
+    of_number,
+    to_count,
+    to_number,
+)
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
-from attncli.core.numbers.written import ABOUT, BLANK_CELLS, number
+from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 
@@ -231,7 +231,7 @@ def is_word(cell: str) -> bool:
 
 def _is_number(text: str) -> bool:
     try:
-        number(text)
+        value_of(text)
     except NumberError:
         return False
     return True

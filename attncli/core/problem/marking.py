@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import KeyPath, fail, needing
-from attncli.core.numbers import form as forms
+from attncli.core.numbers import form
 from attncli.core.numbers.form import Form, Schema
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS, dotted, to_number
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 
@@ -80,7 +80,7 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     words = re.findall(BETWEEN_COMMAS, raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
-    names = (forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    names = (form.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
     found = tuple(dict.fromkeys(filter(None, names)))
     if not found and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
@@ -123,7 +123,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     found = dict[str, str]()
     for key, value in by_name(raw, path, *said).items():
-        name, meant = key, forms.as_text(value, (*path, key)).strip()
+        name, meant = key, form.as_text(value, (*path, key)).strip()
         if name in ALIASES and meant not in ALIASES:
             name, meant = meant, name
         if re.fullmatch(COURSE_NAME, name) is None:
@@ -147,37 +147,37 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
-POINTS = forms.number(most=1_000_000)
+POINTS = form.number(most=1_000_000)
 ASKED_STEPS: tuple[Schema, ...] = (
-    forms.LIST_OF_WORDS | {"maxItems": 0},
-    forms.LIST_OF_WORDS | {"contains": {"not": forms.STRING | {"pattern": r"^\s*$"}}},
-    forms.ANY_WORD | {"pattern": r"[^\s,]"},
+    form.LIST_OF_WORDS | {"maxItems": 0},
+    form.LIST_OF_WORDS | {"contains": {"not": form.STRING | {"pattern": r"^\s*$"}}},
+    form.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": forms.or_nothing(POINTS.schema())},
-    forms.STRING,
+    {"type": "object", "additionalProperties": form.or_nothing(POINTS.schema())},
+    form.STRING,
 )
 FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
+SHARE_OF_POINTS = Form(_share, (form.any_of([FROM_0_TO_1, form.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "tolerance": forms.number(),
+    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
+    "tolerance": form.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
-    "dtype": forms.choice(FLOAT_TYPES),
-    "rtol": forms.number(),
+    "dtype": form.choice(FLOAT_TYPES),
+    "rtol": form.number(),
 }
-PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
+PARTS_OF_MARKING = form.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
 MARKING = replace(PARTS_OF_MARKING, read=read_marking)
 
 COURSE_NAMES = Form(
     _names,
     (
-        forms.STRING,
+        form.STRING,
         {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
-        | {"additionalProperties": forms.ANY_WORD},
+        | {"additionalProperties": form.ANY_WORD},
     ),
 )

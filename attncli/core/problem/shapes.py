@@ -15,7 +15,7 @@ from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.form import ArrayForm, Form
-from attncli.core.numbers.scalars import shape_words
+from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
 from attncli.core.records import Record, replace

@@ -17,11 +17,19 @@ from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
-from attncli.core.numbers import form as forms
+from attncli.core.numbers import form
 from attncli.core.numbers.form import Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS, dotted, is_number, to_number
-from attncli.core.numbers.written import NumberAsWritten, evaluate, in_any_case, of_expression
+from attncli.core.numbers.written import (
+    MAX_DIGITS_OF_FLOATS,
+    NumberAsWritten,
+    dotted,
+    evaluate,
+    in_any_case,
+    is_number,
+    of_expression,
+    to_number,
+)
 from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import visible
 
@@ -48,17 +56,17 @@ class NamedRow(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in rows:
             same.setdefault(row.parameters, []).append(name)
-        one = forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
-        return forms.any_of([one, forms.listed(one)]) if self.is_list else one
+        one = form.any_of([form.choice(alone).schema(), *starmap(self._mapping, same.items())])
+        return form.any_of([one, form.listed(one)]) if self.is_list else one
 
     def words(self) -> list[str]:
         return [*self.table()]
 
     def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": forms.choice(names), **self.settings, **{p.name: p.form for p in own}}
+        parts = {"name": form.choice(names), **self.settings, **{p.name: p.form for p in own}}
         required = [p.name for p in own if p.required]
-        return forms.schema_of(parts, required if self.default in names else ["name", *required])
+        return form.schema_of(parts, required if self.default in names else ["name", *required])
 
 
 def _named_row(
@@ -68,24 +76,24 @@ def _named_row(
 
     def parts() -> dict[str, Form]:
         own = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": forms.choice(table()), **settings, **own}
+        return {"name": form.choice(table()), **settings, **own}
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
-        mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
-        given = forms.known_parts(mapping, path, parts())
+        mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
+        given = form.known_parts(mapping, path, parts())
         if "name" not in given and not default:
             hint = f"write {path[0]}: {{name: {', or '.join(table())}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = forms.choice(table()).read(given.pop("name", default), path)
+            name = form.choice(table()).read(given.pop("name", default), path)
         own = () if faults else table()[name].parameters
         accepted = {**settings, **{p.name: p.form for p in own}}
         if not faults:
             faults += _unfitting_parameters(f"the {noun} {name}", own, accepted, given, path)
         wanted = {p.name: p.default for p in own if p.default is not None} | given
         ordered = {key: wanted[key] for key in accepted if key in wanted}
-        return {"name": name} | forms.read_parts(ordered, path, accepted, faults)
+        return {"name": name} | form.read_parts(ordered, path, accepted, faults)
 
     return NamedRow(read, parts=parts, table=table, default=default, settings=settings)
 
@@ -149,35 +157,35 @@ POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "features"), "rms")
 
-PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
+PAST_PARTS = {"K": form.matrix("either"), "V": form.matrix("either")}
 
 
 def _past(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the keys and the values of earlier tokens."""
-    given = forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    given = form.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
     if given.keys() != PAST_PARTS.keys():
         hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
         needs = "values" if isinstance(raw, Mapping) else ""
         raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return forms.read_parts(given, path, PAST_PARTS)
+    return form.read_parts(given, path, PAST_PARTS)
 
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-EMBEDDING_PARTS = {"vocabulary": forms.LABELS, "table": forms.matrix()}
+EMBEDDING_PARTS = {"vocabulary": form.LABELS, "table": form.matrix()}
 NORM_NAMES = ("layer", "rms", "none")
 FINAL_NORM_PARTS = {
-    "norm": forms.choice(NORM_NAMES[:2]),
-    "eps": forms.number(or_equal=True),
-    "gain": forms.vector(),
-    "shift": forms.vector(),
+    "norm": form.choice(NORM_NAMES[:2]),
+    "eps": form.number(or_equal=True),
+    "gain": form.vector(),
+    "shift": form.vector(),
 }
 
 
-EMBEDDING = forms.mapping(
+EMBEDDING = form.mapping(
     EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}"
 )
-FINAL_NORM = forms.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
+FINAL_NORM = form.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
 
 
 def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
@@ -199,8 +207,8 @@ TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
-MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in form.MATRIX_SUFFIXES))
+MATRIX_OR_FILE: Schema = form.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
@@ -220,11 +228,11 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+    return form.read_parts(form.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
+    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *form.BITS), _mask_parts, names_file=True
 )
 
 
@@ -244,9 +252,9 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),
-    "half": forms.choice(("up", "even")),
+    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": form.count(1, MAX_DIGITS_OF_FLOATS),
+    "half": form.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
 """A rounding has exactly one of these."""
@@ -260,14 +268,14 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = forms.known_parts(raw, path, ROUND_PARTS)
+    mapping = form.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in ROUNDING_KEYS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return forms.read_parts(mapping, path, ROUND_PARTS)
+    return form.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
+TWO_OR_3SF = (form.whole_number(0, MAX_DIGITS_OF_FLOATS), form.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
@@ -276,9 +284,9 @@ LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_T
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": forms.choice(LOSSES),
-    "target": forms.matrix("batch"),
-    "upstream": forms.matrix("batch"),
+    "loss": form.choice(LOSSES),
+    "target": form.matrix("batch"),
+    "upstream": form.matrix("batch"),
 }
 
 
@@ -288,11 +296,11 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    given = forms.known_parts(raw, path, GRADIENT_PARTS)
+    given = form.known_parts(raw, path, GRADIENT_PARTS)
     if ("loss" in given) == ("upstream" in given):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    found = forms.read_parts(given, path, GRADIENT_PARTS)
+    found = form.read_parts(given, path, GRADIENT_PARTS)
     has_target, is_error = "target" in given, found.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
         message = f"the loss {found['loss']} needs target, of the shape of the output"
@@ -306,7 +314,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
+    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *form.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
@@ -331,7 +339,7 @@ def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if is_number(raw):
         return repr(to_number(raw, path)).removesuffix(".0")
-    text = forms.as_text(raw, path)
+    text = form.as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
     try:
@@ -342,12 +350,12 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+SCALE = Form(_scale, ({"type": "number"}, form.STRING | {"pattern": of_expression(SCALE_NAMES)}))
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
 """The query, the key and the head, from 1, and how many there are of each."""
 
-BIAS_MATRIX = forms.matrix("either", broadcasts=True, infinite=True)
+BIAS_MATRIX = form.matrix("either", broadcasts=True, infinite=True)
 
 
 def _bias(raw: object, path: KeyPath) -> Any:
@@ -361,7 +369,7 @@ def _bias(raw: object, path: KeyPath) -> Any:
         raise fail(f"bias: {error}", *path, needs=error.needs) from None
 
 
-BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS_TEXT = form.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
 
 RECIPROCALS = {
