@@ -260,7 +260,7 @@ HELPERS = """
     w.dispatchEvent(new w.Event("hashchange"));
     return [one.state(), follows()];
   }
-  var key = w.attnLive.ownKey;
+  var key = w.attnLive.pageKey;
 """
 
 ROWS = [[1, -2], [-3, 1], [2, 0]]
@@ -408,7 +408,7 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
     "a_number_of_an_operation_is_shown_as_it_was_typed": (
         {"X": [[97]], "scores": [[97]], "normalize": {"name": "none", "temperature": 2}},
         """
-      var field = d.querySelector("input.own"), cell = named("weights.")[0].td;
+      var field = d.querySelector("input.setting"), cell = named("weights.")[0].td;
       return ["1/3", "0.33333333", "2.50", "2*sqrt(2)"].map((text) => {
         field.value = text;
         field.dispatchEvent(new w.Event("change"));

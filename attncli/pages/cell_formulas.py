@@ -63,22 +63,18 @@ class PageCells:
     def whole(self, part: Expression) -> Array:
         """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
         try:
-            made = evaluate(part, lambda step: Call(step.array, source=step))
+            call = evaluate(part, lambda step: Call(step.array, source=step))
         except (NotImplementedError, TypeError):  # it is no program of calls
             return self.of_calculated(part)
-        calls, places = made.origin() if isinstance(made, Call) else ((), made)
-        if not calls or any(call.name for call in calls):
+        operands, places = call.origin() if isinstance(call, Call) else ((), call)
+        if not operands or any(operand.name for operand in operands):
             return self.of_calculated(part)
         ids = [
-            np.zeros(call.shape, int) if call.source is None else self._ids_of(call.source)
-            for call in calls
+            np.zeros(one.shape, int) if one.source is None else self._ids_of(one.source)
+            for one in operands
         ]
         moved: Array = np.concatenate([one.ravel() for one in ids])[places]
         return moved
-
-    def of_weights(self, part: Expression) -> Array | None:
-        """Return the ids of the weights of a sum; None on a page that stands still."""
-        return None
 
     def of_calculated(self, part: Expression) -> Array:
         return np.zeros(array_of(part).shape, np.int64)
@@ -111,15 +107,15 @@ class PageCells:
 
     def by_source(self, most: float = np.inf) -> dict[CellPlace, int]:
         """Return the numbers of the cells that are shown, of steps of at most `most` cells."""
-        found = []
+        cells = []
         for step in self.steps:
             if step.array.size <= most:
                 first = self.starts[key_of(step)] + 1
                 some = [self.numbers.get(one, 0) for one in range(first, first + step.array.size)]
                 numbers = step.on_paper(np.reshape(some, step.array.shape))
                 for place in map(tuple, np.argwhere(numbers).tolist()):
-                    found.append((int(numbers[place]), (step.name, place)))
-        return {source: number for number, source in sorted(found)}
+                    cells.append((int(numbers[place]), (step.name, place)))
+        return {source: number for number, source in sorted(cells)}
 
 
 class CellFormulas:
@@ -146,33 +142,33 @@ class CellFormulas:
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        found = self.explainer.explain(step, place)
+        explanation = self.explainer.explain(step, place)
         printer = Shape(shown)
-        shape = "".join(lines(printer, found))
+        shape = "".join(lines(printer, explanation))
         which = self.shapes.setdefault(shape, len(self.shapes))
-        cells = [(source.step, source.index) for source in found.sources]
+        cells = [(source.step, source.index) for source in explanation.sources]
         lit = sorted(shown[cell] for cell in cells if cell in shown)
-        self.cells[number] = [runs(lit), which, found.name, *printer.fills]
+        self.cells[number] = [runs(lit), which, explanation.name, *printer.fills]
 
     @property
     def data(self) -> Mapping[str, object]:
         return {"shapes": list(self.shapes), "cells": self.cells}
 
 
-def lines(printer: Shape, found: Explanation) -> Iterator[str]:
+def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
     name = '<span class="name s"></span> '
-    parts = [(part, node) for part, node in found.kept.items() if part != "name"]
-    last = "≈" if "unrounded" in found.nodes else "="
+    parts = [(part, node) for part, node in explanation.kept.items() if part != "name"]
+    last = "≈" if "unrounded" in explanation.nodes else "="
     for place, (part, node) in enumerate(parts):
         sign = last if place == len(parts) - 1 else "="
         printer.begin(part)
         formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
-        given = " (given)" if found.given and not found.reasons else ""
+        given = " (given)" if explanation.given and not explanation.reasons else ""
         yield f"<p>{'' if place else name}{formulas}{given}</p>"
-    if found.reasons:
+    if explanation.reasons:
         told = []
-        for place, reason in enumerate(found.reasons):
+        for place, reason in enumerate(explanation.reasons):
             printer.begin(place)
             told.append(f"<math>{printer(reason)}</math>")
         yield f'<p class="reason">as {"; ".join(told)}</p>'
@@ -237,10 +233,10 @@ def runs(numbers: Sequence[int]) -> str:
     >>> runs([1, 2, 3, 7])
     '1-3 7'
     """
-    found: list[list[int]] = []
+    pairs: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if pairs and number == pairs[-1][1] + 1:
+            pairs[-1][1] = number
         else:
-            found.append([number, number])
-    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in found)
+            pairs.append([number, number])
+    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in pairs)

@@ -59,7 +59,7 @@ def traces(
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
     formulas, script = CellFormulas(), Script()
     if selection.live:
-        from attncli.pages import live  # most pages stand still
+        from attncli.pages import live
 
         shown = [live.live_trace(trace.problem) for trace in shown]
         formulas, script = live.LiveFormulas(), live.SCRIPT
@@ -114,7 +114,7 @@ class _Writer:
         self.answers = answers
         self.formulas = formulas
         self.shown = formulas.begin(trace, count, self.page.decimals, selection.full)
-        self.reveal = selection.reveal
+        self.reveal, self.is_live = selection.reveal, selection.live
         self.level = 2
 
     def parts(self) -> Iterator[str]:
@@ -208,7 +208,9 @@ class _Writer:
         yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
             made = entry.steps[0].operation
-            ids = self.shown.of_weights(made.left) if isinstance(made, MatMul) else None
+            ids = None
+            if self.is_live and isinstance(made, MatMul):
+                ids = self.shown.whole(made.left)
             texts = (" ".join(_texts(weighted, ids)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'

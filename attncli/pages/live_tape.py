@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import log
 from typing import Any
 
@@ -25,8 +25,6 @@ from attncli.core.tape.step import Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, evaluate, mapped, sources, walk
 from attncli.pages.cell_formulas import PageCells, key_of
 from attncli.pages.markup import as_json, file_text
-
-HINT = "leave out --live, or take a problem with fewer tokens"
 
 
 class ShiftedIfLarge(Exp):
@@ -62,20 +60,21 @@ class Programs:
             if isinstance(part, Sum) and isinstance(part.operand, Step)
         }
 
-    def recorded(self, made: Expression) -> Call | Array:
+    def recorded(self, expression: Expression) -> Call | Array:
         """Return what makes a step, recorded; an array if no number of the problem changes it.
 
         Raises:
             InputError: if it makes calls that a page cannot make, or looks at the numbers.
         """
         try:
-            call: Call | Array = evaluate(mapped(made, self._for_any_number), _of_step, _of_number)
-            return call
+            general = mapped(expression, self._for_any_number)
+            call: Call | Array = evaluate(general, _of_step, _of_number)
         except (InputError, NotImplementedError, TypeError, ValueError):
-            raise fail(f"a live page cannot calculate {type(made).__name__}", hint=HINT) from None
+            raise _refused(type(expression).__name__) from None
+        return call
 
     def _for_any_number(self, part: Operation) -> Operation:
-        """Return an operation that calculates also where another one is made for other numbers."""
+        """Return an operation that is right also where other numbers would lead to another one."""
         if isinstance(part, SinkPower) and isinstance(part.powers, Step):
             powers = replace(part.powers, operation=self._shifted(part.powers.operation))
             return replace(part, powers=powers)
@@ -119,7 +118,7 @@ class Programs:
                 source = known[key_of(call.source)] if is_step else call.source
                 return operands.setdefault(source, len(operands))
             if call.name and call.name not in self.functions:
-                raise fail(f"a live page cannot calculate {call.name}", hint=HINT)
+                raise _refused(call.name)
             parts = [call.name or "constant", [operand(one) for one in call.operands]]
             return calls.setdefault(as_json([*parts, *_options(call)]), -1 - len(calls))
 
@@ -146,6 +145,11 @@ def _options(call: Call) -> list[Any]:
     if np.array_equal(regular, places):
         return [places.shape, first, steps]
     return [places.shape, places.ravel().tolist(), None]
+
+
+def _refused(name: str) -> InputError:
+    hint = "leave out --live, or take a problem with fewer tokens"
+    return fail(f"a live page cannot calculate {name}", hint=hint)
 
 
 def _of_step(step: Step) -> Call:
@@ -181,24 +185,24 @@ class LiveCells(PageCells):
         step = Step(name, "", part.leading, part.trailing, {}, part, array)
         return self._ids_of(step)
 
-    def of_weights(self, part: Expression) -> Array:
-        return self.whole(part)
-
     def tape(self, decimals: int) -> Mapping[str, Any]:
         """Return the inputs and steps with their operations, and where the page shows them."""
         trace, problem = self.trace, self.trace.problem
         known = {key: i for i, key in enumerate(self.starts)}
         written = {k: x for k, x in problem.written.items() if k not in ("answers", "marking")}
-        given = {step.name for step in trace if step.is_given}
-        entries = [self._entry(step, known, step.name in given) for step in self.steps]
-        ids = sorted((number, one) for one, number in self.numbers.items())
-        found = {"steps": entries, "cells": list(_in_runs(ids)), "decimals": decimals}
-        found |= {"own": _own_numbers(trace), "round": problem.round, "problem": plain(written)}
-        found["shifts"] = [self.programs.called(one, known) for one in self.programs.shifts()]
         by_position = KINDS[problem.kind].by_position and problem.kind != "cross"
-        return found | {"offset": problem.sizes.size("p") or 0 if by_position else None}
+        return {
+            "steps": [self._entry(step, known) for step in self.steps],
+            "cells": [self.before + 1, *self.numbers],
+            "decimals": decimals,
+            "settings": _numbers_of_keys(trace),
+            "round": problem.round,
+            "problem": plain(written),
+            "shifts": [self.programs.called(shift, known) for shift in self.programs.shifts()],
+            "offset": problem.sizes.size("p") or 0 if by_position else None,
+        }
 
-    def _entry(self, step: Step, known: Mapping[Any, int], is_given: bool) -> list[Any]:
+    def _entry(self, step: Step, known: Mapping[Any, int]) -> list[Any]:
         """Return the name and shape of a step with its operation, or of an input with its numbers.
 
         An input has its key, its shape in the file, whether it is transposed there, whether −∞ may
@@ -206,17 +210,18 @@ class LiveCells(PageCells):
         """
         entry = [step.name, list(step.array.shape)]
         if step.operation is not None and not step.is_given:
-            made = self.programs.recorded(step.operation)
-            return [*entry, self.programs.called(made, known), step.backward]
+            call = self.programs.recorded(step.operation)
+            return [*entry, self.programs.called(call, known), step.backward]
         problem = self.trace.problem
         source = step.operation if isinstance(step.operation, Step) else step
         key = f"{source.key}.keep" if source.key.endswith("mask") else source.key
-        own = problem.matrices().get(key)
+        matrix = problem.matrices().get(key)
         shape = step.array.shape[0 if step.leading else 2 :]
-        if own is not None and own.size == step.array.size:  # a mask may be of one row
-            shape = own.shape
+        if matrix is not None and matrix.size == step.array.size:  # a mask may be of one row
+            shape = matrix.shape
         flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
-        about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_given]
+        is_step = step.name in self.trace and self.trace[step.name].is_given
+        about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_step]
         return [*entry, about, plain(step.array.ravel())]
 
 
@@ -233,7 +238,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, NumberAsWritten) and isinstance(value.formula, tree.Own):
-        return {"own": value.formula.key}
+        return {"setting": value.formula.key}
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -243,9 +248,9 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, int | str) or value is None else text(value)
 
 
-def _own_numbers(trace: Trace) -> dict[str, Any]:
+def _numbers_of_keys(trace: Trace) -> dict[str, Any]:
     """Return the numbers of operations that keys give: their values, and formulas of the symbol."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for step in trace:
         for part in walk(step.operation) if step.operation is not None else ():
             for name in part.float_fields if isinstance(part, Operation) else ():
@@ -253,17 +258,5 @@ def _own_numbers(trace: Trace) -> dict[str, Any]:
                 if isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own):
                     divides = name == "over" and number.formula.key.endswith("scale")
                     symbol = text(getattr(part, "symbol", None) or number.formula)
-                    found.setdefault(number.formula.key, [float(number), divides, symbol])
-    return found
-
-
-def _in_runs(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return runs of page numbers and ids: the first of both, the step between ids, the count."""
-    found: list[list[int]] = []
-    for number, one in pairs:
-        first, start, step, count = found[-1] if found else (0, 0, 0, 0)
-        if first + count == number and (count == 1 or start + step * count == one):
-            found[-1][2:] = one - start if count == 1 else step, count + 1
-        else:
-            found.append([number, one, 0, 1])
-    return found
+                    numbers.setdefault(number.formula.key, [float(number), divides, symbol])
+    return numbers

@@ -1,4 +1,4 @@
-"""Traces as programs of NumPy. `apply` works on `Code`, arrays that record how they are made."""
+"""Traces as programs of NumPy. `apply` works on `Code`, arrays that record the calls to them."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def _literal(array: Array) -> Code:
         message = f"a program with {array.size:,} numbers in one array is too long to read"
         raise fail(message, hint="use a smaller problem, or -f npz")
     array = array.astype(float) if array.dtype.kind == "u" else array
-    own = array.reshape(_stripped(array.shape))
-    kind = ", dtype=np.float32" * (own.dtype == np.float32)
-    if len(values := {*own.flat}) == 1 and values <= {0.0, 1.0}:
-        return Code(array, own, f"np.{'ones' if own.all() else 'zeros'}({own.shape}{kind})")
-    numbers = floats(own) if own.dtype.kind == "f" else own.tolist()
-    return Code(array, own, f"np.array({_argument(numbers)}{kind})")
+    short = array.reshape(_stripped(array.shape))
+    kind = ", dtype=np.float32" * (short.dtype == np.float32)
+    if len(values := {*short.flat}) == 1 and values <= {0.0, 1.0}:
+        return Code(array, short, f"np.{'ones' if short.all() else 'zeros'}({short.shape}{kind})")
+    numbers = floats(short) if short.dtype.kind == "f" else short.tolist()
+    return Code(array, short, f"np.array({_argument(numbers)}{kind})")
 
 
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,14 +91,15 @@ def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     whole = each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
     if function in (np.reshape, np.broadcast_to):
         args = args[0], _stripped(full.shape)
-    for own in (args, whole):
+    for operands in (args, whole):
         with suppress(ValueError, IndexError):  # the program may lack axes that are needed
-            arrays = each(own, Code, lambda code: code.array)
+            arrays = each(operands, Code, lambda code: code.array)
             array = np.asarray(function(*arrays, **kwargs), dtype)
             if np.allclose(array.reshape(full.shape), full, equal_nan=True):
                 is_move = function in (getitem, np.reshape, np.moveaxis)
-                is_same = is_move and np.array_equal(array, own[0].array)
-                return Code(full, array, own[0].text if is_same else _text(function, own, kwargs))
+                is_same = is_move and np.array_equal(array, operands[0].array)
+                text = operands[0].text if is_same else _text(function, operands, kwargs)
+                return Code(full, array, text)
     raise NotImplementedError(function)
 
 
@@ -170,9 +171,10 @@ def _program(trace: Trace, selection: Selection) -> Iterator[str]:
 def _code(expression: Expression, codes: dict[Step, Code]) -> Code:
     if isinstance(expression, Step):
         return codes[expression]
-    own = {name: float(getattr(expression, name)) for name in expression.float_fields}
-    found = replace(expression, **own).apply(*[_code(part, codes) for part in expression.operands])
-    return found if isinstance(found, Code) else _literal(found)
+    numbers = {name: float(getattr(expression, name)) for name in expression.float_fields}
+    operands = [_code(part, codes) for part in expression.operands]
+    result = replace(expression, **numbers).apply(*operands)
+    return result if isinstance(result, Code) else _literal(result)
 
 
 def _lines(name: str, code: str) -> Iterator[str]:
@@ -188,10 +190,11 @@ def _lines(name: str, code: str) -> Iterator[str]:
         uses = [line for line in lines.values() for _ in re.findall(pattern, line)]
         is_long = len(part) <= MAX_CODE_WIDTH < max(map(len, uses), default=0)
         if len(part) > MAX_REPEATED and (len(uses) > 1 or is_long):
-            own = f"{name}_{parts[part]}"
-            same = sum(key.startswith(own) for key in lines)
-            own += str(same + 1) * bool(same)
-            lines = {own: part} | {key: re.sub(pattern, own, line) for key, line in lines.items()}
+            short = f"{name}_{parts[part]}"
+            same = sum(key.startswith(short) for key in lines)
+            short += str(same + 1) * bool(same)
+            others = {key: re.sub(pattern, short, line) for key, line in lines.items()}
+            lines = {short: part} | others
     for key, expression in lines.items():
         line = f"{key} = {ast.unparse(ast.parse(expression))}"
         if len(line) > MAX_CODE_WIDTH:  # each row of a matrix has a line

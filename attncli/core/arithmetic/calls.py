@@ -8,7 +8,6 @@ makes them again, and cells are followed back through the calls that only move n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from operator import getitem
 from typing import Any
 
@@ -72,10 +71,11 @@ MOVES = {
 }  # fmt: skip
 """Functions that put numbers in other places, and calculate nothing."""
 
-REDUCTIONS = {np.sum, np.max, np.min, np.prod, np.any, np.all}
+REDUCTIONS = {np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min"}
+"""Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
-OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "cumprod": 1, "sort": 1, "take_along_axis": 2}
-"""Functions along an axis that return as many numbers, or a sum, with the count of operands."""
+OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
+"""Other functions along one axis, which stays, with the number of their operands."""
 
 
 class Call(CallRecorder):
@@ -144,21 +144,23 @@ class Call(CallRecorder):
 
 
 def _called(name: str, function: Callable[..., Any], operands: Any, *options: Any) -> Call:
-    with np.errstate(all="ignore"):
-        array = function(*each(operands, Call, lambda call: call.array), *options)
-    array = np.asarray(array)
+    array = np.asarray(function(*each(operands, Call, lambda call: call.array), *options))
     return Call(array.astype(float) if array.dtype == object else array, name, operands, options)
 
 
 def _reduced(
-    function: Callable[..., Any], call: Any, axis: Any = None, keepdims: bool = False, **_: Any
+    function: Callable[..., Any], call: Call, axis: Any = None, keepdims: bool = False
 ) -> Any:
     if axis is None and function in (np.any, np.all):
         return function is np.any
     axes = range(call.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    for along in axes:
-        result = partial(function, keepdims=True)
-        call = _called(function.__name__, result, (call,), along)
+
+    def along(array: Array, axis: int) -> Any:
+        return function(array, axis, keepdims=True)
+
+    for one in axes:
+        if call.shape[one] != 1:
+            call = _called(REDUCTIONS[function], along, (call,), one)
     return call if keepdims else np.squeeze(call, tuple(axes))
 
 
