@@ -112,6 +112,7 @@ class Document(Record):
     bare: bool = False  # a single matrix or list without a key, which gets the key X
     heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
+    nulls: tuple[KeyPath, ...] = ()  # the keys that are written with null, and so left out
 
 
 def unread(error: InputError, name: str, folder: Path) -> Document:

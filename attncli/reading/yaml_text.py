@@ -197,9 +197,7 @@ class _Builder:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             key = self._key(event, lines)
-            value = self._value(next(self.events), depth + 1, is_item=False)
-            if value is not None:
-                values[key] = value
+            values[key] = self._value(next(self.events), depth + 1, is_item=False)
         return values
 
     def _key(self, event: Any, lines: dict[str, int]) -> str:
