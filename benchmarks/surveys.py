@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.oracles import honest
 from tests.oracles.handwriting import Numbers
 from tests.oracles.right_work import Task, UnworkableError

@@ -12,7 +12,7 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes import of_gradients
 from attncli.checking.mistakes.mistake import Mistake
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.oracles.gradient_student import Student, draw_gradient
 from tests.oracles.handwriting import Habit, Numbers
 

@@ -16,7 +16,7 @@ import attncli
 from attncli.classroom import answer_table
 from attncli.classroom.answer_table import WrongNumbers, wrong_numbers
 from attncli.core.records import replace
-from attncli.printing.selection import WorksheetSelection
+from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import open_steps
 from tests.conftest import SAMPLES, Attn
 from tests.moodle_reader import Question, read_cloze, read_quiz

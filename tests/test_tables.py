@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.cli.listings import score_tables
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention import masks, normalizers, scores
 from attncli.core.attention.masks import MASKS, Grid, MaskForm
@@ -19,7 +20,6 @@ from attncli.core.numbers.form import TRUTH, count, number
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.printing.score_tables import score_tables
 from attncli.reading.load import Overrides, load_all
 
 X = [[1, 0], [0, 1], [1, 1]]
@@ -82,10 +82,10 @@ def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
         attncli.Problem(X=X, mask={"hidden": np.ones((3, 2))})
 
 
-def power(tape: Tape, s: Expression, settings: Normalize, suffix: str) -> Expression:
+def power(tape: Tape, s: Expression, settings: Normalize) -> Expression:
     """S to a whole power, divided by the sum of these."""
     factor = settings.parameters["factor"]
-    return normalizers.divide_by_sum(tape, Scale(s, factor), settings, suffix)
+    return normalizers.divide_by_sum(tape, Scale(s, factor), settings)
 
 
 def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "multiplied  c s / Σ c s" in listed()
 
 
-def bent(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def bent(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """Q M Kᵀ, times a number."""
-    del tape, suffix
+    del tape
     matrix, times = p["M"], p["times"]
     assert isinstance(matrix, Step)
     assert not isinstance(times, Step)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping
 from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
 from attncli.checking.answers.dumped import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.answers.names import At, mask_of, named_steps, with_step_names
-from attncli.checking.carrying import carried_forward
 from attncli.checking.judging import judged as status
-from attncli.checking.judging.follow_through import behind, without_work
-from attncli.checking.judging.judged import STATUSES, Compared, Finding, Judged, Misshapen
-from attncli.checking.judging.readings import judged_as_read
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import Way, likeliest
+from attncli.checking.judging.agreement import agrees
+from attncli.checking.judging.judged import (
+    STATUSES,
+    Compared,
+    Finding,
+    Judged,
+    Misshapen,
+    behind,
+    without_work,
+)
+from attncli.checking.judging.operands import Reference
+from attncli.checking.judging.readings import Way, judged_as_read, likeliest
+from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
 from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.notebook import Shown
 from attncli.core.text.sentences import all_of
-from attncli.reading.submission import Submission, own_submission, submission_of
+from attncli.reading.document import Submission, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -235,17 +240,17 @@ class AnswerKey:
         return wrong, len(skipped)
 
     def _of_arrays(
-        self, submission: Submission, trace: Trace, given: Sequence[Dumped], dtype: str
+        self, submission: Submission, trace: Trace, arrays: Mapping[str, Dumped], dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
-        from attncli.checking.mistakes.conventions import CONVENTIONS
+        from attncli.checking.mistakes.catalogue import CONVENTIONS
 
-        found, said = compared(trace.unrounded or trace, given, self.marking, dtype)
-        finding = found.explained() if found.wrong else None
+        best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
+        finding = best.explained() if best.wrong else None
         is_convention = finding is not None and finding.id in CONVENTIONS
-        findings = {found.wrong[0]: finding} if finding else {}
-        report = self._report(submission, found.trace, found.steps, findings, found.given, said)
+        findings = {best.wrong[0]: finding} if finding else {}
+        report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         return replace(report, dtype=dtype, convention=finding if is_convention else None)
 
     def _report(
@@ -294,7 +299,7 @@ class AnswerKey:
             trace = reference.trace
             with located(submission.locate):
                 if dtype := dtype_of(submission.answers, self.marking):
-                    arrays, skipped = read_arrays(submission.answers, trace)
+                    arrays, skipped = read_arrays(submission, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
                     arrays, dtype = printed_floats(matrices, trace)

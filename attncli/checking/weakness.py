@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.check import AnswerKey
+from attncli.checking.judging.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.replay import Change, Replay, broadcast_to_step
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Change, Replay, broadcast_to_step
 
 MAX_LISTED_NAMES = 4  # in one line, then how many others there are
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import CUT_OFF, ROUNDED, RoundingRule
-from attncli.checking.judging.reference import together
+from attncli.checking.judging import agreement
+from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, RoundingRule
+from attncli.checking.judging.operands import together
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_possible
 from attncli.classroom.drawing import tidy
@@ -20,9 +20,16 @@ from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate, sources, walk
+from attncli.core.tape.walk import (
+    Change,
+    Replay,
+    Values,
+    broadcast_to_step,
+    evaluate,
+    sources,
+    walk,
+)
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TypeAlias
 
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width, visible
 
 KeyPath = tuple[str | int, ...]
 """The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
@@ -44,6 +44,15 @@ class Place(Record):
         before = visible(self.text[start:column])
         caret = f"\n    {' ' * (len(lead) + cell_width(before))}^" if self.column else ""
         return f"    {lead}{window}{caret}"
+
+
+Locate: TypeAlias = Callable[[KeyPath], Place]
+"""A function that returns the place of a value in a file."""
+
+
+def nowhere(_: KeyPath) -> Place:
+    """Return the place of what is in no file."""
+    return Place("")
 
 
 MAX_MESSAGE = 1000
@@ -95,6 +104,8 @@ MAX_SHOWN_FAULTS = 50
 
 class InputError(Exception):
     """Raised for input that cannot be used; carries every fault that was known at once."""
+
+    __module__ = "attncli"  # its public place, which tracebacks and pickles name
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(*faults)
@@ -149,7 +160,7 @@ def refuse(faults: list[Fault]) -> None:
 
 
 @contextmanager
-def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
+def located(locate: Locate) -> Iterator[None]:
     """Add the place to every fault that is raised inside and has none yet."""
     try:
         yield
@@ -158,7 +169,7 @@ def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
         raise InputError(*(_placed(fault, locate) for fault in shown), *others) from None
 
 
-def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
+def _placed(fault: Fault, locate: Locate) -> Fault:
     if fault.place:
         return fault
     place = locate(fault.path)

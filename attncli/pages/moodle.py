@@ -16,23 +16,22 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attncli.checking.answers.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.answers.names import mask_of, with_step_names
+from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
 from attncli.classroom.answer_table import AnswerTable
 from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail, located
-from attncli.core.formulas.tex import tex
+from attncli.core.formulas.printers import tex
 from attncli.core.formulas.text import text as as_text
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.named import equal_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible
 from attncli.pages.markup import matrix_table, text
+from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel
 from attncli.printing.worksheet import has_number, open_steps
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers import agreement, answers
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.answers import answers
+from attncli.checking.judging import agreement
+from attncli.checking.judging.operands import axis_of_shares
 from attncli.classroom.answer_table import ALMOST, AnswerTable, Reach, RightNumbers
 from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace

@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, fail
 from attncli.core.numbers.written import vanishes
+from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
-from attncli.core.problem.values_of_keys import MAX_KEPT_AS_WRITTEN
 from attncli.core.text.escapes import visible
 from attncli.reading.document import Raw, assign
 
@@ -135,11 +135,11 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
         # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
         if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
             raise fail(DAMAGED)
-        found = {}
+        arrays = {}
         for key, member in zip(keys, members, strict=True):
             with archive.open(member) as inside:
-                found[key] = _array(inside, member.file_size, key)
-        return found
+                arrays[key] = _array(inside, member.file_size, key)
+        return arrays
 
 
 def _array(file: IO[bytes], size: int, key: str) -> Any:

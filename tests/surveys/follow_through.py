@@ -15,7 +15,7 @@ import numpy as np
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests import test_block_mistakes, test_position_mistakes
 from tests.oracles import block_student, cache_student, gradient_student, position_student
 from tests.oracles.handwriting import HABITS, Numbers

@@ -17,7 +17,7 @@ import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged import CORRECT, FOLLOWS, LAST_DIGIT, ROUNDED_EARLY, Compared
 from attncli.classroom.answer_table import wrong_numbers
-from attncli.printing.selection import WorksheetSelection
+from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import open_steps
 from tests.conftest import SAMPLES
 from tests.moodle_reader import Field, Question, read_quiz

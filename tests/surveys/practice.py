@@ -19,7 +19,7 @@ import attncli.checking.judging.judged
 import attncli.classroom.answer_table
 import attncli.core.tape.step
 import attncli.pages.practice
-import attncli.printing.selection
+import attncli.printing.formats
 import attncli.printing.worksheet
 from attncli.core.explaining.explain import is_blank
 from attncli.core.numbers.last_place import number_of
@@ -369,4 +369,4 @@ def _otherwise(random: Random, trace: attncli.Trace, step: attncli.Step) -> Any:
     return None
 
 
-WORKSHEET = attncli.printing.selection.WorksheetSelection()
+WORKSHEET = attncli.printing.formats.WorksheetSelection()

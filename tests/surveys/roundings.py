@@ -17,7 +17,7 @@ import numpy as np
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import WRONG
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.oracles import homework
 from tests.oracles.right_work import GoesOn, UnworkableError
 from tests.oracles.students import ImpossibleError, Wrong

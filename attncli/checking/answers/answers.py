@@ -30,13 +30,12 @@ from attncli.core.numbers.last_place import (
 )
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.scalars import cell_words, shape_words
-from attncli.core.numbers.written import BLANK_CELLS, decimal_of
+from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
+from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import HEADS_AFTER_TOKENS
 from attncli.core.text.escapes import visible
-from attncli.reading.submission import KEYS_BESIDE_STEPS, Submission
+from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
@@ -253,10 +252,10 @@ def _of_one_computer(found: Matrices) -> Matrices:
 def _written(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Written | ShapeMismatch:
-    on_paper = _on_paper(step, matrices, submission)
-    if isinstance(on_paper, ShapeMismatch):
-        return on_paper
-    values, unit, texts = numbers_of(on_paper)
+    cells = on_paper(step, matrices, submission)
+    if isinstance(cells, ShapeMismatch):
+        return cells
+    values, unit, texts = numbers_of(cells)
     for one in matrices:
         if one.is_exact:
             unit[one.at] = 0
@@ -271,9 +270,10 @@ def _written(
     return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
 
 
-def _on_paper(
+def on_paper(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
+    """Return the cells of a step that are written under some keys; "" where nothing is."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import FLOAT_ERROR
 from attncli.checking.answers.names import At
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, KeyPath, fail
@@ -118,7 +117,7 @@ def _nearness(step: Step, texts: Array) -> float:
     values, unit = (texts, 0.0) if texts.dtype.kind == "f" else numbers_of(texts)[:2]
     right = step.value
     known = np.isfinite(values) & np.isfinite(right)
-    size = np.where(known, np.abs(right), 0.0) + unit + FLOAT_ERROR
+    size = np.where(known, np.abs(right), 0.0) + unit + 1e-9  # no 0 is a divisor
     off = np.abs(np.where(known, values, 0.0) - np.where(known, right, 0.0)) / size
     return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
 
@@ -233,7 +232,7 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
         message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
         hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
     else:
-        from attncli.core.text.suggestions import near_words
+        from attncli.core.text.sentences import near_words
 
         key = visible(str(path[0]))
         name = step.name if key == step.name else f"{key}: {step.name}"

@@ -11,15 +11,14 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import key_of, with_key
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
+from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.records import replace
+from attncli.core.tape.cells import LETTERS, meant
 from attncli.core.tape.find import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import LETTERS, meant
 from attncli.core.text.escapes import visible
 
 MAX_KEY_LENGTH = 500

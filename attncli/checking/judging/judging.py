@@ -9,20 +9,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import largest
 from attncli.checking.answers.answers import Matrices, Written
-from attncli.checking.judging import early_rounding
+from attncli.checking.judging import agreement, early_rounding
 from attncli.checking.judging import judged as status
+from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.early_rounding import ExplainedCells
 from attncli.checking.judging.judged import Compared, Given, Judged, Misshapen, NotGiven
-from attncli.checking.judging.operands import Operands, bounded
-from attncli.checking.judging.reference import Reference, axis_of_shares
+from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.records import replace
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Values
 
 Hypotheses: TypeAlias = tuple[
     tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...

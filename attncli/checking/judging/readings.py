@@ -1,21 +1,34 @@
-"""The letters of courses in a submission: which steps they mean, decided over all of it."""
+"""How a submission is read: which steps its letters mean, and in which right way it was worked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, product
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-from attncli.checking.answers.answers import WHICH_STEP, ShapeMismatch, read_submission, shape_of
+from attncli.checking.answers.answers import (
+    WHICH_STEP,
+    Matrices,
+    ShapeMismatch,
+    Written,
+    read_submission,
+    shape_of,
+)
 from attncli.checking.answers.names import is_in_row, is_one_number, with_all_steps
-from attncli.checking.judging.judged import Finding, Judged
+from attncli.checking.judging.agreement import CUT_OFF, agrees
+from attncli.checking.judging.forms import Forms, masked_early, other_forms, shifts, with_change
+from attncli.checking.judging.judged import WRONG, Finding, Judged, Misshapen
+from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.operands import Reference
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.records import Record, replace
-from attncli.core.tape.words import LETTERS, meant
-from attncli.reading.submission import Submission
+from attncli.core.problem.kinds import KINDS
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.cells import LETTERS, meant
+from attncli.core.tape.operations import TOKEN_AXES
+from attncli.reading.document import Submission
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.
@@ -224,3 +237,113 @@ def _score(
     judged_so = sum(report.steps[n].status != "missing" for n in read.answers if n in report.steps)
     places = [[*trace.steps].index(name) for name in read.answers if name in trace]
     return right, explained, correct, few, judged_so, places == sorted(places)
+
+
+class Way(Record, eq=False):
+    """One way of working a problem, and a submission as it is read then."""
+
+    reference: Reference
+    given: Matrices
+    submission: Submission
+    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
+    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.reference, self.given)
+
+    @cached_property
+    def wrong(self) -> set[str]:
+        judged = self.judge.judged.items()
+        return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
+
+
+WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
+
+
+def likeliest(way: Way) -> Way:
+    """Return the way with the fewest wrong steps that makes no correct one wrong."""
+    for search in SEARCHES:
+        for other in search(way) if way.wrong else ():
+            possible = way.wrong | (other.given.keys() - way.given.keys())
+            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
+                way = other if other.wrong <= possible else way
+    return way
+
+
+def _is_seen(way: Way, names: Collection[str]) -> bool:
+    """Return True if a way gives half of the numbers of one of some steps."""
+    for name in names:
+        one = way.given.get(name)
+        if isinstance(one, Written):
+            right = way.reference.trace[name].array
+            near = agrees(one.values, one.unit, right, CUT_OFF)
+            if 2 * near.sum() >= (~one.blank).sum():
+                return True
+    return False
+
+
+def _in_other_convention(way: Way) -> Iterator[Way]:
+    """Yield tokens as columns throughout, or as rows where the problem has columns."""
+    trace = way.reference.trace
+    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
+        return
+    fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
+    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
+        return  # the gradient of a weight matrix does not show whether tokens are rows
+    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
+    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
+        return  # its shapes would have been refused
+    right = way.reference.changed(partial(with_change, other_convention=True))
+    try:
+        given = read_submission(way.submission, right.trace)[0]
+    except InputError:  # a name of a cell, or a label, that fits the one way only
+        return
+    tokens = "rows" if next(iter(trace)).columns else "columns"
+    said = f"The tokens are in {tokens} throughout."
+    yield replace(way, reference=right, given=given, said=(*way.said, said))
+
+
+def _scores_adjusted(way: Way) -> Iterator[Way]:
+    trace, given = way.reference.trace, way.given
+    for kind in ("scaled", "masked"):
+        other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
+        if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
+            holds = "holds" if len(other) == 1 else "hold"
+            said = f"{', '.join(other)} {holds} the {kind} scores."
+            renamed = {other.get(name, name): one for name, one in given.items()}
+            yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
+
+
+def _in_form(
+    forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
+) -> Iterator[Way]:
+    """Yield another form of the calculation.
+
+    It must give half of a wrong step that it changes. If not evident, as its numbers may be
+    mistakes, it must change every wrong step before a given.
+    """
+    before, order = way.reference.trace, list(way.reference.trace.steps)
+    later = order[max(map(order.index, way.wrong)) + 1 :]
+    if not is_evident and way.given.keys().isdisjoint(later):
+        return
+    for said, change in forms(before, way.given):
+        if is_evident or not way.wrong.isdisjoint(change):
+            remake = partial(way.reference.changed, partial(with_change, change=change))
+            right = way.reference.kept((said, frozenset(change)), remake)
+            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
+                continue  # scaling K before it is normed, say, scales nothing
+            kept = {step.name for step in right.trace if step.array is before[step.name].array}
+            other = replace(way, reference=right, said=(*way.said, said))
+            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+                yield other
+
+
+SEARCHES: tuple[WaySearch, ...] = (
+    _in_other_convention,
+    _scores_adjusted,
+    partial(_in_form, masked_early),
+    partial(_in_form, shifts),
+    partial(_in_form, other_forms, is_evident=False),
+)
+"""Searches for another way; each is tried on the result of the one before it."""

@@ -10,17 +10,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT, EVEN, UP, RoundingRule
-from attncli.checking.judging.operands import Operands
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.agreement import CUT, EVEN, UP, RoundingRule
+from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import Scale
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import everywhere, sources, walk
+from attncli.core.tape.walk import Change, everywhere, sources, walk
 from attncli.core.text.sentences import all_of
 
 CONSTANT_DECIMALS = (1, 2, 3, 4)

@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_of
-from attncli.core.attention.activations import ACTIVATIONS, Gated, Relu
-from attncli.core.attention.norms import Deviation, Mean, MeanSquare, Variance
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake, wrong
+from attncli.core.attention.features import (
+    ACTIVATIONS,
+    Deviation,
+    Gated,
+    Mean,
+    MeanSquare,
+    Relu,
+    Variance,
+)
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.mechanisms.transformer import CrossEntropy
 from attncli.core.problem.layers import places_of

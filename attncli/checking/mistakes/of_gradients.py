@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, mistake
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.core.attention.softmax import Exp, Sum

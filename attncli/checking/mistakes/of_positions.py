@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    wrong,
+)
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
     PAIRS,
+    AddedByPlace,
     Angles,
+    AtDistances,
     Embedded,
     OfAngles,
     Rotated,

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    rewritten_steps,
+    wrong,
+)
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.operations import Divide
+from attncli.core.tape.operations import AsRow, Below, Divide, Stacked
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import rewritten, transform
 

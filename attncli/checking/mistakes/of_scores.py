@@ -7,15 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, rising, wrong
-from attncli.checking.mistakes.nodes import is_bias, is_named, is_projection, made_by, made_of
-from attncli.core.attention.heads import RepeatHeads
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    is_bias,
+    is_named,
+    is_projection,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    rising,
+    wrong,
+)
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
     EachPair,
     GaussianExponent,
     PairDot,
+    RepeatHeads,
 )
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text

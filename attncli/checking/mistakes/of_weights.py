@@ -8,10 +8,19 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    is_named,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    rewritten_steps,
+    wrong,
+)
 from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
@@ -111,7 +120,7 @@ def softmax_twice(node: Divide) -> Nodes:
     if total := made_by(Sum, node.divisor):
         powers = [Exp(node)]
         if (first := made_by(Exp, node.dividend)) and (first.base, first.temperature) != (np.e, 1):
-            powers.append(replace(first, operand=node, shift_along=None))
+            powers.append(Exp(node, first.base, first.temperature))
         for again in powers:
             yield Divide(again, Sum(again, total.along))
 

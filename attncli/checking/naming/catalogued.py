@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.answers.answers import Written
+from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import CORRECT, Finding
 from attncli.checking.judging.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
@@ -20,9 +20,8 @@ from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import Transposed
-from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import evaluate, walk
+from attncli.core.tape.walk import Change, Replay, Values, broadcast_to_step, evaluate, walk
 from attncli.core.text.sentences import all_of, small
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, agrees
-from attncli.checking.judging.judged import WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.judging.agreement import CUT_OFF, agrees
+from attncli.checking.judging.forms import with_change
+from attncli.checking.judging.judged import WRONG, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.judging import Judge
 from attncli.checking.naming import hypotheses, line_slips
 from attncli.checking.naming.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
@@ -15,9 +17,10 @@ from attncli.checking.naming.hypotheses import SlipSearch, WrongStep, explained_
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
-from attncli.core.records import replace
+from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cells import cell_name, place_of
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Change
 from attncli.core.text.escapes import label_text
 from attncli.core.text.sentences import all_of
 
@@ -187,3 +190,48 @@ def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
 
 def _decimals(count: int) -> str:
     return f"{count or 'no'} decimal{'' if count == 1 else 's'}"
+
+
+def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:
+    """Return all steps, judged, and what explains the wrong ones.
+
+    A student goes on from the wrong numbers as they are written, which the judge knows; or from
+    those that the same mistake gives with every digit; or from the right ones, if a number was only
+    copied wrongly. The one that leaves the fewest later numbers wrong holds for all later steps.
+    """
+    steps, findings = dict[str, Judged](), dict[str, Finding]()
+    first: dict[str, Judge] = {}  # by which steps are judged in which a known mistake is made, too
+    for name in judge.trace.steps:
+        known = first.get(name, judge)
+        judged = steps[name] = known.judged[name]
+        if finding := None if _only_unreadable(judged) else diagnose(known, judged):
+            findings[name] = finding
+        if not isinstance(judged, Compared) or name in first:
+            continue
+        if judged.has(WRONG) and judge.wrong_after(name):
+            change = finding.change if finding else EMPTY
+            others = _after(judge, judged, change)
+            first |= dict.fromkeys(change, judge)
+            judge = min((judge, *others), key=lambda other: other.wrong_after(name))
+    return steps, findings
+
+
+def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
+    """Yield judges by whom the steps after a wrong one follow from other numbers than written."""
+    name, written = judged.step.name, judged.written
+    values = np.where(judged.codes == WRONG, np.nan, written.values)
+    copied = {**judge.given, name: replace(written, values=values)}
+    yield Judge(judge.reference, copied, judge, {name})
+    if change:
+        try:
+            mistaken = judge.reference.changed(partial(with_change, change=change))
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return
+        if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
+            yield Judge(mistaken, judge.given, judge, {name, *change})
+
+
+def _only_unreadable(judged: Judged) -> bool:
+    """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
+    no_number = judged.written.unreadable if isinstance(judged, Given) else None
+    return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()

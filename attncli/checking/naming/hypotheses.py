@@ -10,23 +10,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import (
-    FLOAT_ERROR,
-    MAX_COINCIDENCE,
-    MAX_HAND_DECIMALS,
-    agrees,
-)
+from attncli.checking.answers.dumped import MAX_HAND_DECIMALS
+from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.explaining.terms import Term, Worked
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name, place_of, place_word
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import LEADING, Operation, Step
-from attncli.core.tape.walk import walk
+from attncli.core.tape.walk import Values, walk
 from attncli.core.text.escapes import label_text
 
 MAX_WORKED_SIZE = 500
@@ -192,7 +187,7 @@ class WrongStep:
 def is_long(step: Step) -> bool:
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
-    is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
+    is_whole = any(isinstance(node, Operation) and node.needs(first)[1] == first for node in nodes)
     return is_whole and step.array.size > MAX_WORKED_SIZE
 
 

@@ -7,10 +7,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.answers.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
+from attncli.checking.judging.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.judging.judged import ALL_THE_SAME, Finding
-from attncli.checking.judging.reference import axis_of_shares
-from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.judging.operands import axis_of_shares
+from attncli.checking.mistakes.mistake import made_by
 from attncli.checking.naming.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull

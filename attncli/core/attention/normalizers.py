@@ -1,7 +1,7 @@
 """The normalisers: how a row of scores becomes weights.
 
 To add one: write a function that takes the tape, the scores and the settings and returns the
-operation whose result is the step `weights`, and give it a row in `NORMALIZERS`.
+operation whose result is the step `weights`, below the row that it has in `NORMALIZERS`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array, at_least_zero, because, named
-from attncli.core.attention.heads import SplitHeads
-from attncli.core.attention.parameters import Normalize, Parameter
-from attncli.core.attention.softmax import ALONG_KEYS, Delta, Exp, Shares, SinkPower, Sum, WithSink
+from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, because, named
+from attncli.core.attention.parameters import Normalize, Parameter, Table
+from attncli.core.attention.scores import SplitHeads
+from attncli.core.attention.softmax import (
+    ALONG_KEYS,
+    Delta,
+    Exp,
+    Shares,
+    SinkPower,
+    Sum,
+    WithSink,
+    shifted,
+)
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -32,24 +41,30 @@ from attncli.core.tape.walk import array_of
 class Normalizer(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Expression, Normalize, str], Expression]
+    build: Callable[[Tape, Expression, Normalize], Expression]
     formula: str  # the weight of a score s
     summary: str  # one line for `attn scores`
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
 
-def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """e^s divided by the row's sum of e^s, in two steps."""
-    shift = None
-    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
-        shift = settings.along
-        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
+SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
+"""z of e^z, which joins the sum; one for all heads, or one per head."""
+
+NORMALIZERS = Table(Normalizer)
+
+
+@NORMALIZERS.row("softmax", "e^s / Σ e^s", "all positive, sum 1", (SINK,))
+def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     sink = _sink(tape, settings)
-    power = Exp(scores, settings.base, settings.temperature, shift, sink)
-    exponentials = tape.record(f"exp{suffix}", power)
+    power = Exp(scores, settings.base, settings.temperature)
+    of_sink = None if sink is None else SinkPower(sink)
+    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
+        power, of_sink = shifted(power, settings.along, sink)
+        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
+    exponentials = tape.record("exp", power)
     total = Sum(exponentials, settings.along)
-    whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
-    return Shares(exponentials, tape.record(f"sum{suffix}", whole))
+    whole = total if of_sink is None else WithSink(total, of_sink)
+    return Shares(exponentials, tape.record("sum", whole))
 
 
 def _sink(tape: Tape, settings: Normalize) -> Expression | None:
@@ -57,12 +72,12 @@ def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     key, sinks = "normalize.sink", settings.parameters.get("sink")
     if sinks is None:
         return None
-    sink = tape.input_of(key) or tape.given("sink", sinks, ("sink",), key=key)
+    sink = tape.input_of(key) or tape.put("sink", sinks, ("sink",), key=key)
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
-def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """All weight on the largest score; on the first of several, with a warning."""
+@NORMALIZERS.row("hardmax", "1 at the largest s, else 0", "ties: the first, and a warning")
+def hardmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     array = array_of(scores)
     largest = array.max(axis=settings.along, keepdims=True)
     tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
@@ -72,15 +87,15 @@ def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     return Hardmax(scores, settings.along)
 
 
-def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """The nearest point of the probability simplex."""
+@NORMALIZERS.row("sparsemax", "max(s − τ, 0), Σ = 1", "small weights become exactly 0")
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     return Sparsemax(scores, settings.along, settings.temperature)
 
 
-def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """Each score divided by the sum of its row."""
+@NORMALIZERS.row("sum", "s / Σ s", "scores that are already positive")
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     unblocked = _unblocked(scores)
-    total = tape.record(f"sum{suffix}", Sum(unblocked, settings.along))
+    total = tape.record("sum", Sum(unblocked, settings.along))
     blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
@@ -91,29 +106,16 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     return Shares(unblocked, total)
 
 
-def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """1 / (1 + e^−s), each score by itself."""
+@NORMALIZERS.row("sigmoid", "1 / (1 + e^−s)", "each by itself, of any sum")
+def sigmoid(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     is_plain = settings.temperature == 1
     return Sigmoid(scores if is_plain else Scale(scores, over=settings.temperature))
 
 
-def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """The scores themselves."""
+@NORMALIZERS.row("none", "s", "the scores are the weights")
+def nothing(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     unblocked = _unblocked(scores)
     return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
-
-
-SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
-"""z of e^z, which joins the sum; one for all heads, or one per head."""
-
-NORMALIZERS: dict[str, Normalizer] = {
-    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1", (SINK,)),
-    "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
-    "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
-    "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
-    "sigmoid": Normalizer(sigmoid, "1 / (1 + e^−s)", "each by itself, of any sum"),
-    "none": Normalizer(nothing, "s", "the scores are the weights"),
-}
 
 
 def _line(settings: Normalize, tape: Tape) -> str:
@@ -128,7 +130,7 @@ def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
-    if scores.dtype.kind != "f":
+    if not are_floats(scores):
         return False
     size = np.abs(scores)
     largest = float(size.max(initial=0.0))
@@ -158,7 +160,7 @@ class Sigmoid(Operation):
     why = "Each key gets a weight between 0 and 1, whatever the others get."
 
     def apply(self, scores: Array) -> Array:
-        if scores.dtype.kind != "f":
+        if not are_floats(scores):
             return 1 / (1 + np.exp(-scores))
         power = np.exp(-np.abs(scores))  # which cannot overflow
         return np.where(scores < 0, power, 1) / (1 + power)
@@ -240,7 +242,7 @@ class Sparsemax(Operation):
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
         shifted = scores
-        if scores.dtype.kind == "f":
+        if are_floats(scores):
             # Only differences matter; from the largest down they lose no digits.
             shifted = scores - np.where(blocked, 0.0, largest)
         if self.temperature != 1:
@@ -258,11 +260,11 @@ class Sparsemax(Operation):
     def bounds(self, scores: Any) -> Any:
         """A weight is least where its own score is least and all others of its row are largest."""
         low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
-        own = np.eye(low.shape[-1], dtype=bool)
+        is_mine = np.eye(low.shape[-1], dtype=bool)
         line = replace(self, along=-1)
         ends = []
         for mine, other in ((low, high), (high, low)):
-            weights = line.apply(np.where(own, mine[..., None, :], other[..., None, :]))
+            weights = line.apply(np.where(is_mine, mine[..., None, :], other[..., None, :]))
             ends.append(np.moveaxis(np.diagonal(weights, 0, -2, -1), -1, self.along))
         return type(scores)(*ends)
 
@@ -292,15 +294,14 @@ class SupportMean(Operation):
     upstream: Expression
     weights: Expression
     along: int
-    line = "delta{suffix}"
+    line = "delta"
     why = Delta.why
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        return Sum(self.upstream, self.along).trailing
+    def shape(self) -> str:
+        return "n m, n m -> n sum" if self.along == ALONG_KEYS else "n m, n m -> sum m"
 
     def apply(self, upstream: Array, weights: Array) -> Array:
-        """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
         return self._mean(upstream, weights > 0)
 
     def bounds(self, upstream: Any, weights: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from attncli.core.formulas import tree
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 MAX_LENGTH = 500  # of an expression, in characters
 MAX_DEPTH = 50  # of parentheses, functions and signs inside each other
@@ -158,9 +158,9 @@ class _Parser:
         if self.depth > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of parentheses, powers or signs"
             raise NumberError(message, "text")
-        found = part()
+        formula = part()
         self.depth -= 1
-        return found
+        return formula
 
     def _taken(self, *signs: str) -> str:
         """Return the next token and skip it if it is one of some signs; else return ""."""

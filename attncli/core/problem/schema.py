@@ -1,19 +1,25 @@
-"""A JSON Schema of the problem file, made of the same tables that read it.
+"""The JSON Schema of a problem file, and the types of its keys for type checkers.
 
-Faults that it cannot find are marked: see `Fault.needs`.
+The schema comes from the tables that read a file; a fault that it cannot show is marked, see
+`Fault.needs`. `ProblemKeys` lists the keys again, as type checkers read no tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias, TypedDict
+
+from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
 from attncli.core.numbers.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.core.problem.faults import REPLACES, source_groups
-from attncli.core.problem.key_names import names_of, pattern_of
+from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
-from attncli.core.problem.kinds import KINDS, Kind
+from attncli.core.problem.kinds import KINDS, REPLACES, Kind
+from attncli.core.problem.marking import Marking
 
 
 def schema() -> Schema:
@@ -54,9 +60,9 @@ def _other_names(keys: Iterable[str]) -> Schema:
 
 def _layers() -> Schema:
     """Return the schema of a list of layers, or of a mapping of their numbers."""
-    own = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
-    layer = {"type": "object", "properties": own, "additionalProperties": False}
-    layer["patternProperties"] = _other_names(own)
+    parts = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": parts, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(parts)
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
@@ -88,7 +94,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in source_groups(kind))
+    rules += (_given(*keys) for keys in kind.source_groups)
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 
@@ -98,10 +104,98 @@ def _inside(key: str, part: Schema) -> Schema:
 
 def _given(*keys: str) -> Schema:
     """Return the schema of problems that have one of these keys, under any name."""
-    found = [given(name) for key in keys for name in names_of(key)]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+    schemas = [given(name) for key in keys for name in names_of(key)]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _without(keys: Iterable[str]) -> Schema:
     """Return the schema of problems that have none of these keys, under any name."""
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}
+
+
+NumberLike: TypeAlias = str | float | Fraction | Decimal | None
+MatrixLike: TypeAlias = ArrayLike | Sequence[object] | NumberLike
+Words: TypeAlias = str | Sequence[str] | None
+NameLike: TypeAlias = str | Mapping[str, object] | None
+"""A name, or a mapping of the name and its parameters."""
+
+
+class ProblemKeys(TypedDict, total=False):
+    """The keys of a problem as keyword arguments; `KEYS` gives their meanings.
+
+    A matrix may be nested lists of numbers or of written numbers, a text block, or anything that
+    NumPy can read as an array: tensors, tables of pandas, the steps of a trace. None leaves a key
+    out.
+    """
+
+    title: str | None
+    notes: str | None
+    student: str | None
+    variant: NumberLike
+    problem: NumberLike
+    kind: str | None
+    tokens: Words
+    memory_tokens: Words
+    X: MatrixLike
+    memory: MatrixLike
+    W_q: MatrixLike
+    W_k: MatrixLike
+    W_v: MatrixLike
+    W_o: MatrixLike
+    b_q: MatrixLike
+    b_k: MatrixLike
+    b_v: MatrixLike
+    b_o: MatrixLike
+    Q: MatrixLike
+    K: MatrixLike
+    V: MatrixLike
+    scores: MatrixLike
+    heads: NumberLike
+    kv_heads: NumberLike
+    score: NameLike
+    past: Mapping[str, MatrixLike] | None
+    qk_norm: NameLike
+    scale: NumberLike
+    softcap: NumberLike
+    bias: MatrixLike
+    positions: NameLike | Sequence[str | Mapping[str, object]]
+    mask: MatrixLike | Mapping[str, object]
+    normalize: NameLike
+    tokens_as: str | None
+    weights_as: str | None
+    round: NumberLike | Mapping[str, object]
+    W_c: MatrixLike
+    W: MatrixLike
+    A: MatrixLike
+    b: MatrixLike
+    u: MatrixLike
+    h_0: MatrixLike
+    c_0: MatrixLike
+    update: str | None
+    activation: str | None
+    output_activation: str | None
+    enhance: bool | str | None
+    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
+    norm: str | None
+    place: str | None
+    eps: NumberLike
+    gain_1: MatrixLike
+    shift_1: MatrixLike
+    gain_2: MatrixLike
+    shift_2: MatrixLike
+    W_1: MatrixLike
+    b_1: MatrixLike
+    W_3: MatrixLike
+    b_3: MatrixLike
+    W_2: MatrixLike
+    b_2: MatrixLike
+    embedding: Mapping[str, object] | None
+    final_norm: Mapping[str, object] | None
+    unembedding: str | None
+    W_u: MatrixLike
+    target: Words
+    gradient: MatrixLike | Mapping[str, object]
+    learning_rate: NumberLike
+    names: Mapping[str, str] | str | None
+    answers: Mapping[str, object] | None
+    marking: Marking | Mapping[str, object] | None

@@ -2,7 +2,7 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText, ownKey, heads, isOther } = window.attnLive;
+  const { all, homes, make, plainText, pageKey } = window.attnLive;
   const NAMES = {
     scale: "scores",
     softcap: "soft cap",
@@ -70,18 +70,18 @@
   }
 
   // The same for a number of an operation, and for either or a cell by its name in the address.
-  function ownNumber(one, key, text) {
+  function settingNumber(one, key, text) {
     const [read, wrong] = number(text, false),
       isScale = key.endsWith("scale");
-    if (wrong || (isScale ? read.value !== 0 || !one.tape.own[key][1] : read.value > 0)) return [read, wrong];
+    if (wrong || (isScale ? read.value !== 0 || !one.tape.settings[key][1] : read.value > 0)) return [read, wrong];
     return [null, isScale ? "The divisor must not be 0." : "This number must be more than 0."];
   }
   function namedNumber(one, name, text) {
-    if (Object.hasOwn(one.tape.own, name)) return ownNumber(one, name, text);
+    if (Object.hasOwn(one.tape.settings, name)) return settingNumber(one, name, text);
     const input = one.inputAt(name),
-      found = input ? number(text, input.infinite) : [null, "There is no such cell."];
+      answer = input ? number(text, input.infinite) : [null, "There is no such cell."];
     const isMaskCell = /(^|\.)mask\.\d+$/.test(name);
-    if (found[1] || !isMaskCell || found[0].value === 0 || found[0].value === 1) return found;
+    if (answer[1] || !isMaskCell || answer[0].value === 0 || answer[0].value === 1) return answer;
     return [null, "A mask is made of 0 and 1."];
   }
 
@@ -217,32 +217,26 @@
   }
 
   const shortest = (x) => String(Number(x.toFixed(4)));
-  function ownName(one, key) {
+  function settingName(one, key) {
     const short = key
       .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
       .replace(/[\w.]+$/, (name) => NAMES[name] || name);
-    return key.endsWith("scale") ? `${short} ${one.tape.own[key][1] ? "÷" : "×"}` : short;
+    return key.endsWith("scale") ? `${short} ${one.tape.settings[key][1] ? "÷" : "×"}` : short;
   }
 
-  // The address: what stands before ~ is a place of the page, then come the key of the problem, `heads`
-  // if its other number of heads is shown, and the changes.
-  function address(hasOther) {
+  // The address: what stands before ~ is a place of the page, then come the key of the problem and the changes.
+  function save() {
+    clearTimeout(saving);
     const parts = all.flatMap((one) =>
       Object.entries(one.state()).map(([name, text]) => `${one.prefix}${name}=${encodeURIComponent(text)}`),
     );
-    if (hasOther) parts.unshift("heads");
-    if (parts.length) parts.unshift(ownKey);
-    return [location.hash.split("~")[0] || "#", ...parts].join("~");
-  }
-  function save() {
-    clearTimeout(saving);
-    history.replaceState(null, "", address(isOther));
+    if (parts.length) parts.unshift(pageKey);
+    history.replaceState(null, "", [location.hash.split("~")[0] || "#", ...parts].join("~"));
   }
 
   // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
     const [, key, ...parts] = location.hash.split("~");
-    const hasOther = heads > 0 && parts[0] === "heads" && Boolean(parts.shift());
     const next = all.map(() => new Map());
     const wrong = parts.filter((part) => {
       const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
@@ -257,12 +251,7 @@
         return true;
       }
     });
-    // A page that has its problem with one head and with two shows the one that the address says.
-    const isOwn = (key ?? ownKey) === ownKey;
-    if (isOwn && isOther !== hasOther) {
-      location.reload();
-      return;
-    }
+    const isOwn = (key ?? pageKey) === pageKey;
     const isTaken = isOwn && !wrong.length && all.every((one, i) => !one.calculate(Object.fromEntries(next[i])));
     let says = isTaken ? "" : ` Nothing of the address is taken, because of ${some(wrong.length ? wrong : parts)}.`;
     if (!isOwn) says = " The address belongs to another problem.";
@@ -280,9 +269,9 @@
   const some = (names) =>
     (names.length > 7 ? [...names.slice(0, 5), "…", names[names.length - 1]] : names).join(", ");
   const button = (text, action) => {
-    const found = make("button", { type: "button", textContent: text });
-    found.addEventListener("click", action);
-    return found;
+    const element = make("button", { type: "button", textContent: text });
+    element.addEventListener("click", action);
+    return element;
   };
 
   all.forEach((one) => {
@@ -291,8 +280,9 @@
     const tools = make("div", { className: "controls" });
     tools.setAttribute("role", "region");
     tools.setAttribute("aria-label", "Change the problem");
-    const updates = [];
-    function withOwn(key, text) {
+    const updates = [],
+      wasShifted = one.isShifted();
+    function withSetting(key, text) {
       const next = { ...one.state() };
       if (text === null) delete next[key];
       else next[key] = text;
@@ -300,17 +290,17 @@
     }
 
     // A slider and a field for each number that belongs to no matrix.
-    Object.entries(one.tape.own).forEach(([key, [first, divides, symbol]]) => {
-      const name = ownName(one, key);
+    Object.entries(one.tape.settings).forEach(([key, [first, divides, symbol]]) => {
+      const name = settingName(one, key);
       const slider = make("input", { type: "range", min: -40, max: 40, step: 1 }),
-        field = make("input", { className: "own" });
+        field = make("input", { className: "setting" });
       slider.setAttribute("aria-label", name);
       field.setAttribute("aria-label", `${name}, as a number`);
       const by = {};
       slider.addEventListener("input", () => {
         change(
           one,
-          withOwn(
+          withSetting(
             key,
             slider.value === "0" ? null : Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString(),
           ),
@@ -318,15 +308,15 @@
         );
       });
       field.addEventListener("change", () => {
-        const [read, wrong] = ownNumber(one, key, field.value);
-        const isTaken = !wrong && change(one, withOwn(key, read.value === first ? null : read.text), null);
+        const [read, wrong] = settingNumber(one, key, field.value);
+        const isTaken = !wrong && change(one, withSetting(key, read.value === first ? null : read.text), null);
         const message = wrong || told.textContent;
         if (isTaken) return;
         updates.forEach((update) => update(true));
         told.textContent = message;
       });
       updates.push((isPutBack) => {
-        const x = one.ownOf(key);
+        const x = one.settingOf(key);
         slider.value = Math.round(10 * Math.log2(Math.abs(x / first)));
         if (isPutBack || document.activeElement !== field) field.value = one.state()[key] ?? Number(x.toFixed(4));
       });
@@ -334,8 +324,8 @@
       if (key.endsWith("scale") && divides) {
         toggleOf(
           `divide by ${symbol}`,
-          () => one.ownOf(key) === first,
-          (isOn) => withOwn(key, isOn ? null : "1"),
+          () => one.settingOf(key) === first,
+          (isOn) => withSetting(key, isOn ? null : "1"),
         );
       }
     });
@@ -374,16 +364,6 @@
         },
       );
     }
-    if (heads) {
-      toggleOf(
-        "two heads",
-        () => heads === 2,
-        () => {
-          history.replaceState(null, "", address(!isOther));
-          location.reload();
-        },
-      );
-    }
     const buttons = [
       button("Undo", undo),
       button("Put all back", () => {
@@ -402,7 +382,7 @@
     one.tell = () => {
       updates.forEach((update) => update());
       const names = Object.keys(one.state()),
-        inputs = new Set(names.map((name) => (one.tape.own[name] ? name : name.slice(0, name.lastIndexOf(".")))));
+        inputs = new Set(names.map((name) => (one.tape.settings[name] ? name : name.slice(0, name.lastIndexOf(".")))));
       buttons[0].disabled = !past.length;
       buttons[1].disabled = !names.length;
       told.textContent = "";
@@ -420,10 +400,10 @@
         ).values(),
       ];
       const others = names
-        .filter((name) => one.tape.own[name])
-        .map((name) => `${ownName(one, name)} ${shortest(one.ownOf(name))}, was ${shortest(one.tape.own[name][0])}`);
+        .filter((name) => one.tape.settings[name])
+        .map((name) => `${settingName(one, name)} ${shortest(one.settingOf(name))}, was ${shortest(one.tape.settings[name][0])}`);
       const unseen = [...inputs].filter(
-        (input) => !one.tape.own[input] && !changed.some(({ input: own }) => own.name === input),
+        (input) => !one.tape.settings[input] && !changed.some((cell) => cell.input.name === input),
       );
       const stays = one.steps
         .filter((step) => step.input && step.input.key && !inputs.has(step.name))
@@ -439,6 +419,8 @@
       );
       const fixed = [...new Set([...stays, ...stand])];
       if (fixed.length) told.append(make("b", { textContent: "What stays: " }), `${some(fixed)}.`);
+      if (one.isShifted() === wasShifted) return;
+      told.append(` The largest score of each line is ${wasShifted ? "not " : ""}subtracted from the others now.`);
     };
     const why = document.getElementById("why"),
       main = document.querySelector("main");

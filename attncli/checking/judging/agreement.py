@@ -21,7 +21,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.numbers.last_place import significant
 from attncli.core.records import Record, replace
-from attncli.core.tape.replay import Values
+from attncli.core.tape.walk import Values
 
 # ---- when a written number agrees with another
 
@@ -100,9 +100,6 @@ MAX_TRIED_NUMBERS = 3_000_000
 MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, for one without a
 "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
-
-MAX_HAND_DECIMALS = 6
-"""Maximum number of decimals of a number that was worked by hand. Chosen."""
 
 NEARLY_ONE = 1.02
 """Minimum common factor of all numbers that is reported as one. Chosen: a smaller one comes from a

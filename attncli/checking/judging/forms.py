@@ -1,33 +1,26 @@
-"""Other correct forms of the calculation, and other readings of a submission."""
+"""Other right forms of a calculation: the mask applied earlier, scores shifted, powers of 2."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property, partial
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from math import log2
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, agrees, is_same
-from attncli.checking.answers.answers import Matrices, Written, read_submission
-from attncli.checking.judging.judged import WRONG, Misshapen
-from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import Reference
-from attncli.core.arithmetic.rounding import Rounding
+from attncli.checking.judging.agreement import is_same
+from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
-from attncli.core.attention.softmax import Exp, Sum
-from attncli.core.errors import InputError
+from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
 from attncli.core.formulas.tree import Call, Formula, Words, minus
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.kinds import KINDS
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.derivatives import Subtract
-from attncli.core.tape.operations import TOKEN_AXES, Divide, MatMul, Scale
-from attncli.core.tape.replay import Change
+from attncli.core.tape.operations import Divide, MatMul, Scale
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import evaluate, sources, transform, walk
-from attncli.reading.submission import Submission
+from attncli.core.tape.walk import Change, evaluate, sources, transform, walk
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""
@@ -114,9 +107,11 @@ def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
     powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
-    plain = {name: power for name, power in powers.items() if power.shift_along is None}
+    plain = {name: power for name, power in powers.items() if not isinstance(power, ShiftedExp)}
+    sinks = [made.right for step in trace if isinstance(made := step.operation, WithSink)]
+    sink = sinks[0].sink if sinks and isinstance(sinks[0], SinkPower) else None
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change = {name: replace(power, shift_along=axis) for name, power in plain.items()}
+        change = {name: shifted(power, axis, sink)[0] for name, power in plain.items()}
         if change:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 
@@ -167,7 +162,7 @@ def _powers_of_2(trace: Trace) -> Forms:
 def _logarithms(trace: Trace) -> Forms:
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
-        if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
+        if made.base != np.e or made.temperature != 1 or isinstance(made, ShiftedExp):
             return
         for total in trace:
             if isinstance(total.operation, Sum) and total.operation.operand is step:
@@ -198,106 +193,6 @@ def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
 def operation_or_input(step: Step) -> Expression:
     """Return the operation of a step; for an input, the input itself."""
     return step if step.operation is None else step.operation
-
-
-class Way(Record, eq=False):
-    """One way of working a problem, and a submission as it is read then."""
-
-    reference: Reference
-    given: Matrices
-    submission: Submission
-    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
-    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
-
-    @cached_property
-    def judge(self) -> Judge:
-        return Judge(self.reference, self.given)
-
-    @cached_property
-    def wrong(self) -> set[str]:
-        judged = self.judge.judged.items()
-        return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
-
-
-WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
-
-
-def likeliest(way: Way) -> Way:
-    """Return the way with the fewest wrong steps that makes no correct one wrong."""
-    for search in SEARCHES:
-        for other in search(way) if way.wrong else ():
-            possible = way.wrong | (other.given.keys() - way.given.keys())
-            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
-                way = other if other.wrong <= possible else way
-    return way
-
-
-def _is_seen(way: Way, names: Collection[str]) -> bool:
-    """Return True if a way gives half of the numbers of one of some steps."""
-    for name in names:
-        one = way.given.get(name)
-        if isinstance(one, Written):
-            right = way.reference.trace[name].array
-            near = agrees(one.values, one.unit, right, CUT_OFF)
-            if 2 * near.sum() >= (~one.blank).sum():
-                return True
-    return False
-
-
-def _in_other_convention(way: Way) -> Iterator[Way]:
-    """Yield tokens as columns throughout, or as rows where the problem has columns."""
-    trace = way.reference.trace
-    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
-        return
-    fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
-    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
-        return  # the gradient of a weight matrix does not show whether tokens are rows
-    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
-    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
-        return  # its shapes would have been refused
-    right = way.reference.changed(partial(with_change, other_convention=True))
-    try:
-        given = read_submission(way.submission, right.trace)[0]
-    except InputError:  # a name of a cell, or a label, that fits the one way only
-        return
-    tokens = "rows" if next(iter(trace)).columns else "columns"
-    said = f"The tokens are in {tokens} throughout."
-    yield replace(way, reference=right, given=given, said=(*way.said, said))
-
-
-def _scores_adjusted(way: Way) -> Iterator[Way]:
-    trace, given = way.reference.trace, way.given
-    for kind in ("scaled", "masked"):
-        other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
-        if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
-            holds = "holds" if len(other) == 1 else "hold"
-            said = f"{', '.join(other)} {holds} the {kind} scores."
-            renamed = {other.get(name, name): one for name, one in given.items()}
-            yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
-
-
-def _in_form(
-    forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
-) -> Iterator[Way]:
-    """Yield another form of the calculation.
-
-    It must give half of a wrong step that it changes. If not evident, as its numbers may be
-    mistakes, it must change every wrong step before a given.
-    """
-    before, order = way.reference.trace, list(way.reference.trace.steps)
-    later = order[max(map(order.index, way.wrong)) + 1 :]
-    if not is_evident and way.given.keys().isdisjoint(later):
-        return
-    for said, change in forms(before, way.given):
-        if is_evident or not way.wrong.isdisjoint(change):
-            remake = partial(way.reference.changed, partial(with_change, change=change))
-            right = way.reference.kept((said, frozenset(change)), remake)
-            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
-                continue  # scaling K before it is normed, say, scales nothing
-            kept = {step.name for step in right.trace if step.array is before[step.name].array}
-            other = replace(way, reference=right, said=(*way.said, said))
-            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
-                yield other
 
 
 def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
@@ -347,13 +242,3 @@ def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]
 def _names_in(made: Expression) -> list[str]:
     parts = (part for part in walk(made) if isinstance(part, Step))
     return [part.name for part in parts if part.operation is not None]
-
-
-SEARCHES: tuple[WaySearch, ...] = (
-    _in_other_convention,
-    _scores_adjusted,
-    partial(_in_form, masked_early),
-    partial(_in_form, shifts),
-    partial(_in_form, other_forms, is_evident=False),
-)
-"""Searches for another way; each is tried on the result of the one before it."""
