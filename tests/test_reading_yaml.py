@@ -18,6 +18,7 @@ import attncli
 from attncli.core.errors import InputError, KeyPath, Place, refuse
 from attncli.reading.document import Chunk, Document
 from attncli.reading.read import read_bytes
+from attncli.reading.yaml_documents import without_nulls
 from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
 from attncli.reading.yaml_text import locate as yaml_locate
 from tests.conftest import SAMPLE_FILES, Attn
@@ -113,6 +114,11 @@ WITHOUT_VALUE = [
     ("foo:", "1:1: foo has no value", "known: title, "),
     ("haeds:", "1:1: haeds has no value", "did you mean heads?"),
     ("answers:", "1:1: answers has no value", "leave the key out"),
+    ("foo: null", "1:1: foo has no value", "known: title, "),
+    ("mask: {cuasal: ~}", "1:8: cuasal in mask has no value", "leave the key out"),
+    ("layers: [{foo: ~}, {}]", "1:11: foo has no value", "known: title, "),
+    ("answers: {ouput}", "1:11: ouput in answers has no value", "did you mean output?"),
+    ("answers: {ouput: null}", "1:11: ouput in answers has no value", "did you mean output?"),
     ("mask: &a\nscore: *a", "1:1: mask has no value", "write such as score: dot"),
 ]
 
@@ -123,6 +129,15 @@ def test_key_without_a_value(text: str, first: str, hint: str, tmp_path: Path) -
     assert said.startswith(f"f.yaml:{first}")
     assert hint in said
     assert "\n    " in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["answers: {output, z_am: , weights: null}", "names: {scored: scores}\nanswers: {scored}"],
+)
+def test_answers_may_be_open_under_names_that_exist(text: str, tmp_path: Path) -> None:
+    (problem,) = problems(f"{text}\nX: [[1]]\n", ".yaml", tmp_path)
+    assert problem.answers
 
 
 def test_keys_without_a_value_are_reported_together(tmp_path: Path) -> None:
@@ -544,6 +559,7 @@ def test_other_encodings_are_refused(code: str, tmp_path: Path) -> None:
 def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert values(text, suffix) == right
     ((plain,), _) = documents_until(Chunk("f", text))
+    plain = without_nulls(plain, (), [])
     assert (plain if isinstance(plain, dict) else {"X": plain}) == right
 
 

@@ -32,9 +32,9 @@ def array(*rows: list[float]) -> np.ndarray[Any, Any]:
 
 
 TAPE = Tape()
-X = TAPE.given("X", array([1, 2]), ("query", "feature"))
-W = TAPE.given("W", array([1, 0], [0, 2]), ("feature", "out"))
-B = TAPE.given("b", array([1, 1]), ("query", "out"))
+X = TAPE.put("X", array([1, 2]), ("query", "feature"))
+W = TAPE.put("W", array([1, 0], [0, 2]), ("feature", "out"))
+B = TAPE.put("b", array([1, 1]), ("query", "out"))
 PRODUCT = TAPE.record("product", MatMul(X, W))
 MOVED = TAPE.record("moved", Add(PRODUCT, B))
 SQUARE = TAPE.record("square", MatMul(MOVED, Transposed(MOVED)))
@@ -94,7 +94,7 @@ def test_other_operations_change_what_is_made_from_them() -> None:
 def test_a_changed_step_is_settled_before_its_use_and_the_result_is_not() -> None:
     tens: Replay[Any] = Replay(STEPS, settle=lambda step, value: np.round(value, -1))
     # 10 · [1, 4] = [10, 40], moved [11, 41] is settled to [10, 40], whose square is 1700.
-    ten = Tape().given("ten", array([10, 0], [0, 20]), ("feature", "out"))
+    ten = Tape().put("ten", array([10, 0], [0, 20]), ("feature", "out"))
     times = {"product": MatMul(X, ten)}
     assert changed(tens, MOVED, times).tolist() == [[[[11, 41]]]]
     assert changed(tens, SQUARE, times).item() == 1700
@@ -125,8 +125,8 @@ def test_values_that_were_worked_before_are_taken() -> None:
 
 def test_an_input_may_have_the_name_of_a_step() -> None:
     tape = Tape()
-    given = tape.given("Q", array([1, 2]), ("query", "feature"))
-    other = tape.given("K", array([3, 4]), ("query", "feature"))
+    given = tape.put("Q", array([1, 2]), ("query", "feature"))
+    other = tape.put("K", array([3, 4]), ("query", "feature"))
     q, k = tape.record("Q", given), tape.record("K", other)
     score = tape.record("score", MatMul(q, Transposed(k)))
     replay: Replay[Any] = Replay(tape.steps.values())
@@ -143,8 +143,8 @@ def test_the_steps_between_are_those_that_nobody_knows() -> None:
 
 def test_a_long_calculation_is_no_deep_recursion() -> None:
     tape = Tape()
-    step = tape.record("s0", tape.given("X", array([0]), ("query", "feature")))
-    one = tape.given("one", array([1]), ("query", "feature"))
+    step = tape.record("s0", tape.put("X", array([0]), ("query", "feature")))
+    one = tape.put("one", array([1]), ("query", "feature"))
     for i in range(1, 3000):
         step = tape.record(f"s{i}", Add(step, one))
     replay: Replay[Any] = Replay(tape.steps.values())

@@ -54,7 +54,7 @@ class Assignment:
     Args:
         problems: those that everybody works; none if there are variants.
         variants: the problems of each variant, by its name: the student's, or its number.
-        stems: the names of the problems' files without suffixes, if each has its own.
+        stems: the names of the problems' files without suffixes, if each has a file.
 
     Raises:
         InputError: for problems that cannot be calculated, and a marking that names no step.
@@ -148,11 +148,11 @@ def load_assignment(source: FileName, overrides: Overrides | None = None) -> Ass
     problems: dict[str, list[Problem]] = {}
     faults = list[Fault]()
     for file in folders or [name]:
-        for found in load_each(file, overrides or Overrides()):
-            if isinstance(found, InputError):
-                faults += found.faults
+        for problem in load_each(file, overrides or Overrides()):
+            if isinstance(problem, InputError):
+                faults += problem.faults
             else:
-                problems.setdefault(file, []).append(found)
+                problems.setdefault(file, []).append(problem)
     refuse(faults)
     return assigned(problems, folders)
 
@@ -188,14 +188,14 @@ def problem_files(folder: str) -> dict[str, tuple[str, ...]]:
     Raises:
         InputError: if there are none.
     """
-    found = {
+    folders = {
         path: parts[:-1]
         for path, parts in files_in(folder)
         if Path(path).suffix.lower() in PROBLEM_SUFFIXES
         and SOLUTIONS not in parts[:-1]
         and not is_hidden(Path(path).name)
     }
-    if not found:
+    if not folders:
         hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
         raise error_at(Place(folder), "there are no problems in this folder", hint)
-    return found
+    return folders

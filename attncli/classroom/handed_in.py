@@ -41,7 +41,7 @@ class Handed(Record, eq=False):
     """A file that was handed in.
 
     Attributes:
-        parts: the names of the folders around it and its own, without the suffix.
+        parts: the names of the folders around it and of the file, without the suffix.
         source: the file or folder that the user named.
         read: its submissions.
         is_of_several: True for a table with a row per student, and a file that names several.
@@ -90,7 +90,7 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
         InputError: if the only thing that the user names is a folder without answers.
     """
     several = len({Path(source).resolve() for source in sources}) > 1
-    found: dict[object, Handed] = {}
+    handed: dict[object, Handed] = {}
     for source in sources:
         if is_folder(source):
             within = (folder_name(source),) if several else ()
@@ -104,23 +104,23 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
             some = [opened(source, parts, source, course)]
         for one in some:
             key = one.path if one.path == "-" else Path(one.path).resolve()
-            found.setdefault(key, one)
-    return list(found.values())
+            handed.setdefault(key, one)
+    return list(handed.values())
 
 
 def _in_folder(folder: str, course: Course) -> list[Handed]:
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
-    found: list[Handed] = []
+    files: list[Handed] = []
     for path, parts in files_in(folder):
         kind = _kind(path, folder)
         if kind == "other":
-            found.append(Handed(path, parts, folder, kind))
+            files.append(Handed(path, parts, folder, kind))
         elif kind != "metadata":
-            found.append(replace(opened(path, parts, folder, course), kind=kind))
-    used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
+            files.append(replace(opened(path, parts, folder, course), kind=kind))
+    used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
-    found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
-    return sorted(found, key=lambda one: get_args(FileKind).index(one.kind))
+    files += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
+    return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
 
 
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
@@ -159,11 +159,11 @@ def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
         read = tuple(course.load(path))
     except InputError as error:
         return Handed(path, parts, source, error=error)
-    found = Handed(path, parts, source, read=read)
+    file = Handed(path, parts, source, read=read)
     # Several submissions without a problem's number are of several students, or attempts.
-    is_of_several = len(set(found.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
+    is_of_several = len(set(file.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
     are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
-    return replace(found, is_of_several=is_of_several or are_rows)
+    return replace(file, is_of_several=is_of_several or are_rows)
 
 
 def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
@@ -217,8 +217,8 @@ class ClassFolders:
 
     def student(self, one: Handed) -> PathParts:
         """Return the path of the student's folder around a file; () if there is none."""
-        chain, own = self._folders(one), self.own_words(one)
-        is_named = one.is_listed and own and self._names[own] == 1
+        chain, words = self._folders(one), self.own_words(one)
+        is_named = one.is_listed and words and self._names[words] == 1
         if len(chain) >= self._depth and not is_named:
             return chain[: self._depth]
         return (self._around,) if self._around and not chain else ()
@@ -240,17 +240,17 @@ class ClassFolders:
 
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
-    found: dict[str, Sequence[tuple[str, ...]]] = {}
+    students: dict[str, Sequence[tuple[str, ...]]] = {}
     for document in read(file) if is_file(str(file)) else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")
-            found[folder] = [
+            students[folder] = [
                 tuple(str(one[word]) for word in words if one.get(word))
                 for one in people or ()
                 if isinstance(one, Mapping)
             ]
-    return found
+    return students
 
 
 def by_platform(pattern: re.Pattern[str], one: Handed) -> re.Match[str] | None:
@@ -298,8 +298,8 @@ def _by_name(one: Handed, layout: ClassFolders) -> Sequence[str]:
     if one.is_listed and not layout.course.roster:
         only = one.read[0][0] if len(one.read) == 1 else one.path
         return [STDIN if only == "-" else only]
-    own = layout.own_words(one)
-    return [own] if own or one.kind == "unreadable" or layout.course.roster else [one.parts[-1]]
+    words = layout.own_words(one)
+    return [words] if words or one.kind == "unreadable" or layout.course.roster else [one.parts[-1]]
 
 
 RULES: Mapping[str, Rule] = {

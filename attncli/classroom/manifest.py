@@ -65,8 +65,8 @@ class ManifestEntry(Record, eq=False):
 
     def read(self, index: int) -> Submission | None:
         """Return the answers to a problem, if they could be read."""
-        found = self.answers.get(index)
-        return found if isinstance(found, Submission) else None
+        answers = self.answers.get(index)
+        return answers if isinstance(answers, Submission) else None
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
@@ -76,26 +76,26 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
     """
     every = handed_in(sources, course)
     layout = ClassFolders(every, course)
-    found: list[ManifestEntry] = []
+    entries: list[ManifestEntry] = []
     spelled: dict[object, str] = {}  # the first way in which a name is written
     for one in sorted(every, key=lambda one: one.kind == "folder"):
         if one.kind == "folder":
-            found += _without_answers(one, layout, found)
+            entries += _without_answers(one, layout, entries)
         elif one.kind == "other":
-            found.append(ManifestEntry("", "", one.path, PASSED_OVER))
+            entries.append(ManifestEntry("", "", one.path, PASSED_OVER))
         elif one.is_of_several:
-            found += _of_several(one, course)
+            entries += _of_several(one, course)
         else:
             for entry in _of_one(one, layout):
                 words = entry.student if course.roster else frozenset(words_of(entry.student))
                 name = spelled.setdefault(words or entry.student, entry.student)
-                found.append(replace(entry, student=name))
+                entries.append(replace(entry, student=name))
     count = len(course.problems.keys)
-    found = [one for group in by_person(found) for one in _settled(group, count)]
-    answered = {(one.student, n) for one in found for n in one.answers if one.read(n)}
-    found = [_opened(one, answered) for one in found]
-    _tell_passed_over(every, found, course)
-    return [one for one in found if not is_hidden(Path(one.file).name)]
+    entries = [one for group in by_person(entries) for one in _settled(group, count)]
+    answered = {(one.student, n) for one in entries for n in one.answers if one.read(n)}
+    entries = [_opened(one, answered) for one in entries]
+    _tell_passed_over(every, entries, course)
+    return [one for one in entries if not is_hidden(Path(one.file).name)]
 
 
 def _without_answers(
@@ -149,8 +149,8 @@ def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadAnsw
     if told and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
         return {told[0]: one.read[0][1]}, "the problem by its path"
     parts = by_student(problems, one.read, Place(one.path))
-    found = {index: read for part in parts for index, read in part.by_problem.items()}
-    return found, "the problem by its contents" if len(problems.keys) > 1 else ""
+    answers = {index: read for part in parts for index, read in part.by_problem.items()}
+    return answers, "the problem by its contents" if len(problems.keys) > 1 else ""
 
 
 def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | None:
@@ -158,9 +158,9 @@ def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | No
     read = [(one.file, answers) for one in entries if (answers := one.read(index))]
     if read:
         return merged(read, index)
-    own = [one.answers[index] for one in entries if index in one.answers]
-    faults = (fault for error in own if isinstance(error, InputError) for fault in error.faults)
-    return InputError(*dict.fromkeys(faults)) if own else None
+    unread = [one.answers[index] for one in entries if index in one.answers]
+    faults = (fault for error in unread if isinstance(error, InputError) for fault in error.faults)
+    return InputError(*dict.fromkeys(faults)) if unread else None
 
 
 def by_person(entries: Sequence[ManifestEntry]) -> Iterator[list[ManifestEntry]]:
@@ -218,17 +218,17 @@ def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> Manif
 
 
 def _tell_passed_over(
-    every: Sequence[Handed], found: Sequence[ManifestEntry], course: Course
+    every: Sequence[Handed], entries: Sequence[ManifestEntry], course: Course
 ) -> None:
-    paths = {one.file for one in found if one.rule.startswith(PASSED_OVER)}
+    paths = {one.file for one in entries if one.rule.startswith(PASSED_OVER)}
     for source in dict.fromkeys(one.source for one in every):
-        own = [one.path for one in every if one.source == source and one.path in paths]
-        own.sort(key=lambda path: (len(Path(path).parts), natural(path)))
-        shown = [path for path in own if not is_hidden(Path(path).name)]
+        passed_over = [one.path for one in every if one.source == source and one.path in paths]
+        passed_over.sort(key=lambda path: (len(Path(path).parts), natural(path)))
+        shown = [path for path in passed_over if not is_hidden(Path(path).name)]
         names = [visible(str(Path(path).relative_to(source))) for path in shown]
-        hidden = len(own) - len(shown)
+        hidden = len(passed_over) - len(shown)
         others = [f"{hidden} hidden file{'s'[: hidden != 1]}"] if hidden else []
-        if own:
+        if passed_over:
             course.tell(f"{visible(source)}: passed over {few(names, *others)}")
 
 
@@ -302,8 +302,8 @@ def _followed(
     if not path or (not student and rule.startswith(PASSED_OVER)):
         return ManifestEntry(student, problem, path, rule)
     words = [word for word in re.split(r"[\s,;]+", problem) if word]
-    found = (course.problems.names.which(word) for word in words)
-    wanted = [index for index in found if index is not None]
+    indices = (course.problems.names.which(word) for word in words)
+    wanted = [index for index in indices if index is not None]
     if len(wanted) < len(words):
         hint = f"there are {len(course.problems.keys)}: write their numbers"
         raise error_at(place, f"there is no problem {visible(problem)}", hint)
@@ -322,8 +322,8 @@ def _read(
         return dict.fromkeys(range(len(course.problems.keys)), error)
     match = LINE.fullmatch(path)
     if match and is_file(match["file"]) and not is_file(path):
-        if (found := lines_of(match["file"]).get(int(match["line"]))) is not None:
-            return found
+        if (answers := lines_of(match["file"]).get(int(match["line"]))) is not None:
+            return answers
         message = f"there are no answers in line {match['line']} of {visible(match['file'])}"
         raise error_at(place, message)
     if not is_file(path):

@@ -190,12 +190,12 @@ def _spellings(person: Person) -> list[tuple[str, ...]]:
 def _whole_keys(person: Person) -> set[str]:
     """Return the texts that mean a student, without blanks: the name in any order, and numbers."""
     spellings = _spellings(person)
-    found = {"".join(words[i:] + words[:i]) for words in spellings for i in range(len(words))}
+    texts = {"".join(words[i:] + words[:i]) for words in spellings for i in range(len(words))}
     for identifier in person.identifiers:
         local, at, _ = identifier.partition("@")
-        keys = {"".join(words_of(identifier)), "".join(words_of(local)) if at else ""}
-        found |= {key for key in keys if len(key) >= MIN_IDENTIFIER}
-    return found
+        names = {"".join(words_of(identifier)), "".join(words_of(local)) if at else ""}
+        texts |= {key for key in names if len(key) >= MIN_IDENTIFIER}
+    return texts
 
 
 def _parts_of_name(person: Person) -> set[str]:
@@ -322,10 +322,10 @@ def _people(table: CsvText, name: str) -> Iterator[Person]:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
         raise error_at(Place(name, header.line), message, ROSTER_HINT)
-    own = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
+    identifying = [index for index, word in enumerate(words) if IDENTIFIER.fullmatch(word)]
     for row in rows:
         cells = [*row.cells, *[""] * (len(words) - len(row.cells))]
-        identifiers = tuple(cells[index] for index in own if cells[index])
+        identifiers = tuple(cells[index] for index in identifying if cells[index])
         called = " ".join(" ".join(cells[index] for index in columns).split())
         called = called or next(iter(identifiers), "")
         if called and folded_heading(called) not in NO_STUDENTS:

@@ -75,9 +75,9 @@ def load_answers(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    found = [one for _, one in load_each_submission(source, stdin, allow_outside)]
-    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
-    return [one for one in found if not isinstance(one, InputError)]
+    submissions = [one for _, one in load_each_submission(source, stdin, allow_outside)]
+    refuse([fault for one in submissions if isinstance(one, InputError) for fault in one.faults])
+    return [one for one in submissions if not isinstance(one, InputError)]
 
 
 def load_each_submission(
@@ -96,25 +96,25 @@ def load_each_submission(
         try:
             with located(document.locate):
                 values, labels = {} if document.bare else document.values, document.labels
-                found = submission_of(
+                submission = submission_of(
                     *(values, name, document.locate, bool(labels), labels),
                     heading=document.heading,
                     is_file=not several and source != "-",
                 )
-                name = found.name
+                name = submission.name
                 if document.bare:
                     hint = "write them under its name, such as weights: [[0.5, 0.5]]"
                     raise fail("these numbers do not tell of which step they are", hint=hint)
                 if document.error:
                     raise document.error
                 folder = Folder(document.folder, allow_outside)
-                named = {word: raw for word, raw in found.matrices.items() if names_file(raw)}
+                named = {word: raw for word, raw in submission.matrices.items() if names_file(raw)}
                 files = {word: matrix_of(word, raw, folder) for word, raw in named.items()}
-                found = with_matrices(found, files)
+                submission = with_matrices(submission, files)
         except InputError as error:
             yield name, error
         else:
-            yield name, found
+            yield name, submission
 
 
 def _with_step(document: Document) -> Document:
@@ -132,8 +132,8 @@ def step_in(stem: str) -> str:
         return stem
     words = re.split(r"[\s_.-]+", stem)
     runs = ["_".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)]
-    found = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
-    return max(found, key=len, default="")
+    steps = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
+    return max(steps, key=len, default="")
 
 
 def for_problem_or_answers(matrices: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -193,8 +193,8 @@ def by_student(
     for student, named in rest:
         groups.setdefault(student or only, []).append(named)
     for student, some in groups.items():
-        found = _by_problem(problems, [one for _, one in some], place)
-        yield StudentsAnswers(student or some[0][0], found)
+        by_problem = _by_problem(problems, [one for _, one in some], place)
+        yield StudentsAnswers(student or some[0][0], by_problem)
 
 
 def _student(name: str, one: ReadAnswers, file: str) -> str:
@@ -267,7 +267,7 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
         message = f"{visible(others[0])} does not tell of which problem it is"
         error = error_at(whole.heading((others[0],)), message, f"write 1: {visible(others[0])}")
         return dict.fromkeys(range(len(problems.keys)), error)
-    return {index: _part(whole, own) for index, own in keys.items()}
+    return {index: _part(whole, names) for index, names in keys.items()}
 
 
 def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
@@ -287,12 +287,12 @@ def tells_problem(problems: ProblemSet, one: ReadAnswers) -> bool:
     return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
 
 
-def merged(found: Sequence[tuple[str, Submission]], index: int) -> ReadAnswers:
+def merged(files_read: Sequence[tuple[str, Submission]], index: int) -> ReadAnswers:
     """Return the submissions of several files to one problem as one; equal ones count once.
 
     If two files answer the same step with other numbers, the result is an error.
     """
-    (file, whole), *others = found
+    (file, whole), *others = files_read
     files = dict.fromkeys(whole.matrices, file)
     for other_file, other in others:
         if contents_of(other) and contents_of(other) == contents_of(whole):

@@ -196,12 +196,12 @@ def _with_pages(
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.pages import report_html
 
-    rows, taken = [], {alike(CLASS_PAGE)}
+    rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
         stem = safe(student[0].name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
-        name = next(name for name in names if alike(name) not in taken)
-        taken.add(alike(name))
+        name = next(name for name in names if alike(name) not in used)
+        used.add(alike(name))
         output.write_bytes(report_html.student(student, selection), folder / name)
         rows.append(report_html.row(student, name))
         yield student
@@ -253,8 +253,8 @@ def _print_weaknesses(
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
     """Return the problems of a file; if one is wrong, print why and end the command."""
-    found = options.Run([source], overrides, keep_going=True)
-    problems = list(found.problems())
-    if found.failed:
+    run = options.Run([source], overrides, keep_going=True)
+    problems = list(run.problems())
+    if run.failed:
         raise typer.Exit(output.BAD_INPUT)
     return problems

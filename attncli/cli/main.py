@@ -35,7 +35,7 @@ SUMMARIES = {
 }
 """The names of the commands, in the order in which they are used, and what each does.
 
-A command is the function of that name in its module of `MODULES`, or in the module of its own name.
+A command is the function of that name, in the module that `MODULES` tells, or in that of its name.
 """
 
 MODULES: Mapping[str, str] = {

@@ -44,7 +44,7 @@ blanks = partial(Option, rich_help_panel="Blanks")
 content = partial(Option, rich_help_panel="Content")
 output = partial(Option, rich_help_panel="Output")
 
-# These options have a help of their own in each command.
+# Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
 quiet = partial(content, "--quiet", "-q")
 format_ = partial(output, "--format", "-f", metavar="FORMAT")
@@ -141,7 +141,7 @@ def _with_flags(
     return with_flags
 
 
-Found: TypeAlias = "Problem | InputError"
+ReadProblem: TypeAlias = "Problem | InputError"
 
 LARGE_FILES = 2**20
 """Size of the input, in bytes, from which on NumPy may start threads."""
@@ -232,10 +232,10 @@ class Run:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read; the others leave gaps in `number`."""
-        for number, found in enumerate(counted(self._found(), "problems"), 1):
-            if not isinstance(found, InputError):
-                yield found if self._is_alone else found.numbered(number)
-            elif self._is_over(found):
+        for number, problem in enumerate(counted(self._read(), "problems"), 1):
+            if not isinstance(problem, InputError):
+                yield problem if self._is_alone else problem.numbered(number)
+            elif self._is_over(problem):
                 return
 
     def traces(
@@ -273,7 +273,7 @@ class Run:
                 name = f"problem {self._number}" if is_counted else self._source
                 warn(trace.warnings, "" if self._is_alone else problem.title or name)
 
-    def _found(self) -> Iterator[Found]:
+    def _read(self) -> Iterator[ReadProblem]:
         from attncli.reading.load import from_flags, load_each
 
         if not self.sources:
@@ -285,18 +285,18 @@ class Run:
                 wait_for("a problem")
             try:
                 problems = load_each(source, self.overrides, standard_input())
-                for found in self._counted_up_to_two(problems):
+                for problem in self._counted_up_to_two(problems):
                     self._number += 1
-                    yield found
+                    yield problem
             except InputError as error:
                 yield error
 
-    def _counted_up_to_two(self, problems: Iterator[Found]) -> Iterable[Found]:
+    def _counted_up_to_two(self, problems: Iterator[ReadProblem]) -> Iterable[ReadProblem]:
         """Return the same problems, and find out whether there is only one.
 
         A pipe may bring its second problem much later, so the first does not wait for it.
         """
-        first: list[Found] = []
+        first: list[ReadProblem] = []
         if len(self.sources) == 1 and (self.single or _is_whole(self._source)):
             try:
                 first.extend(islice(problems, 2))

@@ -51,8 +51,8 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
 
     known = [getattr(signal, name) for name in END_SIGNALS if hasattr(signal, name)]
     # Signals with a handler, or ignored as by `nohup`, stay as they are.
-    taken = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
+    handled = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    for number in handled:
         signal.signal(number, end)
     try:
         yield
@@ -60,7 +60,7 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
         undo()
         raise
     finally:
-        for number in taken:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -52,10 +52,10 @@ def new(
     from attncli.reading.load import flag_value
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
-    given = {**keys} | ({} if mask is None else {"mask": mask})
+    texts = {**keys} | ({} if mask is None else {"mask": mask})
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        values = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
+        values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}
         problem = start(values, widths)
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:
@@ -122,13 +122,13 @@ def vary(
     from attncli.reading.load import Overrides
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
-    given = _problems(problem, Overrides(asked, {}, allow_outside))
+    problems = _problems(problem, Overrides(asked, {}, allow_outside))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        of_each = [variants_of(one, wanted, start, values) for one in given]
+        of_each = [variants_of(one, wanted, start, values) for one in problems]
     students = [person.name for person in people] or [""] * wanted
-    paths = _paths(out, students, given[0].title)
+    paths = _paths(out, students, problems[0].title)
     sets = counted(zip(*of_each, strict=True), "variants", prints=out is None)
     written = _write(_named(sets, students), paths, out, start, key)
     files = [str(path or "") for path in paths]
@@ -140,7 +140,7 @@ def vary(
     else:
         write_lines(map(table, summaries), Display(color, theme, pager=False))
     if unfair := sum(len(one.unfair) for one in summaries):
-        few = f"{unfair} of {wanted * len(given)} variants are not as fair as could be"
+        few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
         raise typer.Exit(UNFAIR)
 
@@ -151,10 +151,10 @@ def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
 
     if source == "-":
         options.wait_for("a problem")
-    found = load_all(source, overrides, options.standard_input())
-    if len(found) < 2:
-        return found
-    return [one.with_texts(problem=str(number)) for number, one in enumerate(found, 1)]
+    problems = load_all(source, overrides, options.standard_input())
+    if len(problems) < 2:
+        return problems
+    return [one.with_texts(problem=str(number)) for number, one in enumerate(problems, 1)]
 
 
 def _named(sets: Iterable["Variants"], students: Sequence[str]) -> Iterator["Variants"]:

@@ -114,7 +114,7 @@ def _traces(
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
 
-    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
+    # A page shows the operands of steps, and parts of large ones; a file of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
     problems.single = row.binary and not targets.is_many(out)

@@ -26,7 +26,7 @@ MIN_AGREEING = 3
 together. Chosen."""
 
 MIN_PART_OF_RIGHT = 0.5
-"""Minimum number of such students, as a part of those with the key's number: fewer have made a
+"""Minimum number of such students, as a part of those with the key's number: fewer share a
 common mistake. Chosen."""
 
 LARGEST_COUNTED = 1_000
@@ -85,7 +85,7 @@ def row_of(one: Graded) -> ClassRow:
 
 
 class WrongNumber(Record):
-    """A wrong number that students wrote in a cell, and what was found in its step."""
+    """A wrong number that students wrote in a cell, and the mistake in its step."""
 
     mistake: str  # a sentence; "" where no mistake is known
     value: float

@@ -122,7 +122,7 @@ def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: 
 
 
 def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield a header, then a row for each number; a problem is called by its own number."""
+    """Yield a header, then a row for each number; a problem is called by its number."""
     yield csv_text([TIDY_COLUMNS]).encode()
     yield from in_parts((_tidy_problem(trace, selection) for trace in traces), "")
 
@@ -154,8 +154,8 @@ def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
             ends = [f",{after}{words[0]},{words[1]},"] * len(inner)
         else:
             row = f",{after}{words[0]},"
-            own = labels["column"] or [""] * len(inner)
-            ends = [f"{row}{label}," for label in own]
+            words_of_columns = labels["column"] or [""] * len(inner)
+            ends = [f"{row}{label}," for label in words_of_columns]
         part = value[place]
         numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
         yield "".join(

@@ -1,4 +1,4 @@
-"""The output formats of all commands, what their writers are given, and how they write in pieces.
+"""The output formats of all commands, the selections of what is written, and writing in pieces.
 
 To add a format, write its functions and give it a row in `FORMATS`.
 """
@@ -128,10 +128,10 @@ def format_named(name: str, kind: FormatKind, binary: bool = True) -> str:
         InputError: for a name that is no format of this kind, or no text where `binary` is not set.
     """
     known = {key: row for key, row in formats_of(kind).items() if binary or not row.binary}
-    found = name if name in known else format_of_file(f"*.{name}", kind)
-    if found not in known:
+    chosen = name if name in known else format_of_file(f"*.{name}", kind)
+    if chosen not in known:
         raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, known))
-    return found
+    return chosen
 
 
 def format_of_file(name: str, kind: FormatKind) -> str | None:
@@ -275,8 +275,8 @@ def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
     if others := [word for word in words if word not in trace]:
         from attncli.core.tape.find import find_steps  # they may be symbols, such as A
 
-        found = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
-        names |= {step.name for steps in found for step in steps}
+        meant = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
+        names |= {step.name for steps in meant for step in steps}
     return [step for step in trace if step.name in names]
 
 

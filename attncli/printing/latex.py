@@ -84,7 +84,7 @@ def _macros(name: str) -> str:
 
 
 def _macros_for(body: str) -> str:
-    """Return the macros of every document; of a worksheet, also its own."""
+    """Return the macros of every document; of a worksheet, also those of worksheets."""
     return _macros("macros") + (_macros("worksheet") if r"\attnname" in body else "")
 
 

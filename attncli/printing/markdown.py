@@ -1,7 +1,7 @@
 """Traces and reports in Markdown with mathematics, as GitHub and GitLab show it.
 
 A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
-`math`, where no character is taken for Markdown.
+`math`, where no character means Markdown.
 """
 
 from __future__ import annotations
@@ -272,10 +272,10 @@ def _report(page: ReportPage) -> Iterator[str]:
 def _remark(remark: Remark) -> Iterator[str]:
     aside = f" ({remark.aside})" if remark.aside else ""
     yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
-    if found := remark.finding:
-        yield f"{escaped(f'{visible(found.message)} {visible(found.advice)}')} (`{found.id}`)"
-        if found.worked:
-            yield _items(map(visible, found.worked))
+    if finding := remark.finding:
+        yield f"{escaped(f'{visible(finding.message)} {visible(finding.advice)}')} (`{finding.id}`)"
+        if finding.worked:
+            yield _items(map(visible, finding.worked))
     if remark.sign == "→":
         yield escaped(f"worked out correctly from {remark.follows}")
     yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))

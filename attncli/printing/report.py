@@ -92,10 +92,10 @@ class Remark(Record):
     @property
     def sentences(self) -> Iterator[Sentence]:
         """Sentences on the step, for pages without its matrices."""
-        if found := self.finding:
-            yield "✗", found.message, found.advice
-            yield from (("", line, "") for line in found.worked)
-            yield from (("", said, "") for said, _ in found.others)
+        if finding := self.finding:
+            yield "✗", finding.message, finding.advice
+            yield from (("", line, "") for line in finding.worked)
+            yield from (("", said, "") for said, _ in finding.others)
         yield from (("✗", line, "") for line in self.unexplained)
         if self.early:  # in a wrong step, ✗ belongs to other numbers
             yield "≈" if self.status == "wrong" else self.sign, self.early, ""
@@ -128,7 +128,7 @@ def report_page(
 
     The verdict names the mistake by its id, unless the page is for students.
     """
-    given = [judged for judged in report.steps.values() if judged.status != "missing"]
+    written = [judged for judged in report.steps.values() if judged.status != "missing"]
     return ReportPage(
         visible(report.name),
         visible(report.title),
@@ -137,7 +137,7 @@ def report_page(
         verdicts.points_by_step(report),
         verdicts.comment_lines(report),
         report.said,
-        {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
+        {judged.step.name: _remark(report, judged, selection, solution) for judged in written},
         tuple(verdicts.missing(report)),
     )
 
@@ -228,8 +228,8 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     """Return where what follows from the student's numbers is written unlike other numbers."""
     unit = np.maximum(judged.unit, 10.0**-digits)
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
-        found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
-    return found
+        differs: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
+    return differs
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:

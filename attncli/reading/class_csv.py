@@ -47,15 +47,15 @@ MAX_HEADERS = 3
 IDENTIFIERS = '{"ImportId"'
 """How the cells in Qualtrics' row of identifiers begin."""
 MAX_SAMPLE = 100
-"""Maximum number of rows by which the columns of the students' names are found."""
+"""Maximum number of rows in which the students' names are searched."""
 MAX_HEADINGS = 20
 """Maximum number of headings that a message names."""
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
     """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    found = [[words.index(word) for word in group if word in words][:1] for group in NAMES]
-    whole, first, last, other = found
+    columns = [[words.index(word) for word in group if word in words][:1] for group in NAMES]
+    whole, first, last, other = columns
     return whole or [*first, *last] or other
 
 
@@ -93,7 +93,7 @@ class ClassColumns:
         self._table, self._known = table, known
         tops = table.rows[:MAX_HEADERS]
         keys = [self._keys(meanings(row, known)) for row in tops]
-        with_cells = (n for n, own in enumerate(keys) if any("[" in key for key in own.values()))
+        with_cells = (n for n, row in enumerate(keys) if any("[" in key for key in row.values()))
         top = next(with_cells, 0)
         ids = [n for n, row in enumerate(tops) if row.cells[0].startswith(IDENTIFIERS)]
         rows = table.rows[max(top, *ids, 0) + 1 :]
@@ -158,16 +158,16 @@ class ClassColumns:
                 keys[index] = word
             elif cell in self._known.headings.values():
                 keys[index] = cell
-            elif found := named_cell(cell):
-                which = self._known.which(found[0]) if self._known.which else None
-                keys[index] = found[1] if which is None else f"{which + 1}: {found[1]}"
+            elif named := named_cell(cell):
+                which = self._known.which(named[0]) if self._known.which else None
+                keys[index] = named[1] if which is None else f"{which + 1}: {named[1]}"
         return keys
 
     def _is_about(self, index: int, keys: Mapping[int, str]) -> bool:
         """Return True if a heading holds that of another column of its cell: "Points - S[1,1]"."""
-        own = self.heads[index]
+        heading = self.heads[index]
         same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
-        return any(head in own and head != own for head in same)
+        return any(head in heading and head != heading for head in same)
 
     def _student_columns(self) -> list[int]:
         """Return the columns that tell the student of a row, by the headings or by the class.
@@ -197,13 +197,13 @@ class ClassColumns:
         self, roster: StudentNames, options: Sequence[list[int]]
     ) -> list[tuple[list[int], list[object]]]:
         """Return those columns of which at least half of the texts name a student, and whom."""
-        found = []
+        naming = []
         for columns in options:
             texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
             people = list(map(roster.find, texts))
             if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
-                found.append((columns, people))
-        return found
+                naming.append((columns, people))
+        return naming
 
     def heading(self, path: KeyPath) -> Place:
         """Return the place of the heading of a key."""
@@ -283,13 +283,13 @@ def _wide(table: CsvText, columns: ClassColumns, known: KnownClass) -> Iterator[
         refuse(faults)
     problem = [index for index, key in columns.keys.items() if key == PROBLEM]
     first = columns.students[0] if columns.students else 0
-    found: dict[object, list[CsvRow]] = {}
+    by_student: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
         name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
             group = (name, joined(row, problem)) if name else row.line
-            found.setdefault(group, []).append(row)
-    for rows in found.values():
+            by_student.setdefault(group, []).append(row)
+    for rows in by_student.values():
         latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
         row = rows[-1 if latest is None else latest]
         answers = _Answers(table, row.line)
@@ -347,34 +347,34 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
 def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
     rows = table.rows[1:]
     lines = [defaultdict(str, zip(meant, row.cells, strict=False)) for row in rows]
-    with_rows = {own["step"] for own in lines if own["row"]}
-    found: dict[tuple[str, str], _Answers] = {}
-    for row, own in zip(rows, lines, strict=True):
-        group = known.student(own["student"]), own[PROBLEM]
-        if group not in found:
-            found[group] = _Answers(table, row.line)
-            for word in filter(own.get, ("student", PROBLEM)):
-                found[group].add(word, own[word], row.line, meant.index(word))
-        key = own["step"]
-        refuse = partial(found[group].refuse, row.line)
+    with_rows = {cells["step"] for cells in lines if cells["row"]}
+    submissions: dict[tuple[str, str], _Answers] = {}
+    for row, cells in zip(rows, lines, strict=True):
+        group = known.student(cells["student"]), cells[PROBLEM]
+        if group not in submissions:
+            submissions[group] = _Answers(table, row.line)
+            for word in filter(cells.get, ("student", PROBLEM)):
+                submissions[group].add(word, cells[word], row.line, meant.index(word))
+        key = cells["step"]
+        refuse = partial(submissions[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
             refuse(meant.index("step"), message, "write the step's name")
-        elif own["column"] and not own["row"] and key in with_rows:
+        elif cells["column"] and not cells["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
             refuse(meant.index("row"), message, "write the row's number or label")
         else:
-            value = own["value"].removeprefix("'")
-            found[group].add(_cell_of(own), value, row.line, meant.index("value"))
-    return found.values()
+            value = cells["value"].removeprefix("'")
+            submissions[group].add(_cell_of(cells), value, row.line, meant.index("value"))
+    return submissions.values()
 
 
-def _cell_of(own: Mapping[str, str]) -> str:
-    key = own["step"]
+def _cell_of(cells: Mapping[str, str]) -> str:
+    key = cells["step"]
     for axis in ("batch", "head"):
-        if place := own[axis]:
+        if place := cells[axis]:
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
-    places = [own["row"], own["column"], own["hidden"]]
+    places = [cells["row"], cells["column"], cells["hidden"]]
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key

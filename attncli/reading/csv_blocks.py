@@ -61,18 +61,18 @@ class CsvText:
     def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
         csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
         source, comma = io.StringIO(self.text, newline=""), self.delimiter == ","
-        found, before = [], 0
+        lines, before = [], 0
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
                 texts = [cell.strip() for cell in cells]
-                found.append((before + 1, texts if comma else list(map(_with_point, texts))))
+                lines.append((before + 1, texts if comma else list(map(_with_point, texts))))
                 before = reader.line_num
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
             raise self.error(before + 1, message, hint) from None
-        return found
+        return lines
 
     def place(self, line: int, cell: int | None = None) -> Place:
         """Return the place of a line, or of a cell of it, from 0."""
@@ -126,10 +126,10 @@ class CsvDocument:
         return self._source.place(self._lines.get(".".join(words), first))
 
     def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-        found = block.edges()
-        if rest and rest[0] + found.top < len(block.rows):
-            line = block.rows[rest[0] + found.top].line
-            return self._source.place(line, (*rest, 0)[1] + found.left)
+        sides = block.edges()
+        if rest and rest[0] + sides.top < len(block.rows):
+            line = block.rows[rest[0] + sides.top].line
+            return self._source.place(line, (*rest, 0)[1] + sides.left)
         if block.header:
             return self._source.place(block.header, 0)
         return self._source.place(block.rows[0].line if block.rows else 1)
@@ -207,12 +207,12 @@ class CsvDocument:
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
         for key, block in self.blocks.items():
             words, numbers = _split(key)
-            found = block.edges()
-            cells = [row.cells[found.left :] for row in block.rows[found.top :]]
+            sides = block.edges()
+            cells = [row.cells[sides.left :] for row in block.rows[sides.top :]]
             stacks.setdefault(words, {})[numbers] = cells
             place = "".join(f"[{number + 1}]" for number in numbers)
-            self.labels.setdefault(".".join(words), found.labels)
-            self.labels[".".join(words) + place] = found.labels
+            self.labels.setdefault(".".join(words), sides.labels)
+            self.labels[".".join(words) + place] = sides.labels
         results: dict[str, Raw] = {}
         for words, slices in stacks.items():
             value = _stacked(slices, words[-1])
@@ -328,11 +328,11 @@ def named_cell(heading: str) -> tuple[str, str] | None:
     >>> named_cell("Problem 2: what is weights [row 1]? (2 points)"), named_cell("Response 1")
     (('Problem 2: what is', 'weights[1]'), None)
     """
-    found = list(_cells(heading))
-    if len({cell for _, cell in found}) == 1:
-        return found[0]
+    names = list(_cells(heading))
+    if len({cell for _, cell in names}) == 1:
+        return names[0]
     before, _, name = heading.rpartition(":")
-    return (before, name.strip()) if not found and name.strip() in WHOLE_STEPS else None
+    return (before, name.strip()) if not names and name.strip() in WHOLE_STEPS else None
 
 
 def _cells(heading: str) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ Headings: TypeAlias = Mapping[str, str]
 
 
 class StudentNames(Protocol):
-    """The students of a class, found by their names, as by `Roster` in `classroom/name_index`."""
+    """The students of a class, which their names tell, as in `Roster` in `classroom/name_index`."""
 
     def find(self, text: str) -> Any: ...
 
@@ -112,6 +112,7 @@ class Document(Record):
     bare: bool = False  # a single matrix or list without a key, which gets the key X
     heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
+    nulls: tuple[KeyPath, ...] = ()  # the keys that are written with null, and so left out
 
 
 def unread(error: InputError, name: str, folder: Path) -> Document:
@@ -258,7 +259,7 @@ def submission_of(
         return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
 
     start = f"{part}." if part else ""
-    own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
+    inner = {key.removeprefix(start): w for key, w in labels.items() if key.startswith(start)}
     copied = KEYS.keys() & values.keys() - {"answers", *TEXT_KEYS}
     is_copy = "steps" in values or ("answers" in values and copied)  # its notes are the problem's
     left_out = NOTES if is_copy else ""
@@ -270,7 +271,7 @@ def submission_of(
         matrices=as_written,
         locate=place,
         ragged=ragged,
-        labels=own,
+        labels=inner,
         comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
         heading=heading or nowhere,
         problem=_said(values.get(PROBLEM)),

@@ -50,9 +50,9 @@ class Folder(Record):
         """Return the path of a file; refuse one outside, also by a link, and what is no file."""
         path = self.path / name
         try:
-            found = path.resolve()
-            is_inside = found.is_relative_to(self.path.resolve())
-            is_file = not found.exists() or found.is_file() or found.is_dir()
+            resolved = path.resolve()
+            is_inside = resolved.is_relative_to(self.path.resolve())
+            is_file = not resolved.exists() or resolved.is_file() or resolved.is_dir()
         except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a name too long
             raise unreadable(error) from None
         if not (is_inside or self.allow_outside):
@@ -100,10 +100,10 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
 def _state(file: BinaryIO) -> tuple[int, int] | None:
     """Return the size and time of a file; None for pipes, devices and streams in memory."""
     try:
-        found = os.fstat(file.fileno())
+        status = os.fstat(file.fileno())
     except (OSError, ValueError):
         return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def unreadable(error: Exception) -> InputError:
@@ -119,12 +119,12 @@ def begin_run(names: Iterable[str]) -> None:
 def is_input(path: Path) -> bool:
     """Return whether this run reads a file, or from a zip file, by whatever name or link."""
     with suppress(OSError, RuntimeError):
-        found, real = path.stat(), Path(os.path.realpath(path))
+        status, real = path.stat(), Path(os.path.realpath(path))
         for name in _inputs:
-            if stat.S_ISREG(found.st_mode) and real in Path(name).parents:
+            if stat.S_ISREG(status.st_mode) and real in Path(name).parents:
                 return True
             with suppress(OSError):
-                if os.path.samestat(found, os.stat(name)):  # noqa: PTH116 - a name is kept, not a path
+                if os.path.samestat(status, os.stat(name)):  # noqa: PTH116 - it is a name
                     return True
     return False
 
@@ -342,12 +342,12 @@ def _walked(folder: str) -> Iterator[tuple[str, tuple[str, ...], list[str], list
     for at, folders, names in walk(folder):
         hidden = [name for name in folders if is_hidden(name)]
         folders[:] = sorted(set(folders) - set(hidden), key=natural)
-        own = parts.get(at, ())
-        is_alone = own and len(folders) == 1 and all(map(is_hidden, names))
+        above = parts.get(at, ())
+        is_alone = above and len(folders) == 1 and all(map(is_hidden, names))
         for name in folders:
             is_same = is_alone and without_zip(name) != name
-            parts[posixpath.join(at, name)] = own if is_same else (*own, without_zip(name))
-        yield at, own, hidden, names
+            parts[posixpath.join(at, name)] = above if is_same else (*above, without_zip(name))
+        yield at, above, hidden, names
 
 
 def is_hidden(name: str) -> bool:
@@ -397,5 +397,5 @@ def title(path: Path) -> str:
     >>> title(sample_files()["mask_window"])
     'Sliding window'
     """
-    found = re.match(r"title(?:: |,)(.*)", path.read_text(encoding="utf-8"))
-    return found[1] if found else ""
+    first = re.match(r"title(?:: |,)(.*)", path.read_text(encoding="utf-8"))
+    return first[1] if first else ""

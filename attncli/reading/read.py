@@ -44,12 +44,12 @@ def decoded(data: Iterator[bytes]) -> Iterator[str]:
 
 
 def whole(texts: Iterator[str]) -> str:
-    found, length = [], 0
+    parts, length = [], 0
     for text in texts:
         length += len(text)
         check_length(length)
-        found.append(text)
-    return "".join(found)
+        parts.append(text)
+    return "".join(parts)
 
 
 STDIN = "<stdin>"
@@ -214,13 +214,13 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
                 text = whole(texts)
                 yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
-        found = _of_text(texts, reading)
-        first = next(found, None)
+        documents = _of_text(texts, reading)
+        first = next(documents, None)
         if first is None and reading.of_class is None:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
         yield first or Document(reading.name, reading.folder, {}, lambda _: place)
-        yield from found
+        yield from documents
 
 
 def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
@@ -264,10 +264,10 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     if reading.of_class is not None:
         from attncli.reading import class_csv
 
-        found = class_csv.submissions_in(text, name, folder, reading.of_class)
-        if (first := next(found, None)) is not None:
+        submissions = class_csv.submissions_in(text, name, folder, reading.of_class)
+        if (first := next(submissions, None)) is not None:
             yield first
-            yield from found
+            yield from submissions
             return
     if reading.as_arrays:
         from attncli.reading.arrays import table_of
@@ -294,8 +294,8 @@ def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
         if are_answers and table.remarks:
             values = {key: raw for key, raw in values.items() if key not in table.remarks}
             comment = values.get("comment", [])
-            own = comment if isinstance(comment, list) else [comment]
-            values["comment"] = [*table.remarks.values(), *own]
+            comments = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*table.remarks.values(), *comments]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
         if block is not None and bare and are_answers and (key := block.edges().corner):
@@ -331,10 +331,10 @@ def _looks_like_yaml(text: str) -> bool:
 
 def unsupported(data: bytes, suffix: str) -> InputError | None:
     """Return the error for a file of another program, known by its suffix or its first bytes."""
-    found = BY_SUFFIX.get(suffix)
-    if found is None:
+    program = BY_SUFFIX.get(suffix)
+    if program is None:
         start = data[:START_BYTES]
-        found = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
+        program = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
         if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
-            found = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
-    return fail(f"this is {found[0]}", hint=found[1]) if found else None
+            program = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
+    return fail(f"this is {program[0]}", hint=program[1]) if program else None

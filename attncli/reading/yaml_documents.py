@@ -40,7 +40,7 @@ MAX_CHARACTERS = 2**28
 
 DOCUMENT_START = re.compile(r"---\s")
 LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
-"""A JSON mapping on a line of its own."""
+"""A JSON mapping alone on a line."""
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 """A string, or as its group one that is not closed in its line."""
 QUOTES = "\"'#"
@@ -131,7 +131,7 @@ class _Part:
         """
         if DOCUMENT_START.match(line):
             return bool(self.form)
-        if not self.form:  # the JSON reader knows no comments, so these are a part of their own
+        if not self.form:  # the JSON reader knows no comments, so these are a part by themselves
             return _form_of(line) == "json"
         if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
             return False
@@ -170,7 +170,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     """Return JSON values, each with the offsets of its start and end, and where no more is read."""
-    found = []
+    values = []
     at = 0
     with suppress(ValueError, RecursionError):
         while at < len(text):
@@ -182,13 +182,13 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 break
             if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()
-            found.append((_as_text(value), at, end))
+            values.append((_as_text(value), at, end))
             at = end
-    return found, at
+    return values, at
 
 
 def _json_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
-    result = {key: _as_text(value) for key, value in pairs if value is not None}
+    result = {key: None if value is None else _as_text(value) for key, value in pairs}
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return result
@@ -222,12 +222,13 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     part = replace(chunk, text=text, original=written)
-    found, error = yaml_text.documents_until(part)
+    values, error = yaml_text.documents_until(part)
     if error is not None:
         part = replace(part, text=yaml_text.indented(text))
-        found, error = yaml_text.documents_until(part)
-    for number, raw in enumerate(found):
-        if raw is not None:
+        values, error = yaml_text.documents_until(part)
+    for number, raw in enumerate(values):
+        is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
+        if raw is not None and not is_empty:
             yield from _of_value(raw, chunk.name, folder, partial(_locate_yaml, part, number))
     if error is not None:
         yield unread(explained(error, part), chunk.name, folder)
@@ -254,9 +255,22 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
     return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
-def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
+def without_nulls(raw: Raw, path: KeyPath, nulls: list[KeyPath]) -> Raw:
+    """Return a value without the keys that are null, and add their paths to a list."""
     if isinstance(raw, dict):
-        yield Document(name, folder, raw, locate)
+        nulls += ((*path, key) for key, value in raw.items() if value is None)
+        pairs = ((key, value) for key, value in raw.items() if value is not None)
+        return {key: without_nulls(value, (*path, key), nulls) for key, value in pairs}
+    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        return [without_nulls(item, (*path, at), nulls) for at, item in enumerate(raw)]
+    return raw
+
+
+def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
+    nulls: list[KeyPath] = []
+    raw = without_nulls(raw, (), nulls)
+    if isinstance(raw, dict):
+        yield Document(name, folder, raw, locate, nulls=tuple(nulls))
     elif not isinstance(raw, list):
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
         place = Place(name, locate(()).line)
@@ -267,7 +281,8 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
         for number, item in enumerate(raw):
             in_item = partial(lambda number, path: locate((number, *path)), number)
             if isinstance(item, dict):
-                yield Document(name, folder, item, in_item)
+                of_item = tuple(path[1:] for path in nulls if path[0] == number)
+                yield Document(name, folder, item, in_item, nulls=of_item)
             else:
                 message = f"item {number + 1} of the list must be a mapping of keys to values"
                 yield unread(error_at(in_item(()), message), name, folder)

@@ -120,14 +120,14 @@ def indented(text: str) -> str:
     return ROWS_BELOW_KEY.sub(_as_block, text)
 
 
-def _as_block(found: re.Match[str]) -> str:
-    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", found["rows"])  # without comments
-    depth = len(found["before"])
+def _as_block(match: re.Match[str]) -> str:
+    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", match["rows"])  # without comments
+    depth = len(match["before"])
     starts = [len(blanks) for blanks in re.findall(r"(?m)^( *)[^ \r\n]", rows)]
     if not starts or min(starts) >= max(depth + 1, starts[0]):
-        return found[0]
+        return match[0]
     rows = re.sub("(?m)^(?=.)", " " * (depth + 1), re.sub(r"(?m)^\t", " ", rows))
-    return f"{found['before']}{found['key']} {found['first'] or '|1'}\n{rows}"
+    return f"{match['before']}{match['key']} {match['first'] or '|1'}\n{rows}"
 
 
 class _Builder:
@@ -197,9 +197,7 @@ class _Builder:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             key = self._key(event, lines)
-            value = self._value(next(self.events), depth + 1, is_item=False)
-            if value is not None:
-                values[key] = value
+            values[key] = self._value(next(self.events), depth + 1, is_item=False)
         return values
 
     def _key(self, event: Any, lines: dict[str, int]) -> str:
@@ -273,7 +271,7 @@ class _PlacedKey(str):
 
 
 class _PlaceBuilder(_Builder):
-    """Builds a pair for each value: the event at which it begins, and the value made of pairs."""
+    """Builds pairs: the event at which a value begins, and the value, which consists of pairs."""
 
     def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
         return event, super()._value(event, depth, is_item)

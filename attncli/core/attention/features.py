@@ -42,19 +42,20 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
     """Record `Q_normed` and `K_normed` if there is a norm; return the queries and keys to use."""
     if not rules.qk_norm:
         return q, k
-    own = dict(rules.qk_norm)
-    name, gains = own.pop("name"), {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
+    settings = dict(rules.qk_norm)
+    name = settings.pop("name")
+    gains = {"q": settings.pop("g_q", None), "k": settings.pop("g_k", None)}
     sides = []
     for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
         if name == "l2":
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
-        made: Operation = Divide(side, Length(side, **own))
+        ratio: Operation = Divide(side, Length(side, **settings))
         if gain is not None:
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
-            made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
+            ratio = Hadamard(ratio, known or tape.put(f"g_{letter}", gain, ("feature",), key=key))
         step = f"{side.stem}_normed"
-        sides.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
+        sides.append(tape.record(step, ratio, side.trailing, why=NORMS[name].why))
     return sides[0], sides[1]
 
 
@@ -227,15 +228,15 @@ def normalized(
         return x
     row = LAYER_NORMS[norm]
     with tape.within(suffix=tape.scope.suffix or f"_{name}"):
-        made = row.build(tape, x, eps)
-    if not all(array_of(operand).all() for operand in made.operands[1:]):
+        operation = row.build(tape, x, eps)
+    if not all(array_of(operand).all() for operand in operation.operands[1:]):
         way_out = "an eps above 0 avoids that"
         tape.warn(
             f"a token in {name}{tape.scope.suffix} has the variance 0, and becomes 0; {way_out}"
         )
-    made = Hadamard(made, gain) if gain is not None else made
-    made = Add(made, shift) if shift is not None else made
-    return tape.record(name, made, x.trailing, why=row.why)
+    operation = Hadamard(operation, gain) if gain is not None else operation
+    operation = Add(operation, shift) if shift is not None else operation
+    return tape.record(name, operation, x.trailing, why=row.why)
 
 
 ROOT_OF_2 = NumberAsWritten(sqrt(2), tree.Root(tree.Number("2")))
@@ -368,11 +369,11 @@ class Gated(Hadamard):
     """x times a gate of x, which falls up to one x, and rises after it."""
 
     def bounds(self, x: Any, gate: Any) -> Any:
-        made = self.right
-        assert isinstance(made, Operation)
-        least = LEAST[type(made)]
-        ends = [end * made.apply(end) for end in (x.low, x.high)]
-        lowest = least * float(made.apply(np.array([least]))[0])
+        gate_of = self.right
+        assert isinstance(gate_of, Operation)
+        least = LEAST[type(gate_of)]
+        ends = [end * gate_of.apply(end) for end in (x.low, x.high)]
+        lowest = least * float(gate_of.apply(np.array([least]))[0])
         low = np.where((x.low < least) & (least < x.high), lowest, np.minimum(*ends))
         return type(x)(low, np.maximum(*ends))
 
@@ -380,14 +381,14 @@ class Gated(Hadamard):
     def note(self) -> tree.Formula | None:
         """The formula of the gate, but for 1 / (1 + e^−x), which the step's own formula has."""
         x = tree.Name("x")
-        made = {
+        meaning = {
             Sigmoid: None,
             Phi: (("Φ", tree.Call("erf", (tree.Fraction(x, ROOT_OF_2.formula, tight=True),)))),
             TanhGate: ("gate", tree.Call("tanh", (_argument(x),))),
         }[type(self.right)]
-        if made is None:
+        if meaning is None:
             return None
-        name, function = made
+        name, function = meaning
         half = tree.Fraction(tree.plus(tree.Number("1"), function), tree.Number("2"))
         return tree.Relation((tree.Call(name, (x,)), half))
 

@@ -63,7 +63,7 @@ def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     key, sinks = "normalize.sink", settings.parameters.get("sink")
     if sinks is None:
         return None
-    sink = tape.input_of(key) or tape.given("sink", sinks, ("sink",), key=key)
+    sink = tape.input_of(key) or tape.put("sink", sinks, ("sink",), key=key)
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
@@ -251,11 +251,11 @@ class Sparsemax(Operation):
     def bounds(self, scores: Any) -> Any:
         """A weight is least where its own score is least and all others of its row are largest."""
         low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
-        own = np.eye(low.shape[-1], dtype=bool)
+        is_mine = np.eye(low.shape[-1], dtype=bool)
         line = replace(self, along=-1)
         ends = []
         for mine, other in ((low, high), (high, low)):
-            weights = line.apply(np.where(own, mine[..., None, :], other[..., None, :]))
+            weights = line.apply(np.where(is_mine, mine[..., None, :], other[..., None, :]))
             ends.append(np.moveaxis(np.diagonal(weights, 0, -2, -1), -1, self.along))
         return type(scores)(*ends)
 

@@ -91,8 +91,8 @@ def settings_of(read: Mapping[str, object]) -> Normalize:
     values: dict[str, Any] = {
         k: e if isinstance(part, str) and part == "e" else part for k, part in read.items()
     }
-    own = {key: values.pop(key) for key in read if key not in Normalize.fields}
-    return Normalize(**values, parameters=own)
+    parameters = {key: values.pop(key) for key in read if key not in Normalize.fields}
+    return Normalize(**values, parameters=parameters)
 
 
 class Factor(Record):

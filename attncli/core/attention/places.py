@@ -80,14 +80,14 @@ class Waves(Record):
     def of(self, function: str, angles: Array) -> Array:
         """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
         if angles.dtype.kind != "O":
-            found: Array = getattr(np, function)(angles)
-            return found
-        own = self.angles(angles.shape[-2])[0, 0]
+            numbers: Array = getattr(np, function)(angles)
+            return numbers
+        known = self.angles(angles.shape[-2])[0, 0]
 
         def element(at: tuple[int, ...]) -> NumberAsWritten:
             angle = float(getattr(angles[at], "value", angles[at]))
-            is_own = isclose(angle, own[at[-2:]], rel_tol=1e-12)
-            formula = self.written(*at[-2:]) if is_own else _plain(angle)
+            is_known = isclose(angle, known[at[-2:]], rel_tol=1e-12)
+            formula = self.written(*at[-2:]) if is_known else _plain(angle)
             return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
 
         return filled(angles.shape, element)
@@ -95,10 +95,10 @@ class Waves(Record):
     def paired(self, first: Any, second: Any) -> Any:
         """Return features of which these are the first and the second of each pair."""
         if self.pairs == "halves":
-            made = joined([first, second], -1)
+            features = joined([first, second], -1)
         else:
-            made = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
-        return made[..., : self.size]  # an odd size has no last second feature
+            features = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+        return features[..., : self.size]  # an odd size has no last second feature
 
     @property
     def notation(self) -> tree.Formula:
@@ -162,8 +162,8 @@ class Sinusoids(FromPlaces):
         angles = self.waves.angles(rows.shape[-2], rows)
         if rows.dtype.kind == "O":
             angles = angles.astype(object)
-        made = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))
-        return made.astype(rows.dtype) if rows.dtype.kind == "f" else made
+        features = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))
+        return features.astype(rows.dtype) if rows.dtype.kind == "f" else features
 
     def notation(self, columns: bool) -> tree.Formula:
         is_side = self.waves.pairs == "neighbours"
@@ -299,10 +299,10 @@ class ByPlace(Record, eq=False):
         i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
         names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
         with np.errstate(all="ignore"):
-            found = np.asarray(on_arrays(self.formula, names))
-        if not np.isfinite(found).all():
+            numbers = np.asarray(on_arrays(self.formula, names))
+        if not np.isfinite(numbers).all():
             raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
-        return np.broadcast_to(found, (len(i), len(j)))
+        return np.broadcast_to(numbers, (len(i), len(j)))
 
     def near(self, head: int, rows: slice, least: float) -> slice:
         """Return the keys to which more than `least` is added, for some queries."""
@@ -407,7 +407,7 @@ class SumOfDistances(Operation):
     def apply(self, upstream: Array) -> Array:
         which = self.added.which
         every = [which == place for place in range(array_of(self.added.table).shape[-1])]
-        return joined([upstream[..., own].sum(axis=-1)[..., None, None] for own in every], -1)
+        return joined([upstream[..., at].sum(axis=-1)[..., None, None] for at in every], -1)
 
     def notation(self, columns: bool) -> tree.Formula:
         where = tree.Phrase((tree.Words("summed over equal"), parse("j - i", "ij")))

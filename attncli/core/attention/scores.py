@@ -337,8 +337,8 @@ class ConcatenatePairs(Pairs):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """The columns of each, summed over its pairs."""
-        for along, (side, found) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
-            yield side, SumPairs(found, along)
+        for along, (side, part) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
+            yield side, SumPairs(part, along)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Stack((tree.named("q"), tree.named("k")))
@@ -401,37 +401,37 @@ class ThroughCosine(Operation):
 
     upstream: Expression
     cosines: Expression
-    own: Expression
+    side: Expression
     other: Expression
     shape = "n m, n m, n d', m d' -> n d"
 
-    def apply(self, upstream: Array, cosines: Array, own: Array, other: Array) -> Array:
-        (own, exponent), (other, _) = map(precision.of_ordinary_size, (own, other))
-        length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
+    def apply(self, upstream: Array, cosines: Array, side: Array, other: Array) -> Array:
+        (side, exponent), (other, _) = map(precision.of_ordinary_size, (side, other))
+        length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (side, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
-        turning = (upstream @ (other / others) - shared * (own / length)) / length
+        turning = (upstream @ (other / others) - shared * (side / length)) / length
         return turning if exponent is None else np.ldexp(turning, -exponent)
 
     def notation(self, columns: bool) -> tree.Formula:
-        upstream, cosines, own, other = self.notations(columns)
-        unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (own, other))
+        upstream, cosines, side, other = self.notations(columns)
+        unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (side, other))
         shared = tree.Call("sum", (tree.Times((upstream, cosines), " ⊙ "),))
         product = (units, upstream) if columns else (upstream, units)
         turning = tree.minus(tree.Times(product, " "), tree.Times((shared, unit), " "))
-        return tree.Fraction(turning, tree.Norm(own))
+        return tree.Fraction(turning, tree.Norm(side))
 
 
 class ThroughDistance(Operation):
     """Σ_j ds_ij (k_j − q_i) / width², for each query or key."""
 
     upstream: Expression
-    own: Expression
+    side: Expression
     other: Expression
     width: float
     shape = "n m, n d, m d -> n d"
 
-    def apply(self, upstream: Array, own: Array, other: Array) -> Array:
-        difference = other[..., None, :, :] - own[..., :, None, :]
+    def apply(self, upstream: Array, side: Array, other: Array) -> Array:
+        difference = other[..., None, :, :] - side[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
         width = self.width
         if total.dtype.kind != "O":  # so that the square of the width cannot overflow
@@ -439,8 +439,8 @@ class ThroughDistance(Operation):
         return total / (self.width * width)
 
     def notation(self, columns: bool) -> tree.Formula:
-        upstream, own, other = self.notations(columns)
+        upstream, side, other = self.notations(columns)
         over = self.other.trailing[-2]
-        product = tree.Times((upstream, tree.minus(other, own)), " ")
+        product = tree.Times((upstream, tree.minus(other, side)), " ")
         total = tree.Phrase((product, tree.Words(f"summed over {plural(over)}")))
         return tree.Fraction(tree.Fence(total), tree.Squared(constant(self.width)))

@@ -172,8 +172,8 @@ class SinkPower(Operation):
     @property
     def power(self) -> Exp | None:
         """The power of the scores, if the largest is subtracted from them."""
-        made = self.powers.operation if isinstance(self.powers, Step) else None
-        return made if isinstance(made, Exp) and made.shift_along is not None else None
+        power = self.powers.operation if isinstance(self.powers, Step) else None
+        return power if isinstance(power, Exp) and power.shift_along is not None else None
 
     @property
     def operands(self) -> tuple[Expression, ...]:

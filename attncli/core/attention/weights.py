@@ -47,8 +47,8 @@ def score(
 def score_operation(tape: Tape, q: Expression, k: Expression, rules: Rules) -> Operation:
     """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
-    given = [p for p in row.parameters if p.name in values]
-    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
+    present = [p for p in row.parameters if p.name in values]
+    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in present}
     return row.build(tape, q, k, parameters)
 
 
@@ -78,11 +78,11 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         s = tape.record("capped", SoftCap(s, rules.softcap))
     biased: Expression = s
     if rules.bias is not None and rules.bias.any():
-        biased = Add(s, _given(tape, "bias", rules.bias))
+        biased = Add(s, _put(tape, "bias", rules.bias))
     n, m = s.array.shape[-2:]
     for rule in rules.by_place:
         if rule.key:
-            table = _given(tape, rule.key, rules.positions["table"], ("distance",))
+            table = _put(tape, rule.key, rules.positions["table"], ("distance",))
             biased = Add(biased, AtDistances(table, (n, m), rule.shift))
         else:
             biased = AddedByPlace(biased, rule)
@@ -90,7 +90,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     keep = kept(rules.mask, n, m)
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
-        mask = _given(tape, "mask", keep.astype(s.array.dtype))
+        mask = _put(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record("masked", Masked(s, mask))
     return s
 
@@ -107,10 +107,10 @@ def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
 
 def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
-    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize)
-    if isinstance(made, Operation):
-        return tape.record("weights", made, symbol="A")
-    return made
+    weights = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize)
+    if isinstance(weights, Operation):
+        return tape.record("weights", weights, symbol="A")
+    return weights
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
@@ -124,18 +124,16 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     shown = key if name in tape.inputs else name
     is_matrix = len(parameter.shape) == 2
     trailing = ("hidden", "feature") if is_matrix else ("hidden",)
-    return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
+    return tape.put(shown, value, trailing, as_written=is_matrix, key=key)
 
 
-def _given(
-    tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")
-) -> Step:
+def _put(tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")) -> Step:
     """Put an array of the problem on the tape, once."""
     if (known := tape.input_of(key)) is not None:
         return known
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
-    return tape.given(key.rpartition(".")[2], array, trailing, leading, key=key)
+    return tape.put(key.rpartition(".")[2], array, trailing, leading, key=key)
 
 
 def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normalize) -> None:
@@ -210,8 +208,8 @@ def attend(
 
     _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
-    own = (a for a in (rules.bias, rules.normalize.parameters.get("sink")) if a is not None)
-    dtype = np.result_type(queries, keys, v.array, *own)
+    arrays = (a for a in (rules.bias, rules.normalize.parameters.get("sink")) if a is not None)
+    dtype = np.result_type(queries, keys, v.array, *arrays)
     queries, keys, values = (a.astype(dtype, copy=False) for a in (queries, keys, v.array))
     if rules.bias is not None:
         rules = replace(rules, bias=rules.bias.astype(dtype, copy=False))
@@ -226,9 +224,9 @@ def attend(
     def row_weights(scores: Array, head: int, first: int) -> Array:
         part = Tape(columns=tape.columns)
         part.first = first
-        found = _normalized(part, adjusted, scores, _of_head(rules, head)).array[0, 0]
+        weights = _normalized(part, adjusted, scores, _of_head(rules, head)).array[0, 0]
         warnings.update(part.warnings)
-        return found
+        return weights
 
     tiling = tiling_of(queries, keys, depth, needs_rows)
     if tape.take_rows is not None:
@@ -248,13 +246,13 @@ def attend(
     path = _path(tiling)
     if weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
-        made = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
-        tape.record("weights", made, symbol="A", array=weights)
+        operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
+        tape.record("weights", operation, symbol="A", array=weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
     attention = Phrase((Words("attention of"), of_q))
     formula = Listed((attention, *others, Words("some queries at a time")))
-    made = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
-    return tape.record(name, made, symbol=symbol, array=loop.output)
+    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
+    return tape.record(name, operation, symbol=symbol, array=loop.output)
 
 
 def _path(tiling: Tiling) -> str:
@@ -300,17 +298,17 @@ def _scoring(
     """
     if not any("hidden" in parameter.shape for parameter in SCORES[rules.score].parameters):
         # Of all rows, so that an error names the place of a row.
-        made = score_operation(Tape(tape.labels, tape.columns), q, k, rules)
-        if isinstance(made, MatMul) and isinstance(made.right, Transposed):
+        operation = score_operation(Tape(tape.labels, tape.columns), q, k, rules)
+        if isinstance(operation, MatMul) and isinstance(operation.right, Transposed):
             try:
-                return array_of(made.left), array_of(made.right.operand), None, 1
+                return array_of(operation.left), array_of(operation.right.operand), None, 1
             except FloatingPointError as beyond:
                 raise tape.too_large("scores", *beyond.args) from None
 
     def scores_of(queries: Array, keys: Array) -> Array:
         tile = Tape()
-        given = tile.given("Q", queries, ("query", "feature"))
-        return score(tile, given, tile.given("K", keys, ("key", "feature")), rules).array
+        rows = tile.put("Q", queries, ("query", "feature"))
+        return score(tile, rows, tile.put("K", keys, ("key", "feature")), rules).array
 
     sizes = (size for value in rules.parameters.values() for size in np.shape(value))
     depth = max([q.array.shape[-1] + k.array.shape[-1], *sizes])
@@ -332,8 +330,8 @@ def _adjusted(rules: Rules, q: Step, k: Step) -> str:
 
 def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
     """Record scores (rows, m), and the weights of them."""
-    given = tape.given(adjusted, scores[None, None], ("query", "key"))
-    return weights_of(tape, given, rules)
+    step = tape.put(adjusted, scores[None, None], ("query", "key"))
+    return weights_of(tape, step, rules)
 
 
 def _of_head(rules: Rules, head: int) -> Rules:
@@ -341,8 +339,8 @@ def _of_head(rules: Rules, head: int) -> Rules:
     sinks = rules.normalize.parameters.get("sink")
     if sinks is None or sinks.size == 1:
         return rules
-    own = {"sink": sinks[..., head : head + 1]}
-    return replace(rules, normalize=replace(rules.normalize, parameters=own))
+    sink = {"sink": sinks[..., head : head + 1]}
+    return replace(rules, normalize=replace(rules.normalize, parameters=sink))
 
 
 def _formula_of_weights(tape: Tape, adjusted: str, rules: Rules) -> Formula:

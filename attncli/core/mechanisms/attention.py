@@ -3,7 +3,7 @@
 `kind: self` takes keys and values from X, `kind: cross` from `memory`; or Q, K, V or scores are
 given. `kind: decode` is causal attention a token at a time, as a decoder works with a cache
 (Shazeer 2019, section 2.4): keys and values of the tokens before are kept, so each token makes only
-its own. `label` and `given` put the words and matrices of a problem on the tape, for all kinds.
+its own. `label` and `put` put the words and matrices of a problem on the tape, for all kinds.
 """
 
 from __future__ import annotations
@@ -67,28 +67,28 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     heads = problem.heads if name == "Q" else problem.kv_heads
     source = "X" if name == "Q" else KINDS[problem.kind].source
     letter = name.lower()
-    made: Expression
+    result: Expression
     if name in problem.given:
-        whole = given(tape, problem, name, (rows, "feature"))
-        made = _token(whole, t) if t else whole
+        whole = put(tape, problem, name, (rows, "feature"))
+        result = _token(whole, t) if t else whole
     else:
         tokens = "query" if source == "X" else "key"
-        x = given(tape, problem, source, (tokens, "model"))
+        x = put(tape, problem, source, (tokens, "model"))
         is_made = source in tape.scope.sources  # with its positions
         whole = x if is_made else embedded(tape, x, problem.rules.positions)
-        made = _token(whole, t) if t else whole
+        result = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
-            made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
+            result = MatMul(result, put(tape, problem, f"W_{letter}", ("model", "feature")))
         elif name == "K" and "W_q" in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
         if f"b_{letter}" in problem.given:
-            bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
-            if ("head" in made.leading) != ("head" in bias.leading):  # of all heads, and of each
-                made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
-            made = Add(made, bias)
+            bias: Expression = put(tape, problem, f"b_{letter}", ("feature",))
+            if ("head" in result.leading) != ("head" in bias.leading):  # of all heads, and of each
+                result, bias = _cut(result, heads, problem), _cut(bias, heads, problem)
+            result = Add(result, bias)
     axes, why = (rows, "feature"), PURPOSES[name]
-    made = _cut(made, heads, problem)
-    return tape.record(letter if t else name, made, axes[-1:] if t else axes, why=why)
+    result = _cut(result, heads, problem)
+    return tape.record(letter if t else name, result, axes[-1:] if t else axes, why=why)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
@@ -117,7 +117,7 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
         return None
     key = f"past.{name}"
     leading, array = problem.leading(key), problem.array(key)
-    past = tape.given(key, array, ("key", "feature"), leading, key=key)
+    past = tape.put(key, array, ("key", "feature"), leading, key=key)
     return _cut(past, problem.kv_heads, problem)
 
 
@@ -125,9 +125,9 @@ def _token(whole: Step, t: int) -> Expression:
     return Row(whole, t - 1)
 
 
-def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
+def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
     """Return the features cut into heads, if there are several and they are not cut yet."""
-    return SplitHeads(made, heads) if problem.heads > 1 and "head" not in made.leading else made
+    return SplitHeads(x, heads) if problem.heads > 1 and "head" not in x.leading else x
 
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
@@ -135,7 +135,7 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
     rules, times = problem.rules, problem.heads // problem.kv_heads
     name = "context" if problem.heads > 1 or goes_on(problem) else "output"
     if q is None or k is None:
-        scores = given(tape, problem, "scores", ("query", "key"))
+        scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
     elif is_tiled(tape, q, k, rules):
         return attend(tape, q, k, v, rules, name)
@@ -153,16 +153,16 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
     if goes_on(problem):
-        made: Expression = output
+        projected: Expression = output
         if "W_o" in problem.given:
-            made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
+            projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
         if "b_o" in problem.given:
-            made = Add(made, given(tape, problem, "b_o", ("out",)))
+            projected = Add(projected, put(tape, problem, "b_o", ("out",)))
         why = MERGED if problem.heads > 1 and "W_o" in problem.given else ""
-        output = tape.record("output", made, symbol="Z", why=why)
+        output = tape.record("output", projected, symbol="Z", why=why)
     if "W_c" in problem.given:
-        w_c = given(tape, problem, "W_c", ("out", "joined"))
-        x = given(tape, problem, "X", ("query", "model"))
+        w_c = put(tape, problem, "W_c", ("out", "joined"))
+        x = put(tape, problem, "X", ("query", "model"))
         joined = MatMul(Concatenate(output, x), Transposed(w_c))
         why = "What was found and the token's own vector together make the new one."
         tape.record("attentional", Tanh(joined), why=why)
@@ -175,18 +175,16 @@ def goes_on(problem: Problem) -> bool:
 
 def label(tape: Tape, **words: tuple[str, ...]) -> None:
     """Name the places along axes, where there are words for them."""
-    tape.labels.update({axis: found for axis, found in words.items() if found})
+    tape.labels.update({axis: places for axis, places in words.items() if places})
 
 
-def given(
-    tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = ""
-) -> Step:
+def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = "") -> Step:
     """Put a matrix of the problem on the tape, once; by default it is called as its key is."""
     if (known := tape.input_of(key)) is not None:
         return known
     head, _, part = key.partition(".")
     leading, as_written = problem.leading(key), KEYS[head].as_written
-    return tape.given(name or part or key, problem.array(key), trailing, leading, as_written, key)
+    return tape.put(name or part or key, problem.array(key), trailing, leading, as_written, key)
 
 
 CACHE = ("key", "feature")

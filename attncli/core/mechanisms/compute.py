@@ -193,7 +193,7 @@ def memory_of(problem: Problem, tape: Tape) -> int:
 class OutlinedTape(Tape):
     """A tape whose inputs, and so all of its steps, are outlines."""
 
-    def given(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
+    def put(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
         is_of_problem = not array.flags.owndata
         shape_of = array.view(Outline) if is_of_problem else outline(array.shape, array.dtype)
-        return super().given(name, shape_of, *about, **named)
+        return super().put(name, shape_of, *about, **named)

@@ -20,7 +20,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
 from attncli.core.formulas.tree import Formula, Stack, Times, minus
-from attncli.core.mechanisms.attention import given, label
+from attncli.core.mechanisms.attention import label, put
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Columns
 from attncli.core.tape.operations import (
@@ -43,11 +43,11 @@ from attncli.core.tape.walk import array_of
 
 def recurrent(tape: Tape, problem: Problem) -> None:
     """Record h_0; for each time h_t, scores_t, weights_t and c_t; all weights; all states."""
-    x = given(tape, problem, "X", ("time", "feature"))
+    x = put(tape, problem, "X", ("time", "feature"))
     times = x.array.shape[-2]
     words = problem.tokens or tuple(f"x_{t}" for t in range(1, times + 1))
     label(tape, time=words, state=tuple(f"h_{t}" for t in range(times + 1)))
-    a = given(tape, problem, "A", ("state_feature", "joined"))
+    a = put(tape, problem, "A", ("state_feature", "joined"))
     attends = problem.update != "plain"
     states = [_start(tape, problem, "h_0", a)]
     context = _start(tape, problem, "c_0", a) if attends else states[0]
@@ -55,11 +55,11 @@ def recurrent(tape: Tape, problem: Problem) -> None:
     for t in range(1, times + 1):
         tape.group = f"t = {t} ({words[t - 1]})" if problem.tokens else f"t = {t}"
         parts: dict[str, Expression] = {"h": states[-1], "x": Row(x, t - 1), "c": context}
-        made: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
+        net: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
         if "b" in problem.given:
-            made = Add(made, given(tape, problem, "b", ("state_feature",)))
+            net = Add(net, put(tape, problem, "b", ("state_feature",)))
         with tape.within(suffix=f"_{t}"):
-            states.append(tape.record("h", Tanh(made), ("feature",), why=STATE))
+            states.append(tape.record("h", Tanh(net), ("feature",), why=STATE))
             if attends:
                 context, shares = _attend(tape, problem, states)
                 weights.append(shares)
@@ -77,10 +77,10 @@ ORDER = {"input_context": "xc", "state_input_context": "hxc", "plain": "hx"}
 
 def _start(tape: Tape, problem: Problem, name: str, a: Step) -> Step:
     if name in problem.given:
-        start = given(tape, problem, name, ("feature",))
+        start = put(tape, problem, name, ("feature",))
     else:
         zeros = np.zeros((1, 1, 1, a.array.shape[-2]), a.array.dtype)
-        start = tape.given("0" if name == "h_0" else name, zeros, ("feature",))
+        start = tape.put("0" if name == "h_0" else name, zeros, ("feature",))
     return tape.record(name, start, ("feature",)) if name == "h_0" else start
 
 
@@ -90,9 +90,9 @@ def _attend(tape: Tape, problem: Problem, states: list[Step]) -> tuple[Step, Exp
     q: Expression = states[-1]
     k: Expression = before
     if "W_q" in problem.given:
-        q = MatVec(given(tape, problem, "W_q", ("query_feature", "feature")), q)
+        q = MatVec(put(tape, problem, "W_q", ("query_feature", "feature")), q)
     if "W_k" in problem.given:
-        k = MatVec(given(tape, problem, "W_k", ("key_feature", "feature")), k)
+        k = MatVec(put(tape, problem, "W_k", ("key_feature", "feature")), k)
     scores = score(tape, AsRow(q), k, problem.rules, ("state",))
     weights = normalize(tape, adjust(tape, scores, problem.rules), problem.rules)
     return tape.record("c", MatMul(weights, before), ("feature",)), weights
@@ -125,13 +125,13 @@ class Triangle(Together):
 def pooling(tape: Tape, problem: Problem) -> None:
     """Record the hidden layer, its scores against u, the weights and the weighted mean."""
     label(tape, key=problem.tokens)
-    x = given(tape, problem, "X", ("key", "feature"))
-    u = given(tape, problem, "u", ("query", "feature"))
+    x = put(tape, problem, "X", ("key", "feature"))
+    u = put(tape, problem, "u", ("query", "feature"))
     hidden: Expression = x
     if "W" in problem.given:
-        hidden = MatMul(hidden, Transposed(given(tape, problem, "W", ("hidden", "feature"))))
+        hidden = MatMul(hidden, Transposed(put(tape, problem, "W", ("hidden", "feature"))))
     if "b" in problem.given:
-        hidden = Add(hidden, given(tape, problem, "b", ("hidden",)))
+        hidden = Add(hidden, put(tape, problem, "b", ("hidden",)))
     # Without W and b the states are their own hidden layer, unless tanh is asked for.
     if (problem.activation or ("none" if hidden is x else "tanh")) == "tanh":
         hidden = Tanh(hidden)
@@ -152,17 +152,17 @@ def pooling(tape: Tape, problem: Problem) -> None:
 def co_attention(tape: Tape, problem: Problem) -> None:
     """Record one matrix of scores, softmax over it both ways, and each sentence's aligned one."""
     label(tape, query=problem.tokens, key=problem.memory_tokens)
-    a = given(tape, problem, "X", ("query", "feature"))
-    b = given(tape, problem, "memory", ("key", "feature"))
+    a = put(tape, problem, "X", ("query", "feature"))
+    b = put(tape, problem, "memory", ("key", "feature"))
     rules = problem.rules
     scores = adjust(tape, score(tape, a, b, rules), rules)
     sides = (("_x", scores, a, b, "Ã"), ("_memory", Transposed(scores), b, a, "B̃"))
     aligned: dict[str, Operation] = {}
-    for suffix, shown, own, other, symbol in sides:
+    for suffix, shown, x, other, symbol in sides:
         with tape.within(suffix=suffix):
             weights = normalize(tape, shown, rules)
             step = tape.record("aligned", MatMul(weights, other), symbol=symbol)
-            aligned[suffix] = Enhanced(own, step)
+            aligned[suffix] = Enhanced(x, step)
     for suffix, enhanced in aligned.items() if problem.enhance else ():
         with tape.within(suffix=suffix):
             tape.record("enhanced", enhanced)
@@ -171,7 +171,7 @@ def co_attention(tape: Tape, problem: Problem) -> None:
 class Enhanced(Operation):
     """[a; ã; a − ã; a ⊙ ã], feature by feature side by side."""
 
-    own: Expression
+    x: Expression
     aligned: Expression
     shape = "n d, n d -> n enhanced"
     why = (
@@ -179,9 +179,9 @@ class Enhanced(Operation):
     )
 
     def apply(self, *arrays: Array) -> Array:
-        own, aligned = arrays
-        return joined([own, aligned, own - aligned, own * aligned], -1)
+        x, aligned = arrays
+        return joined([x, aligned, x - aligned, x * aligned], -1)
 
     def notation(self, columns: bool) -> Formula:
-        own, aligned = self.notations(columns)
-        return Stack((own, aligned, minus(own, aligned), Times((own, aligned), " ⊙ ")))
+        x, aligned = self.notations(columns)
+        return Stack((x, aligned, minus(x, aligned), Times((x, aligned), " ⊙ ")))

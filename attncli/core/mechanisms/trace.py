@@ -78,13 +78,13 @@ class Trace(Record, Shown, eq=False):
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return a result that depends on this trace and a key alone; work it out only once."""
         with suppress(KeyError):  # another thread may clear them
-            found: T = self._kept[key]
-            return found
-        found = make()
+            result: T = self._kept[key]
+            return result
+        result = make()
         if len(self._kept) >= MAX_KEPT_RESULTS:
             self._kept.clear()
-        self._kept[key] = found
-        return found
+        self._kept[key] = result
+        return result
 
     def around(self, step: Step) -> Trace:
         """Return the layer of a step as a trace, by the plain names of its steps and inputs.
@@ -146,12 +146,12 @@ def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
     wide = with_named_steps(trace)
     names: set[str] = set()
     for word in words:
-        found = find_steps(word, trace.steps, trace.inputs, trace.added)
-        found = found or find_steps(word, wide.steps, wide.inputs, wide.added)
-        if not found:
+        meant = find_steps(word, trace.steps, trace.inputs, trace.added)
+        meant = meant or find_steps(word, wide.steps, wide.inputs, wide.added)
+        if not meant:
             message = f"there is no step {visible(word)} in this calculation"
             raise fail(message, hint=did_you_mean(word, trace.steps))
-        names.update(step.name for step in found)
+        names.update(step.name for step in meant)
     return with_named_steps(trace, names)
 
 
@@ -185,10 +185,10 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
         return steps[name]
 
     for step in trace:
-        made = None if step.operation is None else transform(step.operation, rule)
+        new = None if step.operation is None else transform(step.operation, rule)
         for name in before.get(step.name, ()):
-            made = named(step, name, operation=made)
-        last = steps[step.name] = step if made is step.operation else replace(step, operation=made)
+            new = named(step, name, operation=new)
+        last = steps[step.name] = step if new is step.operation else replace(step, operation=new)
         for name in after.get(step.name, ()):
             symbol = "A" if name.startswith("weights") else name
             last = named(last, name, symbol=symbol, operation=last)

@@ -18,7 +18,7 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.attention import attention, given, label
+from attncli.core.mechanisms.attention import attention, label, put
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
@@ -52,7 +52,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
 def _input(tape: Tape, problem: Problem) -> Step:
     """Return X, or record it as rows of the embedding."""
     if "X" in problem.given:
-        return given(tape, problem, "X", ("query", "model"))
+        return put(tape, problem, "X", ("query", "model"))
     if not problem.embedding:
         message = "the X of a layer is what the layer before it makes"
         raise fail(message, "X", hint="compute the whole problem, or write X")
@@ -62,7 +62,7 @@ def _input(tape: Tape, problem: Problem) -> Step:
 
 
 def _table(tape: Tape, problem: Problem) -> Step:
-    return given(tape, problem, "embedding.table", ("vocabulary", "model"), "embedding")
+    return put(tape, problem, "embedding.table", ("vocabulary", "model"), "embedding")
 
 
 def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
@@ -74,8 +74,8 @@ def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
         half = ("attention", "feed-forward")[number - 1]
         tape.group = f"{of_layer}{half}"
         read = _normed(tape, problem, x, number) if is_pre else x
-        made = (_attended, _fed_forward)[number - 1](tape, problem, read)
-        sum_ = tape.record(f"residual_{number}", Add(x, made), why=RESIDUAL)
+        change = (_attended, _fed_forward)[number - 1](tape, problem, read)
+        sum_ = tape.record(f"residual_{number}", Add(x, change), why=RESIDUAL)
         return sum_ if is_pre else _normed(tape, problem, sum_, number)
 
     x = halved(x, 1)
@@ -93,7 +93,7 @@ def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | No
     """Return a vector of the features, if the problem has it."""
     head, _, part = key.partition(".")
     is_given = part in getattr(problem, head) if part else key in problem.given
-    return given(tape, problem, key, ("model",), name) if is_given else None
+    return put(tape, problem, key, ("model",), name) if is_given else None
 
 
 def _attended(tape: Tape, problem: Problem, x: Step) -> Step:
@@ -106,21 +106,21 @@ def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:
     """Record act(x W_1 + b_1) W_2 + b_2; with W_3, act(…) is multiplied by x W_3 + b_3."""
 
     def linear(x: Step, number: int, axes: tuple[str, str]) -> Operation:
-        made = MatMul(x, given(tape, problem, f"W_{number}", axes))
+        result = MatMul(x, put(tape, problem, f"W_{number}", axes))
         bias = f"b_{number}"
         if bias not in problem.given:
-            return made
-        return Add(made, given(tape, problem, bias, axes[1:]))
+            return result
+        return Add(result, put(tape, problem, bias, axes[1:]))
 
     inner = ("model", "inner")
     name = problem.activation or "relu"
     row = ACTIVATIONS[WITH_GATE.get(name, name)]
     hidden = tape.record("hidden", linear(x, 1, inner))
-    made = tape.record("activated", row.build(hidden), why=row.why)
+    result = tape.record("activated", row.build(hidden), why=row.why)
     if "W_3" in problem.given:
         value = tape.record("value", linear(x, 3, inner))
-        made = tape.record("gated", Hadamard(made, value), why="The gate says how much passes.")
-    return tape.record("feed_forward", linear(made, 2, ("inner", "model")), why=FEED_FORWARD)
+        result = tape.record("gated", Hadamard(result, value), why="The gate says how much passes.")
+    return tape.record("feed_forward", linear(result, 2, ("inner", "model")), why=FEED_FORWARD)
 
 
 def _end(tape: Tape, problem: Problem, x: Step) -> None:
@@ -140,7 +140,7 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
     matrix = (
         Transposed(_table(tape, problem))
         if problem.unembedding
-        else given(tape, problem, "W_u", ("model", "vocabulary"))
+        else put(tape, problem, "W_u", ("model", "vocabulary"))
     )
     logits = tape.record("logits", MatMul(x, matrix), why=LOGITS)
     with tape.within(suffix="_logits"):
@@ -201,11 +201,10 @@ class Returned(Operation):
     shape = "n d -> vocabulary d"
 
     def apply(self, rows: Array) -> Array:
-        uses = ([i for i, p in enumerate(self.places) if p == at] for at in range(self.count))
+        uses = ([i for i, p in enumerate(self.places) if p == place] for place in range(self.count))
         nothing = np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))
-        return joined(
-            [rows[..., own, :].sum(axis=-2, keepdims=True) if own else nothing for own in uses], -2
-        )
+        sums = [rows[..., at, :].sum(axis=-2, keepdims=True) if at else nothing for at in uses]
+        return joined(sums, -2)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Phrase((*self.notations(columns), tree.Words("in the rows of their tokens")))
@@ -271,9 +270,9 @@ class Targets(Operation):
     places: tuple[int, ...]
 
     def apply(self, probabilities: Array) -> Array:
-        found = np.zeros(probabilities.shape)
-        found[..., [*range(len(self.places))], list(self.places)] = 1
-        return found
+        ones = np.zeros(probabilities.shape)
+        ones[..., [*range(len(self.places))], list(self.places)] = 1
+        return ones
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Words("1 at the targets")

@@ -243,11 +243,11 @@ def flattened(
             raise fail(message, *inside, hint="put each row into [ ]")
         parts.append(flattened(item, inside, read, hint))
     first, _ = parts[0]
-    for index, (own, _) in enumerate(parts):
-        if own != first:
-            noun, has, other = "matrix", f"the shape {shape_words(own)}", shape_words(first)
-            if len(own) == len(first) == 1:
-                noun, has, other = "row", f"{own[0]} number{'s'[: own[0] != 1]}", str(first[0])
+    for index, (sizes, _) in enumerate(parts):
+        if sizes != first:
+            noun, has, other = "matrix", f"the shape {shape_words(sizes)}", shape_words(first)
+            if len(sizes) == len(first) == 1:
+                noun, has, other = "row", f"{sizes[0]} number{'s'[: sizes[0] != 1]}", str(first[0])
             message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {other}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]

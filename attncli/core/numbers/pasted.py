@@ -151,13 +151,13 @@ def table_rows(lines: Words) -> list[Words]:
 
 def _without_outer_bars(lines: Words) -> Words:
     """Return the lines of a table without rules, and without `|` at their ends."""
-    found = []
+    rows = []
     for at, line in lines:
         if not re.fullmatch(RULE, line):
             start, row = trimmed(at, line)
             begins = row.startswith("|")
-            found.append((start + begins, row[begins:].removesuffix("|")))
-    return found
+            rows.append((start + begins, row[begins:].removesuffix("|")))
+    return rows
 
 
 def _of_table(lines: Words) -> LabelledGrid:
@@ -180,17 +180,17 @@ def _of_table(lines: Words) -> LabelledGrid:
 
 def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
     rows = [[(at, cell.removesuffix(",").rstrip()) for at, cell in row] for row in rows]
-    found = edges([[cell for _, cell in row] for row in rows])
-    numbers = [[(at, whole_number(c)) for at, c in row[found.left :]] for row in rows[found.top :]]
-    return LabelledGrid(numbers, _fitting(found.labels, numbers))
+    sides = edges([[cell for _, cell in row] for row in rows])
+    numbers = [[(at, whole_number(c)) for at, c in row[sides.left :]] for row in rows[sides.top :]]
+    return LabelledGrid(numbers, _fitting(sides.labels, numbers))
 
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
     if any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
-    found = zip(lines, rows_of([line for _, line in lines]), strict=True)
-    rows = [[(start + at, word) for at, word in row] for (start, _), row in found if row]
+    numbers = zip(lines, rows_of([line for _, line in lines]), strict=True)
+    rows = [[(start + at, word) for at, word in row] for (start, _), row in numbers if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
     return LabelledGrid(rows, _fitting(labels, rows))
@@ -205,21 +205,21 @@ def _without_labels(lines: Words) -> tuple[Words, Labels]:
     is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
     if is_shorter and words[0][0][0] > words[1][0][0]:
         cells[0].insert(0, "")  # a table of pandas, whose corner is blank
-    found = edges(cells)
-    heads = found.labels[1]
-    has_heads = found.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
+    sides = edges(cells)
+    heads = sides.labels[1]
+    has_heads = sides.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
     rest = lines[has_heads:]
     if all(ends := [_colon(line) for _, line in rest]):
         labels = [line[:end].strip() for (_, line), end in zip(rest, ends, strict=True)]
         return _cut(rest, [end + 1 for end in ends]), (labels, heads if has_heads else None)
-    are_bare = len(cells) > found.top + 1 and all(
+    are_bare = len(cells) > sides.top + 1 and all(
         re.fullmatch(BARE_LABEL, row[0]) and not any(map(is_word, row[1:2]))
-        for row in cells[found.top :]
+        for row in cells[sides.top :]
     )
-    if not found.left or not (found.top or are_bare):
+    if not sides.left or not (sides.top or are_bare):
         return rest, (None, heads if has_heads else None)
-    ends = [row[0][0] + len(row[0][1]) for row in words[found.top :]]
-    return _cut(lines[found.top :], ends), found.labels
+    ends = [row[0][0] + len(row[0][1]) for row in words[sides.top :]]
+    return _cut(lines[sides.top :], ends), sides.labels
 
 
 def _colon(line: str) -> int:

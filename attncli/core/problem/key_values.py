@@ -1,4 +1,8 @@
-"""What people call the keys: other names of a key, and what other tools call something else."""
+"""What was written, key by key: other names, values, defaults, and what does not go together.
+
+Faults are of keys under wrong names, of values that cannot be read, of keys that have no use or are
+missing, and of open cells.
+"""
 
 from __future__ import annotations
 
@@ -161,8 +165,8 @@ def hint_for(word: str) -> str:
     rows = [
         (f"write {hint}", words) for row in KEYS.values() for hint, words in row.instead.items()
     ]
-    found = (hint for hint, words in (*rows, *WITHOUT_KEY.items()) if ends & {*words.split()})
-    return next(found, "") or did_you_mean(word, KEYS)
+    hints = (hint for hint, words in (*rows, *WITHOUT_KEY.items()) if ends & {*words.split()})
+    return next(hints, "") or did_you_mean(word, KEYS)
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
@@ -176,17 +180,17 @@ People calculate with less; to keep more would only take memory."""
 
 
 def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return every key as it was given, and its value; refuse what is wrong with single keys."""
+    """Return every key as it was written, and its value; refuse what is wrong with single keys."""
     raw: dict[str, Any] = {}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
-    for key, given in named.items():
+    for key, written in named.items():
         if key not in KEYS:
             hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
         with collected(faults):
-            raw[key] = as_raw(given, (key,), copy)
+            raw[key] = as_raw(written, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
     if faults:
         refuse(with_open_cells_together(faults, raw))
@@ -224,37 +228,37 @@ MAX_NAMED_CELLS = 6
 """Maximum number of open cells that are named one by one; of more, each matrix is counted."""
 
 
-def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
+def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
     name = values["kind"]
     kind = KINDS[name]
-    for key in given:
+    for key in keys:
         if key not in kind.keys:
             fitting = [name for name, other in KINDS.items() if key in other.keys]
             hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
             yield Fault(f"{key} has no use in kind {name}", (key,), hint)
-    for direct in [direct for direct in REPLACES if direct in given]:
-        for key in filter(given.__contains__, REPLACES[direct]):
+    for direct in [direct for direct in REPLACES if direct in keys]:
+        for key in filter(keys.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"
             yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
-    yield from _misfits(given, name, values)
+    yield from _misfits(keys, name, values)
     for key in kind.needs:
-        if key not in given:
+        if key not in keys:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
-    if "learning_rate" in given and "gradient" not in given:
+    if "learning_rate" in keys and "gradient" not in keys:
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     for key, origin, *others in kind.source_groups:
-        if not any(one in given for one in (key, origin, *others)):
+        if not any(one in keys for one in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
             return
 
 
-def _misfits(given: Collection[str], name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
+def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each part of an option without use, and a slip in `scale`."""
     if name == "transformer":
-        yield from _misfits_of_transformer(given, values)
+        yield from _misfits_of_transformer(keys, values)
     kind = KINDS[name]
     fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
     for form in values["mask"]:
@@ -279,15 +283,15 @@ OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "s
 """The keys that need W_1."""
 
 
-def _misfits_of_transformer(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
+def _misfits_of_transformer(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each key of a transformer that is missing, or has no use beside others."""
     embedding = values["embedding"]
-    if "X" not in given and not ("table" in embedding and values["tokens"]):
+    if "X" not in keys and not ("table" in embedding and values["tokens"]):
         hint = "write embedding: {vocabulary: […], table: [[…]]} and tokens, or X: [[1, 0], [0, 1]]"
         missing = "tokens" if "table" in embedding else "embedding"
         yield Fault(f"there is neither X nor {missing}", (), hint, needs="values")
-    of_layer = () if values["layers"] else _tests_of_layer(given, values)
-    for is_wrong, key, message, hint in (*_tests_after_layers(given, values), *of_layer):
+    of_layer = () if values["layers"] else _tests_of_layer(keys, values)
+    for is_wrong, key, message, hint in (*_tests_after_layers(keys, values), *of_layer):
         if is_wrong:
             yield Fault(message, (key,), hint, needs="values")
 
@@ -296,15 +300,15 @@ KeyTests: TypeAlias = Iterator[tuple[bool, str, str, str]]
 """Whether a key is wrong, the key, the message and the hint."""
 
 
-def _tests_after_layers(given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     tied, loss = bool(values["unembedding"]), values["gradient"].get("loss")
-    unembeds = tied or "W_u" in given
+    unembeds = tied or "W_u" in keys
     no_table = tied and "table" not in values["embedding"]
     no_target = loss == OF_TARGET and not values["target"]
     other_loss = bool(values["gradient"]) and unembeds and loss != OF_TARGET
     yield no_table, "unembedding", "unembedding: tied needs a table", "write embedding: {table: …}"
-    yield tied and "W_u" in given, "W_u", "W_u has no use beside unembedding: tied", "leave one out"
-    unused = "X" in given and "embedding" in given and not unembeds
+    yield tied and "W_u" in keys, "W_u", "W_u has no use beside unembedding: tied", "leave one out"
+    unused = "X" in keys and "embedding" in keys and not unembeds
     yield unused, "embedding", "X is given, so embedding has no use", "leave one of them out"
     words = values["embedding"].get("vocabulary", ())
     twice = next((word for word in words if words.count(word) > 1), "")
@@ -317,22 +321,22 @@ def _tests_after_layers(given: Collection[str], values: Mapping[str, Any]) -> Ke
     yield other_loss, "gradient", message, "write target, and gradient: loss"
 
 
-def _tests_of_layer(given: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+def _tests_of_layer(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
     from attncli.core.attention.features import ACTIVATIONS, WITH_GATE  # few problems need them
 
     known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
-    half = "W_1" in given and "W_2" not in given
+    half = "W_1" in keys and "W_2" not in keys
     yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
-    yield "b_3" in given and "W_3" not in given, "b_3", "b_3 has no use without W_3", "write W_3"
+    yield "b_3" in keys and "W_3" not in keys, "b_3", "b_3 has no use without W_3", "write W_3"
     for key in OF_FEED_FORWARD:
-        yield key in given and "W_1" not in given, key, f"{key} has no use without W_1", "write W_1"
+        yield key in keys and "W_1" not in keys, key, f"{key} has no use without W_1", "write W_1"
     message = f"activation {activation} has no use in kind transformer"
     yield activation not in known, "activation", message, f"use {', '.join(known)}"
-    no_gate = activation in WITH_GATE and "W_3" not in given
+    no_gate = activation in WITH_GATE and "W_3" not in keys
     hint = f"write W_3, or activation: {WITH_GATE.get(activation)}"
     yield no_gate, "activation", f"{activation} needs W_3", hint
     for key in ("eps", "gain_1", "shift_1", "gain_2", "shift_2"):
-        is_lost = key in given and values["norm"] == "none"
+        is_lost = key in keys and values["norm"] == "none"
         yield is_lost, key, f"{key} has no use without a norm", "write norm: layer, or rms"
 
 

@@ -1,6 +1,6 @@
 """Every key that a problem may have: how it is written, what it means, its default and its names.
 
-Flags, the JSON Schema, completion, the manual and the hints for keys of other tools are made of
+Flags, the JSON Schema, completion, the manual and the hints for keys of other tools come from
 these rows. Importing them imports no NumPy, as flags need none.
 """
 

@@ -138,7 +138,7 @@ LAYER_OPTIONS = (
     *(*SCORING, "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
     *("norm", "place", "eps", "activation"),
 )
-"""The other keys of a layer; what stands at the top is that of every layer without its own."""
+"""The other keys of a layer; one at the top is that of every layer which has none."""
 
 ATTENDED = Implied("d_model", "heads*d_v", unless=("W_o",))
 """Without W_o, what was attended to is added to the input as it is."""

@@ -1,6 +1,6 @@
 """The layers of a transformer, and what comes before and after them.
 
-Each of several layers is a problem of its own, whose X is what the layer before makes. The only
+Each of several layers is a problem too, whose X is what the layer before makes. The only
 layer of a problem has its keys at the top; of several, what stands at the top is shared by all.
 """
 
@@ -106,7 +106,7 @@ def _refuse_added_positions(of_layer: Mapping[str, Any]) -> None:
 
 
 def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem, ...]:
-    """Return the layers of a problem with other arrays, of their own or shared by all."""
+    """Return the layers of a problem with other arrays, of one layer or shared by all."""
 
     def of_layer(number: int, layer: Problem) -> dict[str, Array]:
         start = f"layers.{number}."

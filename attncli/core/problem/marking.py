@@ -46,7 +46,7 @@ class Marking(Record):
         follow: the share of its points that a number earns if it follows from an earlier slip.
         few_digits: the share of its points that a number earns if it has fewer than `decimals`
             digits and is right to those.
-        dtype: the type of the floats of arrays that a program calculated; by default their own.
+        dtype: the type of the floats of arrays that a program calculated; by default as they are.
         rtol: the maximum error of such an array, relative to the largest number of its step.
     """
 
@@ -81,10 +81,10 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
     names = (form.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
-    found = tuple(dict.fromkeys(filter(None, names)))
-    if not found and (words or isinstance(raw, str)):
+    steps = tuple(dict.fromkeys(filter(None, names)))
+    if not steps and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
-    return found
+    return steps
 
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
@@ -96,21 +96,21 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
 
 
 def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, object]:
-    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a name given twice."""
+    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a repeated name."""
     pairs = [*raw.items()] if isinstance(raw, Mapping) else None
     if isinstance(raw, str):
         parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
         pairs = [(name, value) for name, _, value in parts] if all(x[1] for x in parts) else None
     if pairs is None:
         raise fail(f"{dotted(path)} {said}", *path, hint=hint)
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
-        if word in found:
+        if word in values:
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
-        found[word] = value
-    return found
+        values[word] = value
+    return values
 
 
 def _names(raw: object, path: KeyPath) -> dict[str, str]:
@@ -121,7 +121,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
     from attncli.core.tape.cells import ALIASES
 
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
-    found = dict[str, str]()
+    steps = dict[str, str]()
     for key, value in by_name(raw, path, *said).items():
         name, meant = key, form.as_text(value, (*path, key)).strip()
         if name in ALIASES and meant not in ALIASES:
@@ -129,11 +129,11 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
         if re.fullmatch(COURSE_NAME, name) is None:
             message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
             raise fail(message, *path, key, hint="write a letter or a word, such as a or alpha")
-        if name in found or meant in found.values():
-            message = f"{dotted(path)} has {visible(name if name in found else meant)} twice"
+        if name in steps or meant in steps.values():
+            message = f"{dotted(path)} has {visible(name if name in steps else meant)} twice"
             raise fail(message, *path, key, hint="leave one of them out", needs="values")
-        found[name] = meant
-    return found
+        steps[name] = meant
+    return steps
 
 
 def _share(raw: object, path: KeyPath) -> float:

@@ -1,4 +1,4 @@
-"""A problem: everything that a calculation needs, checked when it is made.
+"""A problem: everything that a calculation needs, checked when it is read.
 
 Faults name a key; `load` adds the place of that key in the file.
 """
@@ -37,7 +37,7 @@ class Problem(ProblemFields):
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;
     every other key is as in a file. A key that is left out, or None, has its default, or is None.
-    It is calculated in float32 if all tokens are given as arrays of short floats.
+    It is calculated in float32 if all tokens are arrays of short floats.
     An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
@@ -126,7 +126,7 @@ class Problem(ProblemFields):
         return sizes
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
-        """Return the same problem with another marking; a mapping changes only its own keys.
+        """Return the same problem with another marking; a mapping changes only its keys.
 
         Raises:
             InputError: for an unknown key or a value that cannot be read.
@@ -150,8 +150,8 @@ class Problem(ProblemFields):
     def with_texts(self, **texts: str) -> Problem:
         """Return the same problem with other texts, such as `student`, each that is not empty."""
         named = {key: text for key, text in texts.items() if text}
-        given = tuple(dict.fromkeys((*self.given, *named)))
-        return self._with(**named, given=given, written={**self.written, **named})
+        keys = tuple(dict.fromkeys((*self.given, *named)))
+        return self._with(**named, given=keys, written={**self.written, **named})
 
     def with_arrays(self, arrays: Mapping[str, Array]) -> Problem:
         """Return the same problem with other arrays of the same shapes, by key; see `matrices`.
@@ -173,7 +173,7 @@ class Problem(ProblemFields):
         return changed
 
     def with_rules(self, change: Callable[[Rules, Callable[[str], str]], Rules]) -> Problem:
-        """Return the same problem with other rules, of each layer its own.
+        """Return the same problem with other rules, also in each layer.
 
         `change` takes rules, and what returns the whole name of a key that gives them.
         """
@@ -196,7 +196,7 @@ class Problem(ProblemFields):
 
     @property
     def called(self) -> dict[str, str]:
-        """What the course calls the steps, by their names; a key of the problem keeps its own."""
+        """What the course calls the steps, by their names; a key of the problem keeps its name."""
         return {step: word for word, step in self.names.items() if word not in self.given}
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -294,7 +294,7 @@ class Problem(ProblemFields):
         return {key: value for key, value in every.items() if isinstance(value, np.ndarray)}
 
     def as_given(self, key: str) -> object:
-        """Return a small key, or a part such as `score.W`, as it was given; else None."""
+        """Return a small key, or a part such as `score.W`, as it was written; else None."""
         holder, key = self.holder(key)
         head, _, part = key.partition(".")
         raw = holder.written.get(head)
@@ -330,7 +330,7 @@ class Problem(ProblemFields):
         return options
 
     def _rules(self) -> Rules:
-        if self.layers:  # each has rules of its own
+        if self.layers:  # which have their rules
             positions = checked(self._parts("positions"), self)
             first: Rules = self.layers[0].rules
             return replace(first, positions=positions)

@@ -1,6 +1,6 @@
 """What a problem may hold, said to other programs: a JSON Schema, and types for Python.
 
-The schema is made of the same tables that read a problem file. Faults that it cannot find are
+The schema comes from the same tables that read a problem file. Faults that it cannot find are
 marked: see `Fault.needs`. Type checkers read no tables, so that `ProblemKeys` lists the keys.
 """
 
@@ -60,9 +60,9 @@ def _other_names(keys: Iterable[str]) -> Schema:
 
 def _layers() -> Schema:
     """Return the schema of a list of layers, or of a mapping of their numbers."""
-    own = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
-    layer = {"type": "object", "properties": own, "additionalProperties": False}
-    layer["patternProperties"] = _other_names(own)
+    parts = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": parts, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(parts)
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
@@ -104,8 +104,8 @@ def _inside(key: str, part: Schema) -> Schema:
 
 def _given(*keys: str) -> Schema:
     """Return the schema of problems that have one of these keys, under any name."""
-    found = [given(name) for key in keys for name in names_of(key)]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+    schemas = [given(name) for key in keys for name in names_of(key)]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _without(keys: Iterable[str]) -> Schema:

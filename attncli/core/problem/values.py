@@ -1,4 +1,4 @@
-"""The forms of the keys with a reader of their own: `score`, `mask`, `scale`, `round`, ….
+"""The forms of keys that have a special reader: `score`, `mask`, `scale`, `round`, ….
 
 The tables of `attention/`, which need NumPy, are imported when a value is read.
 """
@@ -46,8 +46,8 @@ class NamedRow(Form):
     """The form of a row of a table: its name alone, or {name: …} with its parameters."""
 
     table: Callable[[], Table] = dict
-    default: str = ""  # the row where only parameters are given
-    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
+    default: str = ""  # the row where there are only parameters
+    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its parameters
     is_list: bool = False  # whether several rows may be listed
 
     def schema(self) -> Schema:
@@ -62,10 +62,14 @@ class NamedRow(Form):
     def words(self) -> list[str]:
         return [*self.table()]
 
-    def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
+    def _mapping(self, parameters: tuple[Parameter, ...], names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": form.choice(names), **self.settings, **{p.name: p.form for p in own}}
-        required = [p.name for p in own if p.required]
+        parts = {
+            "name": form.choice(names),
+            **self.settings,
+            **{p.name: p.form for p in parameters},
+        }
+        required = [p.name for p in parameters if p.required]
         return form.schema_of(parts, required if self.default in names else ["name", *required])
 
 
@@ -75,23 +79,25 @@ def _named_row(
     """Return the form of a row of a table; messages call a row by the noun."""
 
     def parts() -> dict[str, Form]:
-        own = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": form.choice(table()), **settings, **own}
+        every = {p.name: p.form for row in table().values() for p in row.parameters}
+        return {"name": form.choice(table()), **settings, **every}
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
         mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
-        given = form.known_parts(mapping, path, parts())
-        if "name" not in given and not default:
+        values = form.known_parts(mapping, path, parts())
+        if "name" not in values and not default:
             hint = f"write {path[0]}: {{name: {', or '.join(table())}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = form.choice(table()).read(given.pop("name", default), path)
-        own = () if faults else table()[name].parameters
-        accepted = {**settings, **{p.name: p.form for p in own}}
+            name = form.choice(table()).read(values.pop("name", default), path)
+        parameters = () if faults else table()[name].parameters
+        accepted = {**settings, **{p.name: p.form for p in parameters}}
         if not faults:
-            faults += _unfitting_parameters(f"the {noun} {name}", own, accepted, given, path)
-        wanted = {p.name: p.default for p in own if p.default is not None} | given
+            faults += _unfitting_parameters(
+                f"the {noun} {name}", parameters, accepted, values, path
+            )
+        wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
         return {"name": name} | form.read_parts(ordered, path, accepted, faults)
 
@@ -100,17 +106,17 @@ def _named_row(
 
 def _unfitting_parameters(
     row: str,
-    own: tuple[Parameter, ...],
+    parameters: tuple[Parameter, ...],
     accepted: Mapping[str, Form],
-    given: Mapping[str, object],
+    values: Mapping[str, object],
     path: KeyPath,
 ) -> Iterator[Fault]:
     """Yield a fault for each parameter that a row does not have, and one for those it lacks."""
-    for key in given:
+    for key in values:
         if key not in accepted:
             takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
-    missing = [p for p in own if p.required and p.name not in given]
+    missing = [p for p in parameters if p.required and p.name not in values]
     if missing:
         parts = ", ".join(f"{p.name}: …" for p in missing)
         shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
@@ -124,33 +130,33 @@ ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"), "")
 
 
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the numbers of each kind of positions by its name, and arrays by their own keys."""
-    found: dict[str, object] = {}
+    """Return the numbers of each kind of positions by its name, and arrays by their keys."""
+    numbers: dict[str, object] = {}
     every = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
     for place, one in enumerate(every):
-        own = ONE_POSITION.read(one, (*path, place) if every is raw else path)
-        name = own["name"]
-        if name in found:
+        row = ONE_POSITION.read(one, (*path, place) if every is raw else path)
+        name = row["name"]
+        if name in numbers:
             raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
-        arrays = {key: own.pop(key) for key in [*own] if hasattr(own[key], "shape")}
-        found |= {name: own, **arrays}
-    return found
+        arrays = {key: row.pop(key) for key in [*row] if hasattr(row[key], "shape")}
+        numbers |= {name: row, **arrays}
+    return numbers
 
 
 def _rows_of_results(raw: object) -> list[object]:
     """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
     parts = raw if isinstance(raw, Mapping) else {}
-    found = {
+    rows = {
         name: parts[name] for name in _table("positions") if isinstance(parts.get(name), Mapping)
     }
-    found |= {
+    rows |= {
         name: {"name": name} for name in _table("positions") if parts.get(name) == name
     }  # of CSV
-    others = {key: part for key, part in parts.items() if key not in found}
-    for name, row in found.items():
-        own = [p.name for p in _table("positions")[name].parameters if p.name in others]
-        found[name] = row | {key: others.pop(key) for key in own}
-    return [*found.values(), others] if found and others else [*found.values()] or [raw]
+    others = {key: part for key, part in parts.items() if key not in rows}
+    for name, row in rows.items():
+        moved = [p.name for p in _table("positions")[name].parameters if p.name in others]
+        rows[name] = row | {key: others.pop(key) for key in moved}
+    return [*rows.values(), others] if rows and others else [*rows.values()] or [raw]
 
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
@@ -162,12 +168,12 @@ PAST_PARTS = {"K": form.matrix("either"), "V": form.matrix("either")}
 
 def _past(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the keys and the values of earlier tokens."""
-    given = form.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
-    if given.keys() != PAST_PARTS.keys():
+    parts = form.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    if parts.keys() != PAST_PARTS.keys():
         hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
         needs = "values" if isinstance(raw, Mapping) else ""
         raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return form.read_parts(given, path, PAST_PARTS)
+    return form.read_parts(parts, path, PAST_PARTS)
 
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
@@ -189,7 +195,7 @@ FINAL_NORM = form.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [
 
 
 def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
-    """Return the layers as they were given, a list, or a mapping of their numbers."""
+    """Return the layers as they were written, a list, or a mapping of their numbers."""
     every: Any = raw
     if isinstance(raw, Mapping):
         named = {str(number): one for number, one in raw.items()}
@@ -296,20 +302,20 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    given = form.known_parts(raw, path, GRADIENT_PARTS)
-    if ("loss" in given) == ("upstream" in given):
+    parts = form.known_parts(raw, path, GRADIENT_PARTS)
+    if ("loss" in parts) == ("upstream" in parts):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    found = form.read_parts(given, path, GRADIENT_PARTS)
-    has_target, is_error = "target" in given, found.get("loss", SUM) not in (SUM, OF_TARGET)
+    values = form.read_parts(parts, path, GRADIENT_PARTS)
+    has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
-        message = f"the loss {found['loss']} needs target, of the shape of the output"
-        hint = f"write {path[0]}: {{loss: {found['loss']}, target: [[1, 0], [0, 1]]}}"
+        message = f"the loss {values['loss']} needs target, of the shape of the output"
+        hint = f"write {path[0]}: {{loss: {values['loss']}, target: [[1, 0], [0, 1]]}}"
         raise fail(message, *path, hint=hint, needs="values")
     if has_target and not is_error:
         message = f"target has no use in {path[0]} without a loss that compares with it"
         raise fail(message, *path, "target", hint="use squared_error", needs="values")
-    return found
+    return values
 
 
 GRADIENT = Form(

@@ -204,9 +204,9 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
     if word in steps:
         return [word]
     plain = _plain(word)
-    same = [name for name in steps if plain in (_plain(name), _plain(OF_LAYER.sub("", name)))]
-    found = same or [name for name in steps if plain in words_of(name)]
-    return [name for name in found if name not in added] or found
+    same = [step for step in steps if plain in (_plain(step), _plain(OF_LAYER.sub("", step)))]
+    names = same or [step for step in steps if plain in words_of(step)]
+    return [step for step in names if step not in added] or names
 
 
 def may_mean_step(word: str, inputs: Collection[str]) -> bool:

@@ -202,7 +202,7 @@ class Summed(Operation):
         """Any shape gives `sizes`; axes of size 1 in it, and those that it lacks, are summed."""
         wide = (1,) * (array.ndim - len(self.sizes)) + self.sizes
         pairs = enumerate(zip(wide, array.shape, strict=True))
-        axes = tuple(i - array.ndim for i, (size, found) in pairs if size == 1 != found)
+        axes = tuple(i - array.ndim for i, (size, length) in pairs if size == 1 != length)
         return array.sum(axis=axes, keepdims=True).reshape(self.sizes)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -243,13 +243,13 @@ def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
 
     A value that was used along a whole axis gets the sum along it.
     """
-    shape, found = array_of(value).shape, array_of(derivative).shape
-    if found == shape:
+    shape, used = array_of(value).shape, array_of(derivative).shape
+    if used == shape:
         return derivative
-    if len(shape) == len(found) and all(a in (1, b) for a, b in zip(found, shape, strict=True)):
+    if len(shape) == len(used) and all(a in (1, b) for a, b in zip(used, shape, strict=True)):
         return Spread(derivative, shape)
-    wide = (1,) * (len(found) - len(shape)) + shape
-    own = derivative.trailing
-    names = (*LEADING, *("",) * (len(found) - 2 - len(own)), *own)
-    over = [name for name, a, b in zip(names, found, wide, strict=True) if a != b]
+    wide = (1,) * (len(used) - len(shape)) + shape
+    trailing = derivative.trailing
+    names = (*LEADING, *("",) * (len(used) - 2 - len(trailing)), *trailing)
+    over = [name for name, a, b in zip(names, used, wide, strict=True) if a != b]
     return Summed(derivative, shape, tuple(over))

@@ -117,8 +117,8 @@ class _Reader(Record):
             has_words = groups and not groups[-1].startswith(step.leading if step else ())
             groups = [*groups[:-1], _transposed(groups[-1])] if has_words else groups
             is_transposed = not has_words
-        if step is None and (found := self.of_head(base)):
-            step, head = found
+        if step is None and (of_head := self.of_head(base)):
+            step, head = of_head
             groups = [f"head {head}", *groups]
         if step is None:
             raise no_row or self.unknown(base, name)
@@ -127,9 +127,9 @@ class _Reader(Record):
     def exact(self, base: str) -> Step | None:
         """Return the step, or input, of a name, its own or its course's; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
-        found = (known.get(name) for name in names for known in (self.steps, self.inputs))
+        known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
-        return next(filter(None, chain(found, of_course)), None)
+        return next(filter(None, chain(known_steps, of_course)), None)
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.
@@ -150,10 +150,10 @@ class _Reader(Record):
 
         Those that change something, and mix values, as rows with that letter on pages do, go first.
         """
-        found = list(steps)
-        found = [one for one in found if one.name not in self.added] or found
-        found = [one for one in found if mixes_values(one)] or found
-        return found[-1] if found else None
+        likely = list(steps)
+        likely = [one for one in likely if one.name not in self.added] or likely
+        likely = [one for one in likely if mixes_values(one)] or likely
+        return likely[-1] if likely else None
 
     def of_letter(self, letter: str) -> Step | None:
         """Return the step whose rows have a letter: q for Q, z for the symbol Z.
@@ -219,8 +219,8 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
             return [steps[name]]
     if of_layers := [one for one in steps.values() if word in (one.plain, one.called)]:
         return of_layers
-    found = None if word in inputs else _Reader(steps, inputs, added).called(word)
-    return [] if found is None else [found]
+    step = None if word in inputs else _Reader(steps, inputs, added).called(word)
+    return [] if step is None else [step]
 
 
 def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
@@ -234,12 +234,12 @@ def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
     step = next((one for one in steps.values() if axis in one.axes), None)
     if step is None:
         raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
-    found: list[int] = []
+    places: list[int] = []
     for part in filter(None, map(str.strip, text.split(","))):
         is_place = "-" not in part or _known(step, axis, part)
         span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
-        found += [span] if isinstance(span, int) else span
-    return list(dict.fromkeys(found))
+        places += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(places))
 
 
 def several_meant(word: str, names: Sequence[str]) -> InputError:
@@ -254,18 +254,18 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
     named = [re.fullmatch(rf"({axes})\s*(.+)", group) for group in groups]
     heads_alone = step.leading and len(groups) == 1 and groups[0].isdecimal()
     words = None if not groups or named[-1] or heads_alone else _parts(groups[-1])
-    found: dict[str, int | range] = {}
+    places: dict[str, int | range] = {}
     for number, group in enumerate(groups if words is None else groups[:-1]):
         match = named[number]
         # A single number is of the innermost: of the heads, where there are batches too.
         at = -1 if heads_alone else number
         axis = match[1] if match else step.leading[at] if number < len(step.leading) else ""
-        if axis not in step.leading or axis in found:
+        if axis not in step.leading or axis in places:
             raise _wrong_lead(step, name)
-        found[axis] = _span(step, axis, match[2] if match else group, name)
-    if words is not None and len(found) < len(step.leading):
+        places[axis] = _span(step, axis, match[2] if match else group, name)
+    if words is not None and len(places) < len(step.leading):
         raise _wrong_lead(step, name)
-    leads = (found.get(axis, range(_size(step, axis))) for axis in step.leading)
+    leads = (places.get(axis, range(_size(step, axis))) for axis in step.leading)
     return Cells(step, (*leads, *_along(step, words or [], name)))
 
 
@@ -297,8 +297,8 @@ def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ..
         hint = f"such as {_first_cell(step)}"
         raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
     pairs = zip(named, words, strict=True)
-    found = {axis: _span(step, axis, word, name) for axis, word in pairs}
-    return tuple(found.get(axis, range(_size(step, axis))) for axis in axes)
+    spans = {axis: _span(step, axis, word, name) for axis, word in pairs}
+    return tuple(spans.get(axis, range(_size(step, axis))) for axis in axes)
 
 
 def _size(step: Step, axis: str) -> int:
@@ -312,10 +312,10 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
         return range(size)
     for colon in (match.start() for match in re.finditer(":", word)):
         ends = word[:colon].strip(), word[colon + 1 :].strip()
-        found = [_known(step, axis, end) if end else [None] for end in ends]
-        if _known(step, axis, word) or [len(places) for places in found] != [1, 1]:
+        known_ends = [_known(step, axis, end) if end else [None] for end in ends]
+        if _known(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
             continue
-        (first,), (last,) = found
+        (first,), (last,) = known_ends
         first, last = first or 0, size - 1 if last is None else last
         if first > last:
             message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"

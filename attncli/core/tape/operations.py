@@ -79,8 +79,8 @@ VALUES = {"key": "v", "query": "x", "state": ""}
 
 def mixes_values(step: Step) -> bool:
     """Whether a step is values mixed by weights: z_am = 0.9·v_I + 0.1·v_am."""
-    made = step.operation
-    is_mixed = isinstance(made, MatMul) and made.left.trailing[-1] in VALUES
+    operation = step.operation
+    is_mixed = isinstance(operation, MatMul) and operation.left.trailing[-1] in VALUES
     return is_mixed and not step.backward
 
 

@@ -269,16 +269,16 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             KeyError: for a label that an axis does not have, or has twice.
             IndexError: as NumPy does.
         """
-        given = places if isinstance(places, tuple) else (places,)
-        dots = next((i for i, place in enumerate(given) if place is ...), len(given))
-        axes = [i if i < dots else i - len(given) for i in range(len(given))]
-        pairs = zip(axes, given, strict=True)
+        every = places if isinstance(places, tuple) else (places,)
+        dots = next((i for i, place in enumerate(every) if place is ...), len(every))
+        axes = [i if i < dots else i - len(every) for i in range(len(every))]
+        pairs = zip(axes, every, strict=True)
         return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
 
     def labelled(self, axis: str, label: str) -> list[int]:
         """Return the places along an axis that have a label, as it is or as it is shown."""
         known = self.labels.get(axis, ())
-        return [place for place, own in enumerate(known) if label in (own, label_text(own))]
+        return [place for place, one in enumerate(known) if label in (one, label_text(one))]
 
     def _index(self, axis: int, place: Places) -> Any:
         """Return NumPy's index for a label, or for a slice with a label at an end."""
@@ -334,11 +334,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return name
         if self.is_given:
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
-        made = self._without_layer(notation_of(self.operation, self.columns))
+        right = self._without_layer(notation_of(self.operation, self.columns))
         if self.vanishes:
-            is_loose = isinstance(made, (tree.Listed, tree.Phrase))
-            return tree.Relation((name, tree.Fence(made) if is_loose else made, tree.Number("0")))
-        return tree.Relation((name, made))
+            is_loose = isinstance(right, (tree.Listed, tree.Phrase))
+            return tree.Relation((name, tree.Fence(right) if is_loose else right, tree.Number("0")))
+        return tree.Relation((name, right))
 
     def _without_layer(self, formula: tree.Formula) -> tree.Formula:
         """Return a formula with the names of its own layer without that of the layer."""

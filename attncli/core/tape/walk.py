@@ -42,14 +42,14 @@ def apply_to(
 ) -> Any:
     """Apply an operation to arrays; `constant` is as for `evaluate`."""
     # A number that knows how it was written is a float here, or NumPy would widen float32.
-    own = {
+    plain = {
         name: (constant or float)(x)
         for name in operation.float_fields
         if isinstance(x := getattr(operation, name), float)
         and (constant is not None or type(x) is not float)
     }
-    if own:
-        operation = replace(operation, **own)
+    if plain:
+        operation = replace(operation, **plain)
     # Arrays that record calls are arrays, too; few commands import them.
     others: set[Any] = {
         kind
@@ -84,8 +84,8 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
 
     −∞ is a blocked cell only where a mask made it, or where an operand has it already.
     """
-    own = [abs(getattr(operation, name)) for name in operation.float_fields]
-    if own and max(own) > float(np.finfo(array.dtype).max):
+    numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
+    if numbers and max(numbers) > float(np.finfo(array.dtype).max):
         return False
     if all_finite(array):
         return True
@@ -279,8 +279,8 @@ class Replay(Generic[V]):
     def result(self, step: Step) -> V:
         """Return the result of a step's operation on the values before it, even if it is known."""
         if step.name not in self._results:
-            made = self._instead.get(step.name, step.operation)
-            self._results[step.name] = self(step) if made is None else evaluate(made, self)
+            new = self._instead.get(step.name, step.operation)
+            self._results[step.name] = self(step) if new is None else evaluate(new, self)
         return self._results[step.name]
 
     def changed(self, step: Step, change: Change) -> V | None:
@@ -291,37 +291,38 @@ class Replay(Generic[V]):
         nothing changes, or if the shapes of the operands do not go together.
         """
         before = self.unknown_before(step) if change.keys() - {step.name} else []
-        made: dict[str, V] = {}
+        results: dict[str, V] = {}
 
-        def is_made(source: Step) -> bool:
-            return source.operation is not None and source.name in made
+        def is_changed(source: Step) -> bool:
+            return source.operation is not None and source.name in results
 
         def value(source: Step) -> V:
-            return made[source.name] if is_made(source) else self(source)
+            return results[source.name] if is_changed(source) else self(source)
 
         try:
             for source in (*before, step):
                 expression = change.get(source.name)
-                if expression is None and any(map(is_made, self._sources(source))):
+                if expression is None and any(map(is_changed, self._sources(source))):
                     expression = source.operation
                 if expression is not None:
-                    found = evaluate(expression, value)
-                    made[source.name] = found if source is step else self._settle(source, found)
+                    result = evaluate(expression, value)
+                    is_last = source is step
+                    results[source.name] = result if is_last else self._settle(source, result)
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return made.get(step.name)
+        return results.get(step.name)
 
     def unknown_before(self, step: Step) -> list[Step]:
         """Return the steps between a step and those that are known, in the order of computation."""
         if step.name not in self._unknown:
             wanted = {source.name for source in self._sources(step)}
-            found: list[Step] = []
+            unknown: list[Step] = []
             places = [other.name for other in self._steps]
             for other in reversed(self._steps[: places.index(step.name)]):
                 if other.name in wanted and self._known(other) is None:
-                    found.append(other)
+                    unknown.append(other)
                     wanted.update(source.name for source in self._sources(other))
-            self._unknown[step.name] = found[::-1]
+            self._unknown[step.name] = unknown[::-1]
         return self._unknown[step.name]
 
     def _sources(self, step: Step) -> list[Step]:

@@ -69,7 +69,7 @@ OF_COURSE = re.compile(rf"(?P<before>(?:d_)?(?:{OF_LAYER.pattern})?)(?P<name>.+?
 
 
 def called_by(name: str, called: Mapping[str, str]) -> str:
-    """Return what a course calls a step, by what it calls some steps; "" for its own name.
+    """Return what a course calls a step, by what it calls some steps; "" if there is no such word.
 
     >>> called_by("d_layers.2.scores", {"scores": "a"}), called_by("scores_3", {"scores": "a"})
     ('d_layers.2.a', 'a_3')
