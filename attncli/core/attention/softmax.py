@@ -214,10 +214,6 @@ class WithSink(Add):
     unfolds = True
     why = "The sink takes a share, too, so that the weights may sum to less than 1."
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        return self.left, self.right
-
     def notation(self, columns: bool) -> tree.Formula:
         return tree.plus(*self.notations(columns)[::-1])
 
