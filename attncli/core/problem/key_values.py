@@ -22,7 +22,7 @@ from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
-from attncli.core.problem.values import OF_TARGET, RECIPROCALS
+from attncli.core.problem.values import OF_TARGET
 from attncli.core.records import EMPTY
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import OF_LAYER, called_by, did_you_mean
@@ -220,6 +220,13 @@ def is_small(raw: object) -> bool:
     size = len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
     return size <= MAX_KEPT_AS_WRITTEN
 
+
+RECIPROCALS = {
+    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
+    "sqrt(d_model)": "1/sqrt(d_model)",
+    "d_k": "1/d_k",
+}
+"""The divisors of scores in textbooks, with the scale that divides by them."""
 
 PRODUCTS = ("dot", "scaled_dot", "general")
 """Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""

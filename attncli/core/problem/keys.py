@@ -24,7 +24,7 @@ from attncli.core.numbers.form import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
@@ -276,7 +276,7 @@ class ProblemFields:
     )
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
     layers: tuple[Any, ...] = key(
-        replace(values.LAYERS, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
+        Form(values.read_layers, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
         "transformer: the keys of each layer; those of an only one may stand at the top",
         (),
         as_written=True,

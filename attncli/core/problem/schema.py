@@ -1,7 +1,7 @@
-"""What a problem may hold, said to other programs: a JSON Schema, and types for Python.
+"""The JSON Schema of a problem file, and the types of its keys for type checkers.
 
-The schema comes from the same tables that read a problem file. Faults that it cannot find are
-marked: see `Fault.needs`. Type checkers read no tables, so that `ProblemKeys` lists the keys.
+The schema comes from the tables that read a file; a fault that it cannot show is marked, see
+`Fault.needs`. `ProblemKeys` lists the keys again, as type checkers read no tables.
 """
 
 from __future__ import annotations

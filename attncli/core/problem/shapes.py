@@ -197,7 +197,7 @@ class Sizes:
         self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
     ) -> None:
         """Note a fault of a key, and of another that the message names."""
-        related = tuple(other.split(".")) if other else ()
+        related = tuple(filter(None, other.split(".")))
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
 
 
@@ -207,17 +207,17 @@ def heads_of(values: Mapping[str, Any], keys_read: Collection[str]) -> tuple[int
     Where no option gives it, an array of four axes does: (batch, heads, n, d).
     """
     counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
-    counted: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
+    known: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
     for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
         if option in keys_read:
-            counted[option] = values[option], option
+            known[option] = values[option], option
         for key in (key for key in keys if key in counts):
-            count, origin = counted.setdefault(option, (counts[key], key))
+            count, origin = known.setdefault(option, (counts[key], key))
             if count != counts[key]:
                 _refuse_heads(key, counts[key], origin, count, option)
-    kv_heads, other = counted.get("kv_heads", (0, ""))
+    kv_heads, other = known.get("kv_heads", (0, ""))
     of_values = (kv_heads, other) if other in counts else (values["heads"], "heads")
-    heads, origin = counted.get("heads", of_values)
+    heads, origin = known.get("heads", of_values)
     if other in counts and heads % kv_heads:
         _refuse_heads(other, kv_heads, origin, heads, "heads")
     return heads, kv_heads or heads
@@ -231,9 +231,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = (
-    *("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient"),
-)
+LATE_KEYS = ("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient")
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
@@ -251,7 +249,7 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
         sizes.note("kv_heads", message, "heads")
         return sizes
     shapes = _of_arrays(shapes_of(kind, values), shape_of)
-    late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
+    late = [key for key in shapes if key.partition(".")[0] in LATE_KEYS]
     for key in shapes:
         if key not in late:
             sizes.bind_matrix(key, shape_of[key], shapes[key])

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import starmap
 from math import isfinite
 from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
-from attncli.core.errors import Fault, KeyPath, collected, fail
+from attncli.core.errors import Fault, InputError, KeyPath, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.core.numbers import form
@@ -45,88 +44,86 @@ def _table(name: str, room: str = "") -> Table:
 class NamedRow(Form):
     """The form of a row of a table: its name alone, or {name: …} with its parameters."""
 
+    noun: str = ""  # what messages call a row
     table: Callable[[], Table] = dict
     default: str = ""  # the row where there are only parameters
     settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its parameters
     is_list: bool = False  # whether several rows may be listed
 
-    def schema(self) -> Schema:
-        rows = self.table().items()
-        alone = [name for name, row in rows if not any(p.required for p in row.parameters)]
-        same: dict[tuple[Parameter, ...], list[str]] = {}
-        for name, row in rows:
-            same.setdefault(row.parameters, []).append(name)
-        one = form.any_of([form.choice(alone).schema(), *starmap(self._mapping, same.items())])
-        return form.any_of([one, form.listed(one)]) if self.is_list else one
-
     def words(self) -> list[str]:
         return [*self.table()]
 
-    def _mapping(self, parameters: tuple[Parameter, ...], names: list[str]) -> Schema:
+    def accepted(self, *names: str) -> dict[str, Form]:
+        """Return the forms of the keys that the rows of these names take."""
+        parameters = (p for name in names for p in self.table()[name].parameters)
+        return {**self.settings, **{p.name: p.form for p in parameters}}
+
+    def required(self, name: str) -> list[Parameter]:
+        return [p for p in self.table()[name].parameters if p.required]
+
+    def schema(self) -> Schema:
+        same: dict[tuple[Parameter, ...], list[str]] = {}
+        for name, row in self.table().items():
+            same.setdefault(row.parameters, []).append(name)
+        alone = form.choice([name for name in self.table() if not self.required(name)])
+        one = form.any_of([alone.schema(), *map(self._mapping, same.values())])
+        return form.any_of([one, form.listed(one)]) if self.is_list else one
+
+    def _mapping(self, names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {
-            "name": form.choice(names),
-            **self.settings,
-            **{p.name: p.form for p in parameters},
-        }
-        required = [p.name for p in parameters if p.required]
+        parts = {"name": form.choice(names), **self.accepted(names[0])}
+        required = [p.name for p in self.required(names[0])]
         return form.schema_of(parts, required if self.default in names else ["name", *required])
+
+    def row_of(self, raw: object, path: KeyPath) -> dict[str, object]:
+        """Return the name of a row and the values of its parameters, in the order of the table."""
+        mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
+        values = form.known_parts(mapping, path, self.parts())
+        if "name" not in values and not self.default:
+            hint = f"write {path[0]}: {{name: {', or '.join(self.table())}}}"
+            raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
+        try:
+            name = form.choice(self.table()).read(values.pop("name", self.default), path)
+        except InputError as error:
+            settings = {key: values[key] for key in self.settings if key in values}
+            form.read_parts(settings, path, self.settings, error.faults)
+            raise
+        accepted, parameters = self.accepted(name), self.table()[name].parameters
+        wanted = {p.name: p.default for p in parameters if p.default is not None} | values
+        ordered = {key: wanted[key] for key in accepted if key in wanted}
+        faults = [*self._unfitting(name, values, path)]
+        return {"name": name} | form.read_parts(ordered, path, accepted, faults)
+
+    def _unfitting(self, name: str, values: Mapping[str, object], path: KeyPath) -> Iterator[Fault]:
+        """Yield a fault for each key that a row does not take, and one for those it lacks."""
+        row, accepted = f"the {self.noun} {name}", self.accepted(name)
+        for key in (key for key in values if key not in accepted):
+            takes = ", ".join(accepted) or "no parameters"
+            yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
+        if missing := [p for p in self.required(name) if p.name not in values]:
+            parts = ", ".join(f"{p.name}: …" for p in missing)
+            shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
+            hint = f"write {path[0]}: {{name: {name}, {parts}}}; {shapes}"
+            yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
 
 
 def _named_row(
-    noun: str, table: Callable[[], Table], default: str, settings: Mapping[str, Form] = EMPTY
+    noun: str, table: Callable[[], Table], default: str = "", settings: Mapping[str, Form] = EMPTY
 ) -> NamedRow:
-    """Return the form of a row of a table; messages call a row by the noun."""
-
-    def parts() -> dict[str, Form]:
-        every = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": form.choice(table()), **settings, **every}
-
-    def read(raw: object, path: KeyPath) -> dict[str, object]:
-        mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
-        values = form.known_parts(mapping, path, parts())
-        if "name" not in values and not default:
-            hint = f"write {path[0]}: {{name: {', or '.join(table())}}}"
-            raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
-        name, faults = "", list[Fault]()
-        with collected(faults):
-            name = form.choice(table()).read(values.pop("name", default), path)
-        parameters = () if faults else table()[name].parameters
-        accepted = {**settings, **{p.name: p.form for p in parameters}}
-        if not faults:
-            faults += _unfitting_parameters(
-                f"the {noun} {name}", parameters, accepted, values, path
-            )
-        wanted = {p.name: p.default for p in parameters if p.default is not None} | values
-        ordered = {key: wanted[key] for key in accepted if key in wanted}
-        return {"name": name} | form.read_parts(ordered, path, accepted, faults)
-
-    return NamedRow(read, parts=parts, table=table, default=default, settings=settings)
-
-
-def _unfitting_parameters(
-    row: str,
-    parameters: tuple[Parameter, ...],
-    accepted: Mapping[str, Form],
-    values: Mapping[str, object],
-    path: KeyPath,
-) -> Iterator[Fault]:
-    """Yield a fault for each parameter that a row does not have, and one for those it lacks."""
-    for key in values:
-        if key not in accepted:
-            takes = ", ".join(accepted) or "no parameters"
-            yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
-    missing = [p for p in parameters if p.required and p.name not in values]
-    if missing:
-        parts = ", ".join(f"{p.name}: …" for p in missing)
-        shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
-        hint = f"write {path[0]}: {{name: {row.rsplit(maxsplit=1)[-1]}, {parts}}}; {shapes}"
-        yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
+    row = NamedRow(
+        lambda raw, path: row.row_of(raw, path),  # noqa: PLW0108 - the row is defined here
+        parts=lambda: {"name": form.choice(table()), **row.accepted(*table())},
+        noun=noun,
+        table=table,
+        default=default,
+        settings=settings,
+    )
+    return row
 
 
 SCORE = _named_row("score function", partial(_table, "scores"), "scaled_dot")
 NORMALIZE = _named_row("normaliser", partial(_table, "normalizers"), "softmax", SETTINGS)
-ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"), "")
+ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"))
 
 
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
@@ -145,18 +142,15 @@ def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
 
 def _rows_of_results(raw: object) -> list[object]:
     """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
-    parts = raw if isinstance(raw, Mapping) else {}
-    rows = {
-        name: parts[name] for name in _table("positions") if isinstance(parts.get(name), Mapping)
-    }
-    rows |= {
-        name: {"name": name} for name in _table("positions") if parts.get(name) == name
-    }  # of CSV
-    others = {key: part for key, part in parts.items() if key not in rows}
-    for name, row in rows.items():
-        moved = [p.name for p in _table("positions")[name].parameters if p.name in others]
-        rows[name] = row | {key: others.pop(key) for key in moved}
-    return [*rows.values(), others] if rows and others else [*rows.values()] or [raw]
+    parts = dict(raw) if isinstance(raw, Mapping) else {}
+    rows: list[object] = []
+    for name, row in _table("positions").items():
+        if isinstance(parts.get(name), Mapping) or parts.get(name) == name:  # CSV has the name
+            inner = parts.pop(name)
+            inner = {"name": name} if inner == name else inner
+            moved = [p.name for p in row.parameters if p.name in parts]
+            rows.append(inner | {key: parts.pop(key) for key in moved})
+    return [*rows, *([parts] if rows and parts else [])] or [raw]
 
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
@@ -178,23 +172,24 @@ def _past(raw: object, path: KeyPath) -> dict[str, object]:
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-EMBEDDING_PARTS = {"vocabulary": form.LABELS, "table": form.matrix()}
 NORM_NAMES = ("layer", "rms", "none")
-FINAL_NORM_PARTS = {
-    "norm": form.choice(NORM_NAMES[:2]),
-    "eps": form.number(or_equal=True),
-    "gain": form.vector(),
-    "shift": form.vector(),
-}
-
 
 EMBEDDING = form.mapping(
-    EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}"
+    {"vocabulary": form.LABELS, "table": form.matrix()},
+    "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
 )
-FINAL_NORM = form.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
+FINAL_NORM = form.mapping(
+    {
+        "norm": form.choice(NORM_NAMES[:2]),
+        "eps": form.number(or_equal=True),
+        "gain": form.vector(),
+        "shift": form.vector(),
+    },
+    "final_norm: {gain: [1, 1], shift: [0, 0]}",
+)
 
 
-def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
+def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     """Return the layers as they were written, a list, or a mapping of their numbers."""
     every: Any = raw
     if isinstance(raw, Mapping):
@@ -206,8 +201,6 @@ def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
         raise fail(f"{dotted(path)} must be a list of layers", *path, hint=hint)
     return tuple(every)
 
-
-LAYERS = Form(_layers)
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
@@ -377,13 +370,6 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 BIAS_TEXT = form.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
-
-RECIPROCALS = {
-    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
-    "sqrt(d_model)": "1/sqrt(d_model)",
-    "d_k": "1/d_k",
-}
-"""The divisors of scores in textbooks, with the scale that divides by them."""
 
 
 @lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
