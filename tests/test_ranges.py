@@ -23,7 +23,7 @@ from attncli.core.attention.scores import (
     RepeatHeads,
     SplitHeads,
 )
-from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.attention.softmax import Exp, Sum, shifted
 from attncli.core.tape.operations import (
     Add,
     Concatenate,
@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Operation] = {
     "exp": Exp(A),
     "power of 2": Exp(A, 2.0, 0.5),
     "power less than 1": Exp(A, 0.5),
-    "shifted": Exp(A, np.e, 1.0, -1),
+    "shifted": shifted(Exp(A), -1, None)[0],
     "sum over keys": Sum(A, -1),
     "sum over queries": Sum(A, -2),
     "divide": Divide(E, T),

@@ -12,7 +12,15 @@ import numpy as np
 from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import largest_exponent
-from attncli.core.attention.softmax import Exp, SinkPower, Sum
+from attncli.core.attention.softmax import (
+    Exp,
+    Largest,
+    ShiftedExp,
+    ShiftedSinkPower,
+    SinkPower,
+    Sum,
+    WithSink,
+)
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -20,23 +28,22 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.shapes import is_transposed
-from attncli.core.records import replace
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, evaluate, mapped, sources, walk
 from attncli.pages.cell_formulas import PageCells, key_of
 from attncli.pages.markup import as_json, file_text
 
 
-class ShiftedIfLarge(Exp):
-    """A power from whose scores the largest is subtracted where floats need that: as `softmax`."""
+class LargestIfNeeded(Largest):
+    """What is subtracted from the scores where floats need that, as in `softmax`; else 0."""
 
-    def shift(self, scores: Any, *sinks: Any) -> Any:
+    def apply(self, scores: Any, *sinks: Any) -> Any:
         size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(keepdims=True)
         size = size / self.temperature * log(self.base)
         for sink in sinks:
             size = np.maximum(size, sink.max(keepdims=True))
         is_large = size > largest_exponent(scores.dtype)
-        return np.where(is_large, super().shift(scores, *sinks), 0.0)
+        return np.where(is_large, super().apply(scores, *sinks), 0.0)
 
 
 class Programs:
@@ -50,15 +57,21 @@ class Programs:
     def __init__(self) -> None:
         self.functions = functions()
         self.all: dict[str, int] = {}  # as JSON, each with its place
-        self.axes: dict[Expression | None, int] = {}  # of the sums of powers, by what makes these
+        self.shift_of: dict[Expression, LargestIfNeeded] = {}  # by the powers of scores and sinks
 
     def begin(self, trace: Trace) -> None:
-        steps = (part for step in trace if step.operation for part in walk(step.operation))
-        self.axes = {
-            part.operand.operation: part.along
-            for part in steps
-            if isinstance(part, Sum) and isinstance(part.operand, Step)
-        }
+        self.shift_of = {}
+        for step in trace:
+            whole, total, of_sink = step.operation, step.operation, None
+            if isinstance(whole, WithSink):
+                total, of_sink = whole.left, whole.right
+            power = sources(step)[0].operation if isinstance(total, Sum) else None
+            if isinstance(total, Sum) and isinstance(power, Exp):
+                sinks = (of_sink.sink,) if isinstance(of_sink, SinkPower) else ()
+                of_line = power.operand, total.along, sinks, power.base, power.temperature
+                self.shift_of[power] = LargestIfNeeded(*of_line)
+                if of_sink is not None:
+                    self.shift_of[of_sink] = self.shift_of[power]
 
     def recorded(self, expression: Expression) -> Call | Array:
         """Return what makes a step, recorded; an array if no number of the problem changes it.
@@ -74,26 +87,18 @@ class Programs:
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:
-        """Return an operation that is right also where other numbers would lead to another one."""
-        if isinstance(part, SinkPower) and isinstance(part.powers, Step):
-            powers = replace(part.powers, operation=self._shifted(part.powers.operation))
-            return replace(part, powers=powers)
-        return self._shifted(part) if isinstance(part, Exp) else part
-
-    def _shifted(self, power: Expression | None) -> Any:
-        if not isinstance(power, Exp) or power not in self.axes:
-            return power
-        numbers = power.base, _of_number(power.temperature)
-        return ShiftedIfLarge(power.operand, *numbers, self.axes[power], power.sink)
+        """Return an operation that calculates also where another one is made for other numbers."""
+        if (shift := self.shift_of.get(part)) is None:
+            return part
+        numbers = shift.base, shift.temperature
+        if isinstance(part, SinkPower):
+            return ShiftedSinkPower(part.sink, shift, (shift.base, _of_number(shift.temperature)))
+        return ShiftedExp(shift.operand, *numbers, shift)
 
     def shifts(self) -> list[Call]:
         """Return what is subtracted from the scores of each softmax; 0 where nothing is."""
-        powers = map(self._shifted, self.axes)
-        return [
-            power.shift(*(evaluate(part, _of_step, _of_number) for part in power.operands))
-            for power in powers
-            if isinstance(power, ShiftedIfLarge)
-        ]
+        shifts = (shift for power, shift in self.shift_of.items() if isinstance(power, Exp))
+        return [evaluate(shift, _of_step, _of_number) for shift in shifts]
 
     def called(self, result: Call | Array, known: Mapping[object, int]) -> list[Any]:
         """Return the place of a program, then its operands: places on the tape, or keys.

@@ -12,7 +12,7 @@ import numpy as np
 from attncli.checking.judging.agreement import is_same
 from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
-from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
 from attncli.core.formulas.tree import Call, Formula, Words, minus
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
@@ -107,9 +107,11 @@ def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
     powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
-    plain = {name: power for name, power in powers.items() if power.shift_along is None}
+    plain = {name: power for name, power in powers.items() if not isinstance(power, ShiftedExp)}
+    sinks = [made.right for step in trace if isinstance(made := step.operation, WithSink)]
+    sink = sinks[0].sink if sinks and isinstance(sinks[0], SinkPower) else None
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change = {name: replace(power, shift_along=axis) for name, power in plain.items()}
+        change = {name: shifted(power, axis, sink)[0] for name, power in plain.items()}
         if change:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 
@@ -160,7 +162,7 @@ def _powers_of_2(trace: Trace) -> Forms:
 def _logarithms(trace: Trace) -> Forms:
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
-        if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
+        if made.base != np.e or made.temperature != 1 or isinstance(made, ShiftedExp):
             return
         for total in trace:
             if isinstance(total.operation, Sum) and total.operation.operand is step:

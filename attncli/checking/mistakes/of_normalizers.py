@@ -24,7 +24,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, kept
 from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.parameters import Normalize
-from attncli.core.attention.softmax import Exp, Sum, WithSink
+from attncli.core.attention.softmax import Exp, ShiftedExp, Sum, WithSink, shifted
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.cells import place_word
@@ -60,7 +60,8 @@ def _scores_of(weights: Expression) -> Expression | None:
 
 def _softmax(scores: Expression, settings: Normalize) -> Expression:
     along = settings.along
-    power = Exp(scores, settings.base, settings.temperature, along)  # nothing overflows
+    power = Exp(scores, settings.base, settings.temperature)
+    power, _ = shifted(power, along, None)  # nothing overflows
     return Divide(power, Sum(power, along))
 
 
@@ -175,7 +176,7 @@ def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
         power = made_by(Exp, powers)
         assert power is not None  # by `_with_divisor`
         total = Sum(Unblocked(power.operand), along)
-        return replace(power, operand=total, shift_along=None)
+        return Exp(total, power.base, power.temperature)
 
     return _with_divisor(node, power_of_sum)
 
@@ -184,7 +185,7 @@ def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
 def e_to_zero_is_zero(node: Exp) -> Nodes:
     """The mistake is seen only where a score is 0."""
     scores = node.operand
-    if node.shift_along is None and isinstance(scores, Step) and (scores.array == 0).any():
+    if not isinstance(node, ShiftedExp) and isinstance(scores, Step) and (scores.array == 0).any():
 
         def ranges(written: Any) -> Any:
             power = node.bounds(written)

@@ -120,7 +120,7 @@ def softmax_twice(node: Divide) -> Nodes:
     if total := made_by(Sum, node.divisor):
         powers = [Exp(node)]
         if (first := made_by(Exp, node.dividend)) and (first.base, first.temperature) != (np.e, 1):
-            powers.append(replace(first, operand=node, shift_along=None))
+            powers.append(Exp(node, first.base, first.temperature))
         for again in powers:
             yield Divide(again, Sum(again, total.along))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.arithmetic.elements import are_elements
+
 BYTES_OF_OBJECT = 32
 """Size of an element that is a float of Python: 8 bytes in the array, and 24 of its own."""
 
@@ -90,7 +92,7 @@ def outline(shape: Sequence[int], dtype: Any) -> Outline:
     number = _Number((), dtype)
     number.fill(1)
     array: Outline = np.broadcast_to(number, shape).view(Outline)
-    of_number = BYTES_OF_OBJECT if array.dtype.kind == "O" else array.itemsize
+    of_number = BYTES_OF_OBJECT if are_elements(array) else array.itemsize
     number.bytes_of_outline = array.size * of_number + BYTES_OF_RECORDS
     Outline.taken += number.bytes_of_outline
     Outline.peak = max(Outline.peak, Outline.taken)

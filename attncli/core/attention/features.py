@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array, at_least_zero, erf
+from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, erf
 from attncli.core.attention.normalizers import Sigmoid
 from attncli.core.attention.parameters import Parameter, Rules, Table
 from attncli.core.attention.scores import refuse_zero_rows
@@ -327,7 +327,7 @@ class TanhGate(Operation):
 
     def apply(self, x: Array) -> Array:
         argument = self.factor * (x + self.cubic * (x * x * x))
-        if x.dtype.kind == "f":  # which keeps the digits that 1 − 0.99999 loses
+        if are_floats(x):  # which keeps the digits that 1 − 0.99999 loses
             return 1 / (1 + np.exp(-2 * argument))
         return (1 + np.tanh(argument)) / 2
 
@@ -350,7 +350,7 @@ class TanhGateSlope(Operation):
         square = x * x
         argument = self.factor * (x + self.cubic * (square * x))
         t = np.tanh(argument)
-        change = 1 / np.cosh(argument) ** 2 if x.dtype.kind == "f" else 1 - t * t
+        change = 1 / np.cosh(argument) ** 2 if are_floats(x) else 1 - t * t
         return change / 2 * self.factor * (1 + 3 * self.cubic * square)
 
     def notation(self, columns: bool) -> tree.Formula:

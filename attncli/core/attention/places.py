@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, filled
+from attncli.core.arithmetic.elements import Array, are_elements, are_floats, filled
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -79,7 +79,7 @@ class Waves(Record):
 
     def of(self, function: str, angles: Array) -> Array:
         """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
-        if angles.dtype.kind != "O":
+        if not are_elements(angles):
             numbers: Array = getattr(np, function)(angles)
             return numbers
         known = self.angles(angles.shape[-2])[0, 0]
@@ -142,8 +142,8 @@ class Angles(FromPlaces):
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, pairs)."""
         angles = self.waves.angles(rows.shape[-2], rows)
-        if rows.dtype.kind != "O":
-            return angles.astype(rows.dtype) if rows.dtype.kind == "f" else angles
+        if not are_elements(rows):
+            return angles.astype(rows.dtype) if are_floats(rows) else angles
         written = self.waves.written
         return filled(angles.shape, lambda at: NumberAsWritten(angles[at], written(*at[-2:])))
 
@@ -160,10 +160,10 @@ class Sinusoids(FromPlaces):
     def apply(self, rows: Array) -> Array:
         """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
         angles = self.waves.angles(rows.shape[-2], rows)
-        if rows.dtype.kind == "O":
+        if are_elements(rows):
             angles = angles.astype(object)
         features = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))
-        return features.astype(rows.dtype) if rows.dtype.kind == "f" else features
+        return features.astype(rows.dtype) if are_floats(rows) else features
 
     def notation(self, columns: bool) -> tree.Formula:
         is_side = self.waves.pairs == "neighbours"
@@ -347,9 +347,9 @@ class AddedByPlace(Operation):
     def apply(self, scores: Array) -> Array:
         """(…, heads, n, m) gives the same shape."""
         numbers = self.numbers(*scores.shape[1:])
-        if scores.dtype.kind == "O":
+        if are_elements(scores):
             return filled(scores.shape, lambda at: self.worked(scores[at], numbers, at[1:]))
-        return scores + (numbers.astype(scores.dtype) if scores.dtype.kind == "f" else numbers)
+        return scores + (numbers.astype(scores.dtype) if are_floats(scores) else numbers)
 
     def numbers(self, heads: int, n: int, m: int) -> Array:
         """Return what is added, (heads, n, m)."""

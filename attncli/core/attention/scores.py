@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
@@ -266,7 +266,7 @@ class GaussianExponent(Pairs):
 
     def apply(self, q: Array, k: Array) -> Array:
         difference, width = q[..., :, None, :] - k[..., None, :, :], self.width
-        if difference.dtype.kind != "O":  # so that the square of the width cannot overflow
+        if not are_elements(difference):  # so that the square of the width cannot overflow
             difference, width = difference / width, 1
         squares = (difference * difference).sum(axis=-1)
         return -squares / (2 * (width * width))
@@ -434,7 +434,7 @@ class ThroughDistance(Operation):
         difference = other[..., None, :, :] - side[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
         width = self.width
-        if total.dtype.kind != "O":  # so that the square of the width cannot overflow
+        if not are_elements(total):  # so that the square of the width cannot overflow
             total, width = total / width, 1
         return total / (self.width * width)
 

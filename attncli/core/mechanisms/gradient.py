@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.formulas import tree
 from attncli.core.mechanisms.attention import put
 from attncli.core.problem.problem import Problem
@@ -88,7 +88,7 @@ class Ones(Operation):
     operand: Expression
 
     def apply(self, array: Array) -> Array:
-        return np.ones(array.shape, float if array.dtype == object else array.dtype)
+        return np.ones(array.shape, float if are_elements(array) else array.dtype)
 
     def bounds(self, intervals: Any) -> Any:
         return intervals * 0 + 1

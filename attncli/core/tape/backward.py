@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.tape.derivatives import summed_to_shape
 from attncli.core.tape.operations import added
@@ -74,7 +74,7 @@ class WithoutNoise:
 
     def __call__(self, expression: Expression) -> Array:
         array = array_of(expression)
-        if isinstance(expression, Step) or array.dtype.kind != "f":
+        if isinstance(expression, Step) or not are_floats(array):
             return array
         used = (node.array.size for node in walk(expression) if isinstance(node, Step))
         if max(array.size, *used) > MAX_CLEANED:

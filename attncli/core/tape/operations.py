@@ -10,7 +10,7 @@ from functools import reduce
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, because
+from attncli.core.arithmetic.elements import Array, are_floats, because
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
@@ -172,7 +172,7 @@ class Divide(Operation):
 
     def apply(self, dividend: Array, divisor: Array) -> Array:
         """A row that is wholly blocked has the sum 0 and keeps its zeros."""
-        if dividend.dtype.kind != "f":
+        if not are_floats(dividend):
             empty = divisor == 0
             if not empty.any():
                 return dividend / divisor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.step import ALL, Expression, Operation, Region, Step
@@ -74,7 +74,7 @@ def array_of(expression: Expression) -> Array:
         return expression.array
     operands = [array_of(operand) for operand in expression.operands]
     array: Array = apply_to(expression, operands)
-    if array.dtype.kind == "f" and not _is_held(expression, operands, array):
+    if are_floats(array) and not _is_held(expression, operands, array):
         raise FloatingPointError(expression)
     return array
 
