@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
-from attncli.core.errors import Fault, InputError, KeyPath, fail
+from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.core.numbers import form
@@ -82,16 +82,16 @@ class NamedRow(Form):
         if "name" not in values and not self.default:
             hint = f"write {path[0]}: {{name: {', or '.join(self.table())}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
-        try:
+        name, faults = "", list[Fault]()
+        with collected(faults):
             name = form.choice(self.table()).read(values.pop("name", self.default), path)
-        except InputError as error:
+        if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
-            form.read_parts(settings, path, self.settings, error.faults)
-            raise
+            form.read_parts(settings, path, self.settings, faults)
         accepted, parameters = self.accepted(name), self.table()[name].parameters
         wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
-        faults = [*self._unfitting(name, values, path)]
+        faults += self._unfitting(name, values, path)
         return {"name": name} | form.read_parts(ordered, path, accepted, faults)
 
     def _unfitting(self, name: str, values: Mapping[str, object], path: KeyPath) -> Iterator[Fault]:
