@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import Values
 
+Hypotheses: TypeAlias = tuple[
+    tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...
+]
+
 
 class Judge:
     """Judges one student's answers, step by step in the order of computation.
@@ -36,8 +41,10 @@ class Judge:
         matrices: Matrices,
         before: Judge | None = None,
         done_wrong: Container[str] = (),
+        hypotheses: Hypotheses = (),
     ) -> None:
         self.reference, self.trace, self.matrices = reference, reference.trace, matrices
+        self.hypotheses = hypotheses or HYPOTHESES
         self.judged: dict[str, Judged] = dict(before.judged) if before else {}
         is_after = before is None
         for step in self.trace:
@@ -74,16 +81,16 @@ class Judge:
     def _compared(self, answer: Given) -> Judged:
         codes, expected, words = answer.codes, answer.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
-        for code, explanations in HYPOTHESES:
+        for code, explanations in self.hypotheses:
             if not (codes == status.WRONG).any():
                 break
-            for cells in explanations(self.operands, answer):
-                codes[cells.cells] = code
-                if cells.fits is not None:
-                    row = (cells.fits | answer.written.blank).all(axis=-1, keepdims=True) & rest
-                    expected, rest = np.where(row, cells.numbers, expected), rest & ~row
-                expected = np.where(cells.cells & rest, cells.numbers, expected)
-                words = words or (cells.words if cells.cells.any() else "")
+            for explained in explanations(self.operands, answer):
+                codes[explained.cells] = code
+                if explained.fits is not None:
+                    row = (explained.fits | answer.written.blank).all(axis=-1, keepdims=True) & rest
+                    expected, rest = np.where(row, explained.numbers, expected), rest & ~row
+                expected = np.where(explained.cells & rest, explained.numbers, expected)
+                words = words or (explained.words if explained.cells.any() else "")
         if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
             return answer
         wrong = codes == status.WRONG
@@ -170,16 +177,25 @@ def last_digit(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
     tolerated = agreement.are_decimals(unit) & ~answer.is_whole
     if axis_of_shares(step) is not None:
         values = answer.written.values
-        is_fine = answer.written.unit <= agreement.MAX_TOLERATED_UNIT
-        tolerated &= is_fine & (values >= 0) & (values <= 1)
+        tolerated &= forgives(step, answer.written.unit) & (values >= 0) & (values <= 1)
     else:
-        most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
-        tolerated &= unit <= np.where(unit < 1, *coarsest)
+        tolerated &= forgives(step, unit, largest(operands.written.result(step)))
     for numbers in chain(_correct_numbers(operands, answer), _followed(operands, answer)):
         near = _near(operands, answer, numbers, agreement.CUT_OFF)
         exact = agreement.exact_cells(numbers, unit)
         yield replace(near, cells=near.cells & tolerated & ~exact, fits=None)
+
+
+def forgives(step: Step, unit: Array, most: float = 0.0) -> Array:
+    """Return for which units in the last place an error of one unit is tolerated.
+
+    `most` is the largest number that follows from a student's own ones.
+    """
+    if axis_of_shares(step) is not None:
+        return unit <= agreement.MAX_TOLERATED_UNIT
+    most = max(most, largest(step.array))
+    coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
+    return unit <= np.where(unit < 1, *coarsest)
 
 
 def _near(
@@ -198,7 +214,7 @@ def _near(
     return ExplainedCells(near & (answer.codes == status.WRONG), middle, fits=near)
 
 
-HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
+HYPOTHESES: Hypotheses = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),
