@@ -94,7 +94,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     it has remarks such as a date, or is a file with a slip of a step's name.
     """
     faults, unknown = list[Fault](), list[Fault]()
-    found: dict[str, list[KeyedMatrix]] = {}
+    parts: dict[str, list[KeyedMatrix]] = {}
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
@@ -118,15 +118,15 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                     uneven[step.name] = ShapeMismatch(texts, fault, False)
             if matrix is not None:
                 _refuse_words(step, matrix)
-                found.setdefault(step.name, []).append(matrix)
+                parts.setdefault(step.name, []).append(matrix)
             is_known = True
     matrices: Matrices = {}
     for step in trace:
         if step.name in uneven:
             matrices[step.name] = uneven[step.name]
-        elif step.name in found:
+        elif step.name in parts:
             with collected(faults):
-                matrices[step.name] = _written(step, found[step.name], submission)
+                matrices[step.name] = _written(step, parts[step.name], submission)
     fault_of = {str(one.path[0]): one for one in unknown}
     every = submission.matrices.items()
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
@@ -235,18 +235,18 @@ def shape_of(raw: Any) -> Shape:
     return texts.shape if 2 * np.isfinite(numbers_of(texts)[0]).sum() > texts.size else ()
 
 
-def _of_one_computer(found: Matrices) -> Matrices:
-    written = [one for one in found.values() if isinstance(one, Written)]
+def _of_one_computer(matrices: Matrices) -> Matrices:
+    written = [one for one in matrices.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & PRECISIONS.keys()
     if not kinds:
         every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
         kinds = {dtype_of_texts(every)} - {""}
-    for name, one in found.items() if kinds else ():
+    for name, one in matrices.items() if kinds else ():
         if isinstance(one, Written) and not one.dtype:
             dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
             if dtype in kinds:
-                found[name] = replace(one, dtype=dtype)
-    return found
+                matrices[name] = replace(one, dtype=dtype)
+    return matrices
 
 
 def _written(
@@ -262,8 +262,8 @@ def _written(
     values, unit, texts = map(step.from_paper, (values, unit, texts))
     if (values <= LIKE_BLOCKED).any():
         values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
-    given = {one.dtype for one in matrices}
-    dtype = next(filter(given.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
+    kinds = {one.dtype for one in matrices}
+    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
     unreadable = np.isnan(values)
     if unreadable.any():
         unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
@@ -276,8 +276,8 @@ def on_paper(
     """Return the cells of a step that are written under some keys; "" where nothing is."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
-        found = texts_in_place(step, matrices[0], shape)
-        return _mismatch(step, matrices[0], shape, submission) if found is None else found
+        placed = texts_in_place(step, matrices[0], shape)
+        return _mismatch(step, matrices[0], shape, submission) if placed is None else placed
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
         giver = givers[one.at].max()
@@ -290,10 +290,10 @@ def on_paper(
         givers[one.at] = number
     for one in matrices:
         wanted = givers[one.at].shape
-        found = texts_in_place(step, one, wanted)
-        if found is None:
+        placed = texts_in_place(step, one, wanted)
+        if placed is None:
             return _mismatch(step, one, wanted, submission)
-        texts[one.at] = found
+        texts[one.at] = placed
     return texts
 
 

@@ -243,7 +243,7 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", values["weights_as"])
-    sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
+    sizes.bound["heads"] = Bound(size=heads, key="", noun="", words=f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.note("kv_heads", message, "heads")
