@@ -45,7 +45,7 @@ class Source(Record):
     index: tuple[int, ...]
 
 
-class Worked(Record, eq=False):
+class FilledFormula(Record, eq=False):
     """A formula with numbers put in: how it is worked, its leaves, and the numbers of these."""
 
     term: Term
@@ -72,7 +72,7 @@ class Explanation(Record):
     reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
-    worked: Mapping[str, Worked] = EMPTY
+    worked: Mapping[str, FilledFormula] = EMPTY
     chosen: tuple[Chosen, ...] = ()
 
     @property
@@ -248,7 +248,7 @@ class Explainer:
         self.to_refill = to_refill
         self.columns = trace.problem.columns
         self.own = numbers is None
-        self.worked = terms.Worked(numbers)
+        self.worked = terms.StepTerms(numbers)
         self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
         self.numbers: dict[tuple[Term, int], tree.Number] = {}
 
@@ -265,7 +265,7 @@ class Explainer:
         is_other = term.value != value or (self.to_refill and any(terms.found(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
-        worked: dict[str, Worked] = {}
+        worked: dict[str, FilledFormula] = {}
         wanted = unrounded or result
         parts = {
             "formula": self._names(term),
@@ -289,7 +289,7 @@ class Explainer:
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
     def _numbers(
-        self, term: Term, result: str, worked: dict[str, Worked], part: str
+        self, term: Term, result: str, worked: dict[str, FilledFormula], part: str
     ) -> tree.Formula:
         """Return the formula with numbers put in, with digits enough to give the result.
 
@@ -304,7 +304,7 @@ class Explainer:
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
-        worked[part] = Worked(term, leaves, numbers)
+        worked[part] = FilledFormula(term, leaves, numbers)
         filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, tree.Slot)
         return filled.formula if is_one else filled
@@ -348,7 +348,9 @@ class Explainer:
             if name != step.name:
                 yield Source(name, place)
 
-    def _letters(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
+    def _letters(
+        self, told: Sequence[Term], worked: dict[str, FilledFormula]
+    ) -> Iterator[tree.Formula]:
         """Yield the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)

@@ -219,7 +219,7 @@ def structure(term: Term, leaves: list[Term]) -> object:
     return None
 
 
-class Worked:
+class StepTerms:
     """The terms of the steps of one trace; each operation is worked once.
 
     With `numbers`, which gives other numbers of the steps before, only single cells are worked.

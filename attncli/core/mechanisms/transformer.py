@@ -150,7 +150,7 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
     if problem.target:
         targets = places_of(problem, "target")
         loss = CrossEntropy(probabilities, logits, targets)
-        tape.record("loss", loss, ("sum",), symbol="L")
+        tape.record("loss", loss, symbol="L")
 
 
 def _word(tape: Tape, problem: Problem, logits: Step) -> str:

@@ -59,6 +59,7 @@ class Loss(Operation):
     """One number for a whole result."""
 
     leading = ()
+    shape = "-> sum"
 
     def slopes(self) -> Derivatives:
         """Yield what `derivative` does, for an upstream gradient of 1."""

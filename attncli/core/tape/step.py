@@ -286,10 +286,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return self._place(self.axes[axis], place)
         if not isinstance(place, slice):
             return place
-        start, stop = place.start, place.stop
-        start = self._place(self.axes[axis], start) if isinstance(start, str) else start
-        stop = self._place(self.axes[axis], stop) + 1 if isinstance(stop, str) else stop
-        return slice(start, stop, place.step)
+        start, stop = (self._index(axis, end) for end in (place.start, place.stop))
+        return slice(start, stop + 1 if isinstance(place.stop, str) else stop, place.step)
 
     def _place(self, axis: str, label: str) -> int:
         places, labels = self.labelled(axis, label), self.labels.get(axis, ())

@@ -96,8 +96,11 @@ class Tape:
     ) -> Step:
         """Put an input on the tape, to be an operand; see `Step` for the arguments.
 
-        With `as_written`, a matrix is written the same way in the convention of columns.
+        One with a key that is there already is returned. With `as_written`, a matrix is written
+        the same way in the convention of columns.
         """
+        if key and (known := self.input_of(key)) is not None:
+            return known
         layer = self.scope.layer_of(key)
         name, key = (prefix_of(layer) + word for word in (name, key))
         labels, columns = self._labels(trailing, array), self.columns and not as_written
