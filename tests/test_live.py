@@ -49,7 +49,7 @@ def on_page(operation: Operation, *others: np.ndarray[Any, Any], **keys: float) 
     programs = Programs()
     steps = [part for part in operation.operands if isinstance(part, Step)]
     known = {key_of(step): at for at, step in enumerate(steps)}
-    which, *operands = programs.called(programs.recorded(operation), known)
+    which, *operands = programs.add(programs.recorded(operation), known)
     arrays = [{"shape": one.shape, "data": live_tape.plain(one.ravel())} for one in others]
     scalars = {key: {"shape": [], "data": [number]} for key, number in keys.items()}
     values = [scalars[one] if isinstance(one, str) else arrays[one] for one in operands]

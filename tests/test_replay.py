@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.core.arithmetic.intervals import Interval
+from attncli.core.records import replace
 from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
@@ -25,6 +27,7 @@ from attncli.core.tape.walk import (
     transform,
     walk,
 )
+from tests.conftest import SAMPLES
 
 
 def array(*rows: list[float]) -> np.ndarray[Any, Any]:
@@ -216,3 +219,14 @@ def test_a_rule_is_tried_at_each_node_by_itself() -> None:
 def parts(expression: Expression) -> tuple[Expression, ...]:
     assert isinstance(expression, Operation)
     return expression.operands
+
+
+@pytest.mark.parametrize("sample", ["normalize_sink", "transformer_training", "gradient_heads"])
+def test_steps_are_replaced_wherever_a_formula_has_them(sample: str) -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / f"{sample}.yaml"))
+    copies = {step: replace(step) for step in (*trace.inputs.values(), *trace)}
+    for step in trace:
+        assert step.operation is not None
+        changed = transform(step.operation, copies.__getitem__)
+        nodes = [node for node in walk(changed) if isinstance(node, Step)]
+        assert {id(node) for node in nodes} <= {id(copy) for copy in copies.values()}

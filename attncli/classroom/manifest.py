@@ -29,7 +29,7 @@ from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells
 from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import as_cell, visible
-from attncli.core.text.sentences import all_of
+from attncli.core.text.sentences import all_of, count_of
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
@@ -227,7 +227,7 @@ def _tell_passed_over(
         shown = [path for path in passed_over if not is_hidden(Path(path).name)]
         names = [visible(str(Path(path).relative_to(source))) for path in shown]
         hidden = len(passed_over) - len(shown)
-        others = [f"{hidden} hidden file{'s'[: hidden != 1]}"] if hidden else []
+        others = [count_of(hidden, "hidden file")] if hidden else []
         if passed_over:
             course.tell(f"{visible(source)}: passed over {few(names, *others)}")
 

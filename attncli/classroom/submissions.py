@@ -33,7 +33,7 @@ from attncli.reading.document import (
 )
 from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import CSV_SUFFIXES, read, read_text, with_key
+from attncli.reading.read import CSV_SUFFIXES, read, read_text, renamed
 
 UNKNOWN_CLASS = KnownClass()
 
@@ -120,7 +120,7 @@ def load_each_submission(
 def _with_step(document: Document) -> Document:
     """Return a document whose matrix without a key has that of the step in the file's name."""
     step = step_in(Path(document.name).stem) if document.bare else ""
-    return with_key(document, step) if step else document
+    return renamed(document, "X", step) if step else document
 
 
 def step_in(stem: str) -> str:

@@ -1,6 +1,6 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,7 +92,11 @@ def check(
     assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points, totals=totals, roster=_roster(roster))
     grading = Grading(
-        *(assignment, strict, options.standard_input(), of_answers, allow_outside),
+        assignment=assignment,
+        strict=strict,
+        stdin=options.standard_input(),
+        matrices=of_answers,
+        allow_outside=allow_outside,
         headings=read_headings(map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
@@ -221,6 +225,7 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
     from attncli.classroom.manifest import OPEN, manifest_text
+    from attncli.core.text.sentences import count_of
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
@@ -229,15 +234,12 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     files = [one for one in entries if one.file]
     students = {one.student for one in files} - {""}
     still_open = sum(one.rule.startswith(OPEN) for one in files)
-    said = f"{visible(str(path))} has {_number(files, 'file')} of {_number(students, 'student')}"
+    counts = f"{count_of(len(files), 'file')} of {count_of(len(students), 'student')}"
+    said = f"{visible(str(path))} has {counts}"
     if still_open:
         said += f"; {still_open} of them {'is' if still_open == 1 else 'are'} open"
     output.tell(said)
     output.tell("correct it, delete the rows that do not count, and run the same command again")
-
-
-def _number(items: Collection[object], noun: str) -> str:
-    return f"{len(items)} {noun}{'s'[: len(items) != 1]}"
 
 
 def _print_weaknesses(

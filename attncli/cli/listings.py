@@ -118,10 +118,10 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.reading.files import sample, sample_files, title
+    from attncli.reading.files import sample_files, sample_path, title
 
     if name is not None:
-        write_bytes([sample(name)], None)
+        write_bytes([sample_path(name).read_bytes()], None)
         return
     files = sample_files()
     width = max(map(len, files))

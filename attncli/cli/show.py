@@ -88,8 +88,17 @@ def compute(
     targets.refuse_flag_of("html", "reveal", reveal, format_)
     targets.refuse_flag_of("html", "live", live, format_)
     selection = Selection(
-        *(decimals, full, _step_names(only), quiet, why, exact, standalone, reveal),
-        *(",".join(head or ()), ",".join(rows or ()), live),
+        decimals=decimals,
+        full=full,
+        only=_step_names(only),
+        quiet=quiet,
+        why=why,
+        exact=exact,
+        standalone=standalone,
+        reveal=reveal,
+        heads=",".join(head or ()),
+        rows=",".join(rows or ()),
+        live=live,
     )
     problems = options.Run(sources, Overrides(keys, matrices, allow_outside), keep_going, quiet)
     traces = _traces(problems, selection, format_, out)
@@ -285,9 +294,13 @@ def worksheet(
 
     format_ = targets.format_name("worksheets", format_, out)
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
-    opened, solved = options.listed(blank), options.listed(give)
     selection = WorksheetSelection(
-        *(decimals, True), quiet=quiet, standalone=standalone, blank=opened, give=solved
+        decimals=decimals,
+        full=True,
+        quiet=quiet,
+        standalone=standalone,
+        blank=options.listed(blank),
+        give=options.listed(give),
     )
     problems = options.Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)

@@ -33,7 +33,6 @@ from attncli.core.records import replace
 from attncli.core.tape.cells import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import array_of, transform
 from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, lines, runs
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
@@ -67,10 +66,8 @@ def live_trace(problem: Problem) -> Trace:
         return trace
     if problem.kind not in WITH_A_MASK or m == 1:
         return trace
-    keep = np.ones((1, 1, problem.sizes.size("n") or 1, m))
-    keep[..., 0, -1] = 0
-    blocked = tagged.with_rules(lambda rules, named: replace(rules, mask={"keep": keep}))
-    return replace(_unblocked(compute(blocked)), problem=tagged, warnings=trace.warnings)
+    masked = tagged.with_rules(lambda rules, named: replace(rules, mask={"shown": True}))
+    return replace(compute(masked), problem=tagged)
 
 
 def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:
@@ -94,21 +91,6 @@ def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale
     capped = None if softcap is None else tag("softcap", softcap)
     about = {"scale": scale, "softcap": capped, "normalize": normalize, "parameters": parameters}
     return replace(rules, **about)
-
-
-def _unblocked(trace: Trace) -> Trace:
-    """Return a trace with the mask 1 everywhere, and every step after it calculated again."""
-    known: dict[Step, Step] = {}
-    for step in (*trace.inputs.values(), *trace):
-        operation, array = step.operation, step.array
-        if operation is not None:
-            operation = transform(operation, known.__getitem__)
-            array = array_of(operation)
-        if step is trace.inputs["mask"]:
-            array = np.ones_like(array)
-        known[step] = replace(step, operation=operation, array=array)
-    inputs, steps = ({k: known[x] for k, x in one.items()} for one in (trace.inputs, trace.steps))
-    return replace(trace, inputs=inputs, steps=steps)
 
 
 WORLDS = (0.0, 1.0, -np.inf)

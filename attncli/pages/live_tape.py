@@ -100,7 +100,7 @@ class Programs:
         shifts = (shift for power, shift in self.shift_of.items() if isinstance(power, Exp))
         return [evaluate(shift, _of_step, _of_number) for shift in shifts]
 
-    def called(self, result: Call | Array, known: Mapping[object, int]) -> list[Any]:
+    def add(self, result: Call | Array, known: Mapping[object, int]) -> list[Any]:
         """Return the place of a program, then its operands: places on the tape, or keys.
 
         Raises:
@@ -203,7 +203,7 @@ class LiveCells(PageCells):
             "settings": _numbers_of_keys(trace),
             "round": problem.round,
             "problem": plain(written),
-            "shifts": [self.programs.called(shift, known) for shift in self.programs.shifts()],
+            "shifts": [self.programs.add(shift, known) for shift in self.programs.shifts()],
             "offset": problem.sizes.size("p") or 0 if by_position else None,
         }
 
@@ -216,7 +216,7 @@ class LiveCells(PageCells):
         entry = [step.name, list(step.array.shape)]
         if step.operation is not None and not step.is_given:
             call = self.programs.recorded(step.operation)
-            return [*entry, self.programs.called(call, known), step.backward]
+            return [*entry, self.programs.add(call, known), step.backward]
         problem = self.trace.problem
         source = step.operation if isinstance(step.operation, Step) else step
         key = f"{source.key}.keep" if source.key.endswith("mask") else source.key

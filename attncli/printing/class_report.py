@@ -14,7 +14,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import small
+from attncli.core.text.sentences import count_of, small
 from attncli.printing import verdicts
 from attncli.printing.verdicts import places, points_text, rounded_like, some_of
 
@@ -156,7 +156,7 @@ class Tally:
         words = [*always, *(word for word in otherwise if self.verdicts[word])]
         count = self.verdicts.total()
         parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
-        yield f"{count} answer{'s'[: count != 1]}: {parts}"
+        yield f"{count_of(count, 'answer')}: {parts}"
         if count := self.points[0]:
             mean, possible = map(points_text, self.points[1:] / count)
             yield f"points: {mean} of {possible} on average"

@@ -197,11 +197,24 @@ def render(
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
         selection = ReportSelection(
-            decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
+            decimals=decimals,
+            full=full,
+            quiet=quiet,
+            solution=solution,
+            points=tuple(points),
+            only=keys_of(only),
         )
     else:
-        about = (decimals, full, keys_of(only), quiet, why, False, standalone, reveal)
-        selection = Selection(*about, live=live)
+        selection = Selection(
+            decimals=decimals,
+            full=full,
+            only=keys_of(only),
+            quiet=quiet,
+            why=why,
+            standalone=standalone,
+            reveal=reveal,
+            live=live,
+        )
     return b"".join(getattr(row, kind)(several, selection)).decode()
 
 

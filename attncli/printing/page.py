@@ -86,9 +86,16 @@ def page_of(
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     closing += [f"{words} are left out; --full shows all." for words in views.left_out]
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
-    title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
-    student = visible(trace.problem.student)
-    return Page(title, notes, entries, closing, warnings, views.decimals, asked, student)
+    return Page(
+        title=title_of(trace, selection),
+        notes="\n".join(map(visible, lines)),
+        entries=entries,
+        closing=closing,
+        warnings=warnings,
+        decimals=views.decimals,
+        asked=asked,
+        student=visible(trace.problem.student),
+    )
 
 
 def title_of(trace: Trace, selection: Selection) -> str:

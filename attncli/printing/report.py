@@ -129,16 +129,17 @@ def report_page(
     The verdict names the mistake by its id, unless the page is for students.
     """
     written = [judged for judged in report.steps.values() if judged.status != "missing"]
+    remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
     return ReportPage(
-        visible(report.name),
-        visible(report.title),
-        verdicts.VERDICT_SIGNS[report.verdict],
-        verdicts.verdict(report, ids),
-        verdicts.points_by_step(report),
-        verdicts.comment_lines(report),
-        report.said,
-        {judged.step.name: _remark(report, judged, selection, solution) for judged in written},
-        tuple(verdicts.missing(report)),
+        name=visible(report.name),
+        title=visible(report.title),
+        sign=verdicts.VERDICT_SIGNS[report.verdict],
+        verdict=verdicts.verdict(report, ids),
+        points=verdicts.points_by_step(report),
+        comment=verdicts.comment_lines(report),
+        said=report.said,
+        remarks=remarks,
+        missing=tuple(verdicts.missing(report)),
     )
 
 
@@ -163,17 +164,17 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         hint = finding.what if finding.hint is None else finding.hint
         finding = replace(finding, what=hint, worked=(), also=())
     return Remark(
-        judged.step,
-        sign,
-        judged.status,
-        _aside(report, judged, sign),
-        "your numbers" if is_after else "your rounded numbers",
-        tuple(_comparisons(judged, selection, report.strict, solution)),
-        tuple(_wrong_cells(judged, selection.digits, solution)),
-        finding,
-        tuple(verdicts.unexplained(report, judged, solution)),
-        early,
-        tuple(near),
+        step=judged.step,
+        sign=sign,
+        status=judged.status,
+        aside=_aside(report, judged, sign),
+        follows="your numbers" if is_after else "your rounded numbers",
+        comparisons=tuple(_comparisons(judged, selection, report.strict, solution)),
+        cells=tuple(_wrong_cells(judged, selection.digits, solution)),
+        finding=finding,
+        unexplained=tuple(verdicts.unexplained(report, judged, solution)),
+        early=early,
+        last_digits=tuple(near),
     )
 
 

@@ -23,7 +23,7 @@ from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources
 from attncli.core.text.escapes import label_text, lines_of, shortened, visible
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import all_of
+from attncli.core.text.sentences import all_of, count_of
 
 MOST_CELLS = 12
 """Maximum number of cells that are named one by one; the others are counted. Chosen."""
@@ -59,7 +59,7 @@ def _numbers(report: Report) -> str:
     counts = dict(zip(status.STATUSES, totals, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
     written = counts["correct"] + counts["follows"] + sum(near.values())
-    said = f"{written} number{'s'[: written != 1]}"
+    said = count_of(written, "number")
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"
         how_many = "all of them " if count == written else f"{count}{of_them} "
@@ -98,11 +98,11 @@ def numbers_right(report: Report, codes: Iterable[Array]) -> str:
     right = sum(map(every.count, (status.CORRECT, *near)))
     carried = every.count(status.FOLLOWS)
     follow = f", {carried} worked out correctly from earlier ones" if carried else ""
-    return f"{right} of {len(every)} number{'s'[: len(every) != 1]} right{follow}" if every else ""
+    return f"{right} of {count_of(len(every), 'number')} right{follow}" if every else ""
 
 
 def cell_count(name: str, count: int, size: int) -> str:
-    return f"{count} of {size} cell{'s'[: size != 1]} of {name}"
+    return f"{count} of {count_of(size, 'cell')} of {name}"
 
 
 def skipped(keys: Sequence[tuple[str, str]]) -> str:
@@ -323,7 +323,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     if cut_off and len(cells) >= MANY_CUT_OFF:
         at, unit = cells[0], only_unit(judged.unit)
         decimals = round(-np.log10(unit)) if unit and unit < 1 else 0
-        after = f" after {decimals} decimal{'s'[: decimals != 1]}" if decimals else ""
+        after = f" after {count_of(decimals, 'decimal')}" if decimals else ""
         finer = rounded_like(float(expected[at]), float(units[at]) / 10)
         example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"
         cut = f"{len(cells)} numbers were cut off{after}, not rounded"

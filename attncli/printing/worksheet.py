@@ -19,7 +19,7 @@ from attncli.core.tape.cells import matrix_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.sentences import all_of, did_you_mean
+from attncli.core.text.sentences import all_of, count_of, did_you_mean
 from attncli.printing.csv import csv_text
 from attncli.printing.formats import Selection, WorksheetSelection, pieces, steps_named
 from attncli.printing.layout import axis_labels, shape_text
@@ -71,7 +71,7 @@ def instruction(trace: Trace) -> str:
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
-        said += f", with {count} decimal{'s'[: count != 1]} where they have more"
+        said += f", with {count_of(count, 'decimal')} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
     points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]

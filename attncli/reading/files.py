@@ -24,7 +24,7 @@ from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, Place, fail, located, reason_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.sentences import did_you_mean, near_words
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
@@ -64,12 +64,9 @@ class Folder(Record):
 
 
 def open_file(path: Path) -> BinaryIO:
-
     try:
         file = opened(str(path))
     except FileNotFoundError:
-        from attncli.core.text.sentences import near_words
-
         folder = path.parent
         near = near_words(path.name, next(walk(str(folder)))[2])
         hint = f"did you mean {folder / near[0]}?" if near else ""
@@ -375,10 +372,6 @@ def sample_files() -> dict[str, Path]:
     folder = installed if installed.is_dir() else in_checkout
     files = (path for path in folder.glob("*") if path.suffix in (".yaml", ".csv"))
     return dict(sorted((path.name.removesuffix(".yaml"), path) for path in files))
-
-
-def sample(name: str) -> bytes:
-    return sample_path(name).read_bytes()
 
 
 def sample_path(name: str) -> Path:

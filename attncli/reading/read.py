@@ -6,10 +6,10 @@ import codecs
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
@@ -170,13 +170,8 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
         raise first.error
     if others or len(first.values) != 1:
         raise error_at(Place(name), "the file holds more than one matrix")
-    ((key, raw),) = first.values.items()
-    return replace(
-        first,
-        values={"X": raw},
-        locate=lambda path: first.locate((key, *path[1:])),
-        labels={"X": first.labels[key]} if key in first.labels else {},
-    )
+    (key,) = first.values
+    return renamed(first, key, "X")
 
 
 def _checked(stdin: BinaryIO | None) -> BinaryIO:
@@ -300,21 +295,19 @@ def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
         bare = block is not None and not block.header
         if block is not None and bare and are_answers and (key := block.edges().corner):
             labels = {"X": block.edges().labels}
-            yield with_key(Document(name, folder, values, place, labels), key)
+            yield renamed(Document(name, folder, values, place, labels), "X", key)
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
 
-def with_key(document: Document, key: str) -> Document:
-    """Return a document whose matrix without a key has one."""
-
-    def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key if word == "X" else word: value for word, value in values.items()}
+def renamed(document: Document, old: str, new: str) -> Document:
+    """Return a document whose matrix has another key, or a key where it had none."""
 
     def locate(path: KeyPath) -> Place:
-        return document.locate(("X", *path[1:]) if path[:1] == (key,) else path)
+        return document.locate((old, *path[1:]) if path[:1] == (new,) else path)
 
-    values, labels = renamed(document.values), renamed(document.labels)
+    values = {new if key == old else key: value for key, value in document.values.items()}
+    labels = {new: document.labels[old]} if old in document.labels else {}
     return replace(document, values=values, labels=labels, locate=locate, bare=False)
 
 

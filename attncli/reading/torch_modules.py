@@ -20,7 +20,7 @@ from attncli.core.numbers.matrices import readable
 from attncli.core.problem.problem import Problem
 
 LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GptOss")
-MODULES: Mapping[str, tuple[str, ...]] = {
+READABLE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": (),
     "GPT2Attention": ("c_attn", "c_proj"),
     "BertAttention": ("self.query", "self.key", "self.value", "output.dense"),
@@ -40,7 +40,7 @@ def from_torch(
     """Return the problem that an attention module calculates when it is called.
 
     Args:
-        module: an `nn.MultiheadAttention`, or one of transformers 5 whose class is in `MODULES`.
+        module: an `nn.MultiheadAttention`, or one of transformers 5 whose class is in `READABLE`.
         inputs: what the module is called with, first the tokens (batch, n, features).
         answers: whether to call the module and keep its numbers as the key `answers`: `output`
             (batch, n, features), `weights` (batch, heads, n, m), unless it gives none, and of
@@ -50,20 +50,20 @@ def from_torch(
     Raises:
         InputError: for a module of another class, and for a call that no problem can express.
     """
-    name = next((one.__name__ for one in type(module).__mro__ if one.__name__ in MODULES), "")
+    name = next((one.__name__ for one in type(module).__mro__ if one.__name__ in READABLE), "")
     if not name:
-        hint = f"it reads {', '.join(MODULES)}; of others, write the keys, with weights_as: out_in"
+        hint = f"it reads {', '.join(READABLE)}; of others, write the keys, with weights_as: out_in"
         raise fail(f"from_torch cannot read the class {type(module).__name__}", hint=hint)
     forward: Any = getattr(module, "forward")  # noqa: B009 - no type of torch is known here
     call = dict(signature(forward).bind_partial(*inputs, **arguments).arguments)
     call |= call.pop("kwargs", {})
-    keys = (_of_transformers if MODULES[name] else _of_torch)(module, MODULES[name], call)
+    keys = (_of_transformers if READABLE[name] else _of_torch)(module, READABLE[name], call)
     if not answers:
         return Problem(**keys)
     # NumPy has no bfloat16, so that the arrays do not tell.
     kinds = {str(getattr(value, "dtype", "")) for value in call.values()}
     marking = {"dtype": "bfloat16"} if "torch.bfloat16" in kinds else None
-    return Problem(**keys, answers=_answers(module, MODULES[name], call), marking=marking)
+    return Problem(**keys, answers=_answers(module, READABLE[name], call), marking=marking)
 
 
 def _of_torch(module: Any, _: object, call: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.judging.judged import CORRECT, FOLLOWS, LAST_DIGIT, ROUNDED_EARLY, Compared
-from attncli.classroom.distractors import wrong_numbers
+from attncli.classroom.answer_table import wrong_numbers
 from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import open_steps
 from tests.conftest import SAMPLES

@@ -16,7 +16,7 @@ from py_mini_racer import MiniRacer
 
 import attncli
 import attncli.checking.judging.judged
-import attncli.classroom.distractors
+import attncli.classroom.answer_table
 import attncli.core.tape.step
 import attncli.pages.practice
 import attncli.printing.formats
@@ -32,24 +32,18 @@ from tests.oracles.homework import draw
 from tests.test_correct_answers import WISHES
 
 JUDGE = """
-  function numbers(values) { return values.map((value) => value === null ? -Infinity : value); }
   function judgeSheet(sheet) {
-    sheet.step.readings.forEach(function (reading) {
-      reading.right = numbers(reading.right);
-      reading.others = reading.others.map(numbers);
-    });
-    sheet.step.mistakes.forEach(function (one) { one.numbers = numbers(one.numbers); });
     var unreadable = sheet.texts.map(() => false);
     var given = sheet.texts.map(function (text, place) {
       try {
-        return attnNumbers.read(text, sheet.rules.missing);
+        return attnNumbers.read(text, sheet.rules, sheet.step.readings[0].right[0][place] === null);
       } catch (error) {
         if (!(error instanceof attnNumbers.NotANumber)) throw error;
         unreadable[place] = true;
         return null;
       }
     });
-    var found = attnJudging.judge(sheet.step, given, sheet.rules, sheet.marking, () => false);
+    var found = attnJudging.judge(sheet.step, given, sheet.decimals, () => false);
     var codes = found.codes.map((code, place) => unreadable[place] ? "unreadable" : code);
     return JSON.stringify([codes, found.mistake ? found.mistake.says : ""]);
   }
@@ -208,15 +202,15 @@ class Page:
     def __init__(self, script: MiniRacer, trace: attncli.Trace) -> None:
         self.script = script
         steps = attncli.printing.worksheet.open_steps(trace, WORKSHEET)
-        self.data = attncli.pages.practice.judged_by(trace, steps)
+        self.data = attncli.pages.practice.table_of(trace, steps)
 
     def says(self, name: str, texts: list[str]) -> tuple[list[str], str]:
         """Return the status of each cell of a step, and the mistake that the page names, or ""."""
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.pages.practice.CONSTANTS,
-            "marking": self.data,
+            "rules": attncli.pages.practice.RULES,
+            "decimals": self.data["decimals"],
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))
         return codes, mistake
@@ -284,7 +278,7 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             continue
         page = Page(script, trace)
         names = page.data["steps"].keys()
-        every = attncli.classroom.distractors.wrong_numbers(trace.unrounded or trace, names, 6)
+        every = attncli.classroom.answer_table.wrong_numbers(trace.unrounded or trace, names, 6)
         for name in names:
             found = [
                 one

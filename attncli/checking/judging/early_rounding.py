@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy as np
 from attncli.checking.judging import agreement, schedules
 from attncli.checking.judging.agreement import CUT, RoundingRule, largest
 from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Given
-from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, together
-from attncli.checking.judging.trial import Reading, Trial, common_readings, readings
+from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
+from attncli.checking.judging.trial import Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
-from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Replay, Values
+from attncli.core.tape.walk import Values
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
@@ -148,82 +147,6 @@ def _is_within_reach(
     within = wrong & given.agrees(found, agreement.CUT_OFF)
     count = (~given.written.blank).sum()
     return bool((within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count))
-
-
-class AnyDigits(Operands):
-    """The numbers of students who show one step alone; those of few digits lead farthest."""
-
-    @cached_property
-    def roundings(self) -> tuple[RoundingRule, ...]:
-        return COARSEST_ROUNDINGS
-
-
-class RoundingReach(Record, eq=False):
-    """How far rounding on the way may lead from the right numbers of a step that is shown alone.
-
-    Attributes:
-        below, above: the distances to the least and the largest number that a schedule gives.
-        finer: the width of the intervals by hidden steps that are rounded to two decimals or not;
-            those of other decimals are in proportion to it.
-        adjusted: which shares may be the largest of a line, and adjusted so that it sums to 1.
-    """
-
-    below: Array
-    above: Array
-    finer: Array
-    adjusted: Array
-
-
-def reaches(reference: Reference, steps: Sequence[Step]) -> dict[str, RoundingReach]:
-    """Return the reach of each step; `steps` are in the order of computation."""
-    ends = _of_schedules(reference, steps)
-    around = _around(reference.trace, RoundingRule(2))
-    found = {}
-    for step in steps:
-        low, high, along = ends[step.name].low, ends[step.name].high, axis_of_shares(step)
-        adjusted = np.zeros(step.array.shape, bool)
-        if along is not None:
-            adjusted = high >= low.max(axis=along, keepdims=True)
-        finer = interval(around.result(step))
-        sizes = step.array - low, high - step.array, finer.high - finer.low
-        below, above, width = map(np.nan_to_num, sizes)
-        found[step.name] = RoundingReach(below, above, width, adjusted)
-    return found
-
-
-def _of_schedules(reference: Reference, steps: Sequence[Step]) -> dict[str, Interval]:
-    """Return intervals that hold what any schedule gives for a step that is shown alone.
-
-    The schedules of a step are among those of a later one that is made from it.
-    """
-    operands = AnyDigits(reference, {}, {})
-    ends = {step.name: Interval(step.array, step.array) for step in steps}
-    done: set[str] = set()
-
-    def widen(step: Step, numbers: Array) -> None:
-        if step.name in ends and len(numbers):
-            low, high = ends[step.name].low, ends[step.name].high
-            ends[step.name] = Interval(
-                np.fmin(low, numbers.min(axis=0)), np.fmax(high, numbers.max(axis=0))
-            )
-
-    for step in reversed(steps):
-        worked = operands.ancestors(step)
-        if step.name not in done:
-            size = sum(one.array.size for one in (step, *worked))
-            for tried in schedules.schedules_for(operands, step, worked):
-                for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
-                    Trial(operands, part, step, Reading(worked), widen)
-        if len(worked) <= schedules.MAX_SINGLE and not step.backward:
-            done.update(one.name for one in worked)
-    return ends
-
-
-def _around(trace: Trace, rounding: RoundingRule) -> Replay[Values]:
-    """Return the calculation on intervals that hold every step rounded or not."""
-    return Replay(
-        trace, settle=lambda _, made: rounding.interval(made), instead=together(trace, ())
-    )
 
 
 def _any_of(factors: Array) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import Values
 
+Hypotheses: TypeAlias = tuple[
+    tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...
+]
+
 
 class Judge:
     """Judges one student's answers, step by step in the order of computation.
@@ -36,8 +41,10 @@ class Judge:
         given: Matrices,
         before: Judge | None = None,
         done_wrong: Container[str] = (),
+        hypotheses: Hypotheses = (),
     ) -> None:
         self.reference, self.trace, self.given = reference, reference.trace, given
+        self.hypotheses = hypotheses or HYPOTHESES
         self.judged: dict[str, Judged] = dict(before.judged) if before else {}
         is_after = before is None
         for step in self.trace:
@@ -74,7 +81,7 @@ class Judge:
     def _compared(self, given: Given) -> Judged:
         codes, expected, words = given.codes, given.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
-        for code, explanations in HYPOTHESES:
+        for code, explanations in self.hypotheses:
             if not (codes == status.WRONG).any():
                 break
             for found in explanations(self.operands, given):
@@ -170,16 +177,25 @@ def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
     tolerated = agreement.are_decimals(unit) & ~given.is_whole
     if axis_of_shares(step) is not None:
         values = given.written.values
-        is_fine = given.written.unit <= agreement.MAX_TOLERATED_UNIT
-        tolerated &= is_fine & (values >= 0) & (values <= 1)
+        tolerated &= forgives(step, given.written.unit) & (values >= 0) & (values <= 1)
     else:
-        most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
-        tolerated &= unit <= np.where(unit < 1, *coarsest)
+        tolerated &= forgives(step, unit, largest(operands.written.result(step)))
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
         found = _near(operands, given, numbers, agreement.CUT_OFF)
         exact = agreement.exact_cells(numbers, unit)
         yield replace(found, cells=found.cells & tolerated & ~exact, fits=None)
+
+
+def forgives(step: Step, unit: Array, most: float = 0.0) -> Array:
+    """Return for which units in the last place an error of one unit is tolerated.
+
+    `most` is the largest number that follows from a student's own ones.
+    """
+    if axis_of_shares(step) is not None:
+        return unit <= agreement.MAX_TOLERATED_UNIT
+    most = max(most, largest(step.array))
+    coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
+    return unit <= np.where(unit < 1, *coarsest)
 
 
 def _near(
@@ -198,7 +214,7 @@ def _near(
     return ExplainedCells(found & (given.codes == status.WRONG), middle, fits=found)
 
 
-HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
+HYPOTHESES: Hypotheses = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),

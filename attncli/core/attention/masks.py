@@ -84,7 +84,8 @@ def is_kept(
 ) -> Array | None:
     """Return where a query may attend to a key, or None if nothing is blocked.
 
-    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys.
+    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys. With
+    `shown` in the mask it is returned even if nothing is blocked, for pages on which cells can be.
     """
     if not mask:
         return None
@@ -94,7 +95,7 @@ def is_kept(
         part = MASKS[name].keeps(mask[name], grid)
         if part is not None and not part.all():
             together = together & part
-    return None if together.all() else together
+    return None if together.all() and "shown" not in mask else together
 
 
 def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:

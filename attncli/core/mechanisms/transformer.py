@@ -270,9 +270,8 @@ class Targets(Operation):
     places: tuple[int, ...]
 
     def apply(self, probabilities: Array) -> Array:
-        ones = np.zeros(probabilities.shape)
-        ones[..., [*range(len(self.places))], list(self.places)] = 1
-        return ones
+        is_target = np.array(self.places)[:, None] == np.arange(probabilities.shape[-1])
+        return np.broadcast_to(is_target, probabilities.shape).astype(float)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Words("1 at the targets")

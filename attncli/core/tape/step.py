@@ -33,8 +33,11 @@ Region = tuple[slice, slice]
 
 ALL = slice(None)
 
-OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"}
-"""Annotations of fields that hold an operand, or several."""
+OPERANDS = {
+    *("Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"),
+    *("Expression | None", "Step | None"),
+}
+"""Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
 class Operation(Record, eq=False):
@@ -57,7 +60,8 @@ class Operation(Record, eq=False):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         kinds = cls.annotated.items()
-        cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS)
+        held = cls.operand_fields  # of its base: a field may be annotated again, more narrowly
+        cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
         cls.float_fields = tuple(n for n, kind in kinds if kind == "float")
 
     @property

@@ -183,6 +183,8 @@ def with_operands(operation: Operation, rule: Callable[[Expression], Expression]
     changed: dict[str, Any] = {}
     for name in operation.operand_fields:
         old = getattr(operation, name)
+        if old is None:
+            continue
         several = old if isinstance(old, tuple) else (old,)
         others = tuple(map(rule, several))
         if any(map(is_not, others, several)):

@@ -12,6 +12,11 @@ def all_of(words: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def count_of(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 file", "2 files"."""
+    return f"{count} {noun}{'s'[: count != 1]}"
+
+
 def small(sentence: str) -> str:
     """Return a sentence that goes on after other words; K and Q stay capitals."""
     is_word = sentence[1:2].islower() or sentence.startswith("A ")

@@ -4,10 +4,7 @@
   "use strict";
   const { all, homes, make, plainText, pageKey } = window.attnLive;
   const NAMES = {
-    scale: "scores",
-    softcap: "soft cap",
-    "normalize.temperature": "temperature",
-    "score.width": "width",
+    scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width",
   };
   const TEXT_FIELD = "input:not([type=checkbox], [type=range])";
   const past = []; // states of all problems before each change
@@ -128,9 +125,7 @@
       box.classList.remove("editing");
     }
     field.addEventListener("input", accept);
-    field.addEventListener("blur", () => {
-      end(true);
-    });
+    field.addEventListener("blur", () => end(true));
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
       const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -167,11 +162,7 @@
       }
       if (!td || !isPlain || event.target !== td) return;
       const begins = event.key.length === 1 && event.key !== " ";
-      if (
-        isMask(td)
-          ? event.key === " " || event.key === "Enter"
-          : begins || event.key === "Enter" || event.key === "F2"
-      ) {
+      if (event.key === "Enter" || (isMask(td) ? event.key === " " : begins || event.key === "F2")) {
         event.preventDefault();
         event.stopPropagation();
         if (isMask(td)) toggle(td);
@@ -184,19 +175,15 @@
   let drag = null;
   document.addEventListener("pointerdown", (event) => {
     const td = cellOf(event);
-    drag =
-      td && event.target === td && event.button === 0 && !isMask(td)
-        ? { td, x: event.clientX, text: textOf(td), moved: false }
-        : null;
+    const begins = td && event.target === td && event.button === 0 && !isMask(td);
+    drag = begins ? { td, x: event.clientX, text: textOf(td), moved: false } : null;
   });
   document.addEventListener("pointermove", (event) => {
     if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 5)) return;
     drag.moved = true;
     set(drag.td, stepped(drag.text, Math.round((event.clientX - drag.x) / 6) * (event.shiftKey ? 10 : 1)), drag);
   });
-  document.addEventListener("pointercancel", () => {
-    drag = null;
-  });
+  document.addEventListener("pointercancel", () => { drag = null; });
   document.addEventListener("click", (event) => {
     const td = cellOf(event),
       isDragged = drag && drag.moved;
@@ -280,8 +267,7 @@
     const tools = make("div", { className: "controls" });
     tools.setAttribute("role", "region");
     tools.setAttribute("aria-label", "Change the problem");
-    const updates = [],
-      wasShifted = one.isShifted();
+    const updates = [], wasShifted = one.isShifted();
     function withSetting(key, text) {
       const next = { ...one.state() };
       if (text === null) delete next[key];
@@ -298,14 +284,8 @@
       field.setAttribute("aria-label", `${name}, as a number`);
       const by = {};
       slider.addEventListener("input", () => {
-        change(
-          one,
-          withSetting(
-            key,
-            slider.value === "0" ? null : Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString(),
-          ),
-          by,
-        );
+        const text = Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString();
+        change(one, withSetting(key, slider.value === "0" ? null : text), by);
       });
       field.addEventListener("change", () => {
         const [read, wrong] = settingNumber(one, key, field.value);
@@ -322,29 +302,22 @@
       });
       tools.append(make("div", { className: "slider" }, make("span", { textContent: name }), slider, field));
       if (key.endsWith("scale") && divides) {
-        toggleOf(
-          `divide by ${symbol}`,
-          () => one.settingOf(key) === first,
-          (isOn) => withSetting(key, isOn ? null : "1"),
-        );
+        const isDivided = () => one.settingOf(key) === first;
+        toggleOf(`divide by ${symbol}`, isDivided, (isOn) => withSetting(key, isOn ? null : "1"));
       }
     });
 
     function toggleOf(name, isOn, next) {
       const box = make("input", { type: "checkbox" });
       box.addEventListener("change", () => {
-        const state = next(box.checked);
-        if (state) change(one, state, null);
+        change(one, next(box.checked), null);
       });
-      updates.push(() => {
-        box.checked = isOn();
-      });
+      updates.push(() => { box.checked = isOn(); });
       tools.append(make("label", { className: "switch" }, box, name));
     }
     const mask = one.steps.find((step) => step.name === "mask" && step.input && one.tape.offset !== null);
     if (mask) {
-      const m = mask.shape[mask.shape.length - 1],
-        n = mask.shape[mask.shape.length - 2];
+      const [n, m] = mask.shape.slice(-2);
       const first = mask.input.numbers;
       const row = (i) => Math.floor(i / m) % n;
       const later = [...first.keys()].filter((i) => i % m > row(i) + one.tape.offset);
@@ -366,16 +339,12 @@
     }
     const buttons = [
       button("Undo", undo),
-      button("Put all back", () => {
-        change(one, {}, null);
-      }),
+      button("Put all back", () => change(one, {}, null)),
       button("Save as YAML", () => {
         const link = make("a", { href: URL.createObjectURL(new Blob([one.yaml()], { type: "text/yaml" })) });
         link.download = `${(one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.yaml`;
         link.click();
-        setTimeout(() => {
-          URL.revokeObjectURL(link.href);
-        }, 1000);
+        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       }),
     ];
     tools.append(make("div", { className: "buttons" }, ...buttons), told);
@@ -394,30 +363,26 @@
       }
       const follows = one.following([...inputs]);
       const changed = one.cells.filter(({ td }) => td.classList.contains("changed"));
-      const cells = [
-        ...new Map(
-          changed.map(({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`]),
-        ).values(),
-      ];
+      const described = ({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`];
+      const cells = [...new Map(changed.map(described)).values()];
+      const wasIs = (name) => `${shortest(one.settingOf(name))}, was ${shortest(one.tape.settings[name][0])}`;
       const others = names
         .filter((name) => one.tape.settings[name])
-        .map((name) => `${settingName(one, name)} ${shortest(one.settingOf(name))}, was ${shortest(one.tape.settings[name][0])}`);
+        .map((name) => `${settingName(one, name)} ${wasIs(name)}`);
       const unseen = [...inputs].filter(
         (input) => !one.tape.settings[input] && !changed.some((cell) => cell.input.name === input),
       );
-      const stays = one.steps
-        .filter((step) => step.input && step.input.key && !inputs.has(step.name))
-        .map((step) => step.name);
-      const stand = one.steps
-        .filter((step) => !step.input && step.expression && !/ \d+$/.test(step.name) && !follows.includes(step.name))
-        .map((step) => step.name);
+      const isNamed = (name) => !/ \d+$/.test(name); // others are calculated for the page alone
+      const isFixed = ({ name, input }) =>
+        input ? input.key && !inputs.has(name) : isNamed(name) && !follows.includes(name);
+      const stays = one.steps.filter(isFixed).sort((a, b) => Boolean(b.input) - Boolean(a.input));
       told.append(
         make("b", { textContent: "Changed: " }),
         `${some([...cells, ...others, ...unseen])}. `,
         make("b", { textContent: "What follows: " }),
-        `${some(follows.filter((name) => !/ \d+$/.test(name)))}. `,
+        `${some(follows.filter(isNamed))}. `,
       );
-      const fixed = [...new Set([...stays, ...stand])];
+      const fixed = [...new Set(stays.map((step) => step.name))];
       if (fixed.length) told.append(make("b", { textContent: "What stays: " }), `${some(fixed)}.`);
       if (one.isShifted() === wasShifted) return;
       told.append(` The largest score of each line is ${wasShifted ? "not " : ""}subtracted from the others now.`);

@@ -49,29 +49,15 @@ window.attnLive = (function () {
   };
 
   function Calculation(tape, article, prefix) {
-    const steps = tape.steps.map(([name, shape, about, numbers]) => ({
-      name,
-      shape,
-      expression: Array.isArray(numbers) ? null : about,
-      backward: numbers === true,
-      input: Array.isArray(numbers) && {
-        key: about[0],
-        shape: about[1],
-        flips: about[2],
-        infinite: about[3],
-        isStep: about[4],
-        numbers: numbers.map((x) => x ?? -Infinity),
-      },
-    }));
-    const self = {},
-      starts = [],
-      numberOf = {},
-      uses = [];
-    let numbers = [],
-      settings = {},
-      state = {},
-      arrays = [],
-      exact = []; // the numbers of steps before they are rounded
+    const steps = tape.steps.map(([name, shape, about, numbers]) => {
+      if (!Array.isArray(numbers)) return { name, shape, expression: about, backward: numbers };
+      const [key, ofKey, flips, infinite, isStep] = about;
+      const input = { key, shape: ofKey, flips, infinite, isStep, numbers: numbers.map((x) => x ?? -Infinity) };
+      return { name, shape, input };
+    });
+    const self = {}, starts = [], numberOf = {}, uses = [];
+    const exact = []; // the numbers of steps before they are rounded
+    let numbers = [], settings = {}, state = {}, arrays = [];
     const stepsOfIds = [0]; // ids count from 1
     steps.forEach((step, i) => {
       starts.push(stepsOfIds.length);
@@ -127,25 +113,15 @@ window.attnLive = (function () {
           const result = run(step.expression);
           exact[i] = result.data;
           if (tape.round) result.data = Array.from(result.data, rounded);
-          if (
-            !result.data.every(
-              (x) =>
-                isFinite(x) || (x === -Infinity && /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name)),
-            )
-          )
-            throw step.name;
+          const mayBeBlocked = /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name);
+          if (!result.data.every((x) => isFinite(x) || (x === -Infinity && mayBeBlocked))) throw step.name;
           arrays[i] = result;
         });
       } catch (name) {
         ({ settings, numbers, arrays } = before);
         return typeof name === "string" ? name : String(name.message);
       }
-      numbers = [];
-      arrays.forEach((array, i) => {
-        array.data.forEach((x, j) => {
-          numbers[starts[i] + j] = x;
-        });
-      });
+      numbers = [0, ...arrays.flatMap((array) => Array.from(array.data))]; // ids count from 1
       state = next;
       return "";
     }
@@ -173,9 +149,7 @@ window.attnLive = (function () {
     }
     // Steps that are rounded follow from those that short ones stand for as far as it is printed.
     function isNear(a, b) {
-      return (
-        a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)))
-      );
+      return a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)));
     }
     // True if the formula of sparsemax's threshold has the scores of all cells with a weight: these sum to 1.
     function isThreshold(variant, place, id) {
@@ -231,14 +205,11 @@ window.attnLive = (function () {
             fills.push(all.filter((x) => x === Math.max(...all)).length > 1 ? "the first largest" : "the largest");
           else if (leaf === -3) fills.push(numberText(value(variant, place), tape.decimals));
           else {
-            if (digits[place] === undefined) {
-              const wanted =
-                about[2][place] === null
-                  ? null
-                  : about[3].includes(place) && !tape.round
-                    ? text
-                    : numberText(value(variant, place), tape.decimals);
-              digits[place] = wanted === null ? tape.decimals : digitsOf(variant, place, wanted);
+            if (digits[place] === undefined && about[2][place] === null) digits[place] = tape.decimals;
+            else if (digits[place] === undefined) {
+              const isResult = about[3].includes(place) && !tape.round;
+              const wanted = isResult ? text : numberText(value(variant, place), tape.decimals);
+              digits[place] = digitsOf(variant, place, wanted);
             }
             const from = variant[5 + place][leaf],
               x = leafValue(from, variant, (y) => y);
@@ -342,42 +313,21 @@ window.attnLive = (function () {
           const [n, m] = step.shape.slice(-2);
           if (flips)
             texts = texts.map((_, i) => texts[i - (i % (n * m)) + (i % n) * m + Math.floor((i % (n * m)) / n)]);
-          put(
-            key,
-            shape
-              .slice(1)
-              .reduceRight(
-                (items, size) => items.flatMap((_, i) => (i % size ? [] : [items.slice(i, i + size)])),
-                texts,
-              ),
-          );
+          const grouped = (items, size) => items.flatMap((_, i) => (i % size ? [] : [items.slice(i, i + size)]));
+          put(key, shape.slice(1).reduceRight(grouped, texts));
         });
-      return Object.keys(problem)
-        .map((key) => `${key}: ${flow(problem[key], key.length + 3)}\n`)
-        .join("");
+      return Object.keys(problem).map((key) => `${key}: ${flow(problem[key], key.length + 3)}\n`).join("");
     }
     function flow(x, indent) {
       if (Array.isArray(x))
         return `[${x.map((one) => flow(one, indent)).join(Array.isArray(x[0]) ? `,\n${" ".repeat(indent)}` : ", ")}]`;
       if (x && typeof x === "object")
-        return `{${Object.keys(x)
-          .map((key) => `${key}: ${flow(x[key], indent)}`)
-          .join(", ")}}`;
+        return `{${Object.keys(x).map((key) => `${key}: ${flow(x[key], indent)}`).join(", ")}}`;
       return typeof x === "string" && !/^-?[\d.][\d.eE+*/()^-]*$/.test(x) ? JSON.stringify(x) : String(x);
     }
 
     Object.assign(self, {
-      tape,
-      article,
-      steps,
-      cells,
-      calculate,
-      refresh,
-      explanation,
-      settle,
-      slots,
-      yaml,
-      prefix,
+      tape, article, steps, cells, calculate, refresh, explanation, settle, slots, yaml, prefix,
       // True if the largest scores are subtracted from the others, as floats could not hold their powers.
       isShifted: () => tape.shifts.some((call) => run(call).data.some((x) => x !== 0)),
       state: () => state,
@@ -406,20 +356,11 @@ window.attnLive = (function () {
   page.shapes.push([PLAIN, [1], [], [], null]);
   const articles = document.querySelectorAll("article");
   const all = page.tapes.map((tape, i) => Calculation(tape, articles[i], i ? `${i + 1}:` : ""));
-  const explanations = new Proxy(
-    {},
-    {
-      get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
-    },
-  );
+  const explanations = new Proxy({}, {
+    get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
+  });
   return {
-    all,
-    homes,
-    make,
-    fill: attnFill,
-    plainText,
-    pageKey: page.key,
-    shown: () => {},
+    all, homes, make, plainText, fill: attnFill, pageKey: page.key, shown: () => {},
     data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {
