@@ -20,8 +20,7 @@ from attncli.classroom.distractors import Question
 from attncli.classroom.drawing import Drawing, calculated, read_values
 from attncli.classroom.search import Candidate, Search
 from attncli.core.errors import fail, located
-from attncli.core.explaining.terms import Made, StepTerms
-from attncli.core.explaining.terms import found as terms_in
+from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem

@@ -123,7 +123,7 @@ def _line(settings: Normalize, tape: Tape) -> str:
 
 
 def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
-    """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
+    """Warn that the largest score was subtracted from the others; `name` is that of the scores."""
     line = f"the largest score of each {_line(settings, tape)}"
     done = f"{line} was subtracted first, which leaves the weights as they are"
     tape.warn(f"some e^{name} are beyond what a float can hold: {done}")

@@ -330,7 +330,7 @@ def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
 
 
 def _of_head(rules: Rules, head: int) -> Rules:
-    """Return the rules of one head, which may have a sink of its own."""
+    """Return the rules of one head, which may have another sink."""
     sinks = rules.normalize.parameters.get("sink")
     if sinks is None or sinks.size == 1:
         return rules

@@ -166,7 +166,7 @@ def summands(term: Term) -> list[tuple[bool, Term]]:
     return parts
 
 
-def found(
+def terms_in(
     term: Term, kind: type[Term] | tuple[type[Term], ...], reasons: bool = False
 ) -> Iterator[Any]:
     """Yield the nodes of a kind, from left to right; with `reasons` also what choices saw."""

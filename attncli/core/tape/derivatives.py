@@ -1,6 +1,6 @@
 """The operations that backward passes are made of, beside products, sums and factors.
 
-`Operation.derivative` puts them together; they have no derivatives of their own.
+`Operation.derivative` puts them together; they have no derivatives.
 """
 
 from __future__ import annotations
