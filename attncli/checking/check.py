@@ -99,10 +99,10 @@ class Report(Record, Shown, eq=False):
 
     @property
     def wanted(self) -> dict[str, Array]:
-        """The status of the cells that have a wanted name, by step; of given steps without one."""
+        """The status of the cells that have a wanted name, by step; of shown steps without one."""
         every = self.counting.items()
-        given = {name: codes for name, codes in every if (codes != status.MISSING).any()}
-        return self._codes_by_step(self.marking.expected) or given
+        written = {name: codes for name, codes in every if (codes != status.MISSING).any()}
+        return self._codes_by_step(self.marking.expected) or written
 
     def _codes_by_step(self, names: Collection[str]) -> dict[str, Array]:
         """Return the status of each cell that one of the names means, by the step that answers."""
@@ -131,9 +131,11 @@ class Report(Record, Shown, eq=False):
         if not self.marking.ask:
             return wrong
         cells = self.counting.items()
-        found = {name for name, codes in cells if np.isin(codes, self._bad).any()}
-        found.update(behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps))
-        return [name for name in wrong if name in found]
+        counting = {name for name, codes in cells if np.isin(codes, self._bad).any()}
+        counting.update(
+            behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps)
+        )
+        return [name for name in wrong if name in counting]
 
     @property
     def first_wrong_step(self) -> str | None:
@@ -259,12 +261,12 @@ class AnswerKey:
         trace: Trace,
         steps: Mapping[str, Judged],
         findings: Mapping[str, Finding],
-        given: Container[str],
+        shown: Container[str],
         said: tuple[str, ...],
         renamed: Mapping[str, str] = EMPTY,
     ) -> Report:
         meant, same = self._meant.items(), self._same
-        answers = {n: answered_by(step.name, same, given, renamed) for n, (step, _) in meant}
+        answers = {n: answered_by(step.name, same, shown, renamed) for n, (step, _) in meant}
         unearned = dict(without_work(steps, findings))
         asked = {answers[name] for name in self.marking.expected}
         if names := [name for name in unearned if name in asked]:
@@ -308,8 +310,8 @@ class AnswerKey:
                 return replace(report, skipped=skipped)
             way = likeliest(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
-        trace, given = way.reference.trace, way.given
-        report = self._report(submission, trace, steps, findings, given, way.said, way.renamed)
+        trace, shown = way.reference.trace, way.matrices
+        report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)
         return replace(report, skipped=skipped)
 
 
@@ -320,12 +322,12 @@ def _in_float64(problem: Problem) -> Problem:
 
 
 def answered_by(
-    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str] = EMPTY
+    name: str, same: Mapping[str, str], shown: Container[str], renamed: Mapping[str, str] = EMPTY
 ) -> str:
     """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
-    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)
+    return next((one for one in (*group, renamed.get(base, base)) if one in shown), base)
 
 
 def check(

@@ -57,14 +57,14 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
     of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
     roundoff = ROUNDOFF[dtype] * max(1.0, of_sums)
-    found = {name: roundoff * _largest(trace[name].array) for name in steps}
+    errors = {name: roundoff * _largest(trace[name].array) for name in steps}
     size = sum(step.array.size for step in trace)
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
         for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
-            if step.name in found:
+            if step.name in errors:
                 off = _largest(_off(numbers, step.array))
-                found[step.name] = max(found[step.name], off)
-    return found
+                errors[step.name] = max(errors[step.name], off)
+    return errors
 
 
 def _sample(
@@ -77,8 +77,8 @@ def _sample(
 
     def rounded(numbers: Array) -> Array:
         is_up = random.integers(0, 2, numbers.shape, np.int8).astype(bool)
-        found: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
-        return found
+        off: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
+        return off
 
     def key(step: Step) -> tuple[str, bool]:
         return step.name, step.operation is None  # an input may have the name of a step
@@ -242,9 +242,9 @@ class Comparison:
         return cells
 
 
-def _nearest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
+def _nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
     """Return the nearest cause, with another one that fits as well in the same steps."""
-    fitting = sorted((one for one in found if one[0] <= 1), key=lambda one: one[0])
+    fitting = sorted((one for one in causes if one[0] <= 1), key=lambda one: one[0])
     if not fitting:
         return None
     (least, first), *rest = fitting
@@ -290,6 +290,8 @@ def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str
 
 def _from_the_start(step: Step) -> Expression:
     """Return how adjusted scores are made from queries and keys."""
-    own = ("scores", *ADJUSTED)
-    made = operation_or_input(step)
-    return transform(made, lambda part: _from_the_start(part) if part.plain in own else part)
+    adjusted = ("scores", *ADJUSTED)
+    operation = operation_or_input(step)
+    return transform(
+        operation, lambda part: _from_the_start(part) if part.plain in adjusted else part
+    )

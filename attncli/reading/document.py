@@ -97,6 +97,14 @@ class Chunk(Record):
         return Place(self.name, self.before + line + 1, column + 1, shown)
 
 
+class OpenKey(Record):
+    """A key without a value, or with null, which leaves it out."""
+
+    path: KeyPath
+    is_null: bool
+    is_only: bool  # True if its mapping has no other key
+
+
 class Document(Record):
     """One problem, or one set of answers, as it was read, or why it could not be read.
 
@@ -112,7 +120,7 @@ class Document(Record):
     bare: bool = False  # a single matrix or list without a key, which gets the key X
     heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
-    nulls: tuple[KeyPath, ...] = ()  # the keys that are written with null, and so left out
+    open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
 
 def unread(error: InputError, name: str, folder: Path) -> Document:

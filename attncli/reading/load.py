@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -19,18 +18,17 @@ from attncli.core.errors import (
     located,
     refuse,
 )
-from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm, Form
+from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
-from attncli.core.problem.key_values import hint_for, key_of, names_of, with_keys
+from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean, near_words
 from attncli.reading.arrays import table_of
-from attncli.reading.document import Blank, Document, FileName, Raw, assign, error_at
+from attncli.reading.document import Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
 
@@ -45,11 +43,6 @@ LABELLED = {
 """The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
-
-KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
-"""A key and a value without a colon and a blank between them, such as width 2."""
-
-START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
 
 
 class Overrides(Record):
@@ -138,7 +131,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         key: text if "." in key else flag_value(key, text, flags[key])
         for key, text in overrides.options.items()
     }
-    _refuse_blank_keys(document)
+    _refuse_open_keys(document)
     source = ProblemSource(document)
     with located(source.locate):
         source.read_keys()
@@ -330,85 +323,14 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
     (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
     if document.error:
         raise document.error
-    _refuse_blank_keys(document)
+    _refuse_open_keys(document)
     return document.values[key]
 
 
-def _refuse_blank_keys(document: Document) -> None:
-    """Raise an InputError for all keys of a problem without a value.
+def _refuse_open_keys(document: Document) -> None:
+    """Raise an InputError for all keys of a problem that must have a value."""
+    if document.open_keys:
+        from attncli.reading.open_keys import faults_of  # few problems have any
 
-    Answers may be open, and null leaves a key out: both only under names that exist.
-    """
-    blank = [*_blank(document.values, ())]
-    if "steps" not in document.values:  # results have nulls for what is not there
-        blank += ((path, False) for path in document.nulls if not _is_known(path))
-    names = str(document.values.get("names"))  # of a course, which may be like those of steps
-    blank = [pair for pair in blank if pair[0][0] != "answers" or str(pair[0][-1]) not in names]
-    with located(document.locate):
-        refuse([_blank_key(*pair) for pair in blank])
-
-
-def _blank(raw: Raw, path: KeyPath) -> Iterator[tuple[KeyPath, bool]]:
-    """Yield the path of each key without a value, and True if its mapping has no other key."""
-    if isinstance(raw, dict):
-        for key, value in raw.items():
-            if isinstance(value, Blank) and not (path == ("answers",) and _is_known((*path, key))):
-                yield (*path, key), len(raw) == 1
-            elif path != ("answers",):
-                yield from _blank(value, (*path, key))
-    elif isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-        for index, item in enumerate(raw):
-            yield from _blank(item, (*path, index))
-
-
-def _word_and_parents(path: KeyPath) -> tuple[str, list[str]]:
-    """Return the last key of a path, and those around it; a layer has the keys of a problem."""
-    words = [part for part in path if isinstance(part, str)]
-    if words[0] == "layers":
-        words = [word for word in words[1:] if not word.isdecimal()] or words
-    return words[-1], [key_of(part) for part in words[:-1]]
-
-
-def _known_forms(parents: list[str]) -> Mapping[str, Form]:
-    """Return the forms of the keys inside others, as far as they are known."""
-    if not parents:
-        return {key: row.form for key, row in KEYS.items()}
-    return KEYS[parents[0]].form.parts() if len(parents) == 1 and parents[0] in KEYS else {}
-
-
-def _is_known(path: KeyPath) -> bool:
-    """Return False for an unknown key, and for a slip of the name of a step in answers."""
-    word, parents = _word_and_parents(path)
-    if parents == ["answers"]:
-        from attncli.core.tape.cells import ALIASES, may_mean_step  # few files have such a key
-
-        return may_mean_step(word, KEYS) or not near_words(word, ALIASES)
-    forms = _known_forms(parents)
-    return not forms or (word if parents else key_of(word)) in forms
-
-
-def _blank_key(path: KeyPath, is_only: bool) -> Fault:
-    word, parents = _word_and_parents(path)
-    inside = f" in {visible('.'.join(parents))}" if parents else ""
-    message = f"{visible(word) or 'an empty key'}{inside} has no value"
-    return Fault(message, path, _likely_form(word, parents, is_only))
-
-
-def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
-    """Return a hint that shows how a key and its value are written."""
-    outer = KEYS[parents[0]].form if len(parents) == 1 and parents[0] in KEYS else None
-    known = _known_forms(parents)
-    form = known.get(word if parents else key_of(word))
-    pair = KEY_AND_VALUE.fullmatch(word)
-    if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
-        return f"write {pair[1]}: {pair[2]}"
-    if outer and is_only and word in outer.words():
-        return f"write {parents[0]}: {word}"
-    if parents == ["answers"]:
-        from attncli.core.tape.cells import ALIASES
-
-        return did_you_mean(word, ALIASES)
-    if not form and not parents:
-        return hint_for(word)
-    words = ["true"] if form is TRUTH else form.words() if form else []
-    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"
+        with located(document.locate):
+            refuse(faults_of(document))

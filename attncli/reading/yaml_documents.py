@@ -20,8 +20,10 @@ from attncli.core.records import replace
 from attncli.core.text.escapes import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
+    Blank,
     Chunk,
     Document,
+    OpenKey,
     Raw,
     error_at,
     unread,
@@ -255,22 +257,26 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
     return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
-def without_nulls(raw: Raw, path: KeyPath, nulls: list[KeyPath]) -> Raw:
-    """Return a value without the keys that are null, and add their paths to a list."""
+def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
+    """Return a value without the keys that are null; add those and keys without value to a list."""
     if isinstance(raw, dict):
-        nulls += ((*path, key) for key, value in raw.items() if value is None)
-        pairs = ((key, value) for key, value in raw.items() if value is not None)
-        return {key: without_nulls(value, (*path, key), nulls) for key, value in pairs}
+        values = {key: value for key, value in raw.items() if value is not None}
+        open_keys += (
+            OpenKey((*path, key), is_null=value is None, is_only=len(values) == 1)
+            for key, value in raw.items()
+            if value is None or isinstance(value, Blank)
+        )
+        return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
     if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-        return [without_nulls(item, (*path, at), nulls) for at, item in enumerate(raw)]
+        return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
     return raw
 
 
 def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
-    nulls: list[KeyPath] = []
-    raw = without_nulls(raw, (), nulls)
+    open_keys: list[OpenKey] = []
+    raw = without_nulls(raw, (), open_keys)
     if isinstance(raw, dict):
-        yield Document(name, folder, raw, locate, nulls=tuple(nulls))
+        yield Document(name, folder, raw, locate, open_keys=tuple(open_keys))
     elif not isinstance(raw, list):
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
         place = Place(name, locate(()).line)
@@ -281,8 +287,9 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
         for number, item in enumerate(raw):
             in_item = partial(lambda number, path: locate((number, *path)), number)
             if isinstance(item, dict):
-                of_item = tuple(path[1:] for path in nulls if path[0] == number)
-                yield Document(name, folder, item, in_item, nulls=of_item)
+                of_item = (key for key in open_keys if key.path[0] == number)
+                inside = tuple(replace(key, path=key.path[1:]) for key in of_item)
+                yield Document(name, folder, item, in_item, open_keys=inside)
             else:
                 message = f"item {number + 1} of the list must be a mapping of keys to values"
                 yield unread(error_at(in_item(()), message), name, folder)

@@ -66,8 +66,8 @@ class Log(Operation):
         return Call("ln", (notation_of(self.operand, columns),))
 
 
-def masked_early(trace: Trace, given: Collection[str]) -> Forms:
-    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
+def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
+    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if shown."""
     if any(step.backward for step in trace):
         return
     masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
@@ -82,14 +82,14 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     for kind in BEFORE_MASK:
         moved: dict[str, Expression] = {}
         read: dict[str, Step] = {}
-        for own, mask, line in masks:
+        for after, mask, line in masks:
             for step in line[1:]:
-                if step.plain.startswith(kind) and own.name in given:
-                    moved[own.name] = replace(mask, operand=step)
-                    read |= {step.name: own, own.name: line[0]}
+                if step.plain.startswith(kind) and after.name in shown:
+                    moved[after.name] = replace(mask, operand=step)
+                    read |= {step.name: after, after.name: line[0]}
         if moved:
-            made = ((step, with_steps(operation_or_input(step), read)) for step in trace)
-            linked = {step.name: new for step, new in made if new is not step.operation}
+            others = ((step, with_steps(operation_or_input(step), read)) for step in trace)
+            linked = {step.name: new for step, new in others if new is not step.operation}
             yield f"The mask was applied right after {kind}.", linked | moved
 
 
@@ -103,12 +103,16 @@ def _before(mask: Masked) -> list[Step]:
     return line
 
 
-def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
+def shifts(trace: Trace, shown: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
-    powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
+    powers = {
+        step.name: exponential for step in trace if isinstance(exponential := step.operation, Exp)
+    }
     plain = {name: power for name, power in powers.items() if not isinstance(power, ShiftedExp)}
-    sinks = [made.right for step in trace if isinstance(made := step.operation, WithSink)]
+    sinks = [
+        exponential.right for step in trace if isinstance(exponential := step.operation, WithSink)
+    ]
     sink = sinks[0].sink if sinks and isinstance(sinks[0], SinkPower) else None
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
         change = {name: shifted(power, axis, sink)[0] for name, power in plain.items()}
@@ -116,7 +120,7 @@ def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 
 
-def other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
+def other_forms(trace: Trace, shown: Collection[str] = ()) -> Forms:
     """Yield the forms whose own numbers might as well be mistakes."""
     if any(step.backward for step in trace):
         return
@@ -128,10 +132,10 @@ def other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
 
 def _factor_before(trace: Trace) -> Forms:
     scale = trace.steps.get("scaled")
-    made = scale.operation if scale is not None else None
-    if not isinstance(made, Scale) or "Q" not in trace or "K" not in trace:
+    division = scale.operation if scale is not None else None
+    if not isinstance(division, Scale) or "Q" not in trace or "K" not in trace:
         return
-    scores, factor = made.operand, float(made.times) / float(made.over)
+    scores, factor = division.operand, float(division.times) / float(division.over)
     if not isinstance(scores, Step) or not isinstance(scores.operation, MatMul) or factor <= 0:
         return
     for names, part in ((("Q",), factor), (("K",), factor), (("Q", "K"), factor**0.5)):
@@ -151,18 +155,18 @@ def _shift_before(trace: Trace) -> Forms:
 
 def _powers_of_2(trace: Trace) -> Forms:
     change: dict[str, Expression] = {}
-    for step, made, scores in _exponentials(trace):
-        factor = log2(made.base) / made.temperature
+    for step, power, scores in _exponentials(trace):
+        factor = log2(power.base) / power.temperature
         change[scores.name] = Scale(operation_or_input(scores), times=factor)
-        change[step.name] = replace(made, base=2.0, temperature=1.0)
+        change[step.name] = replace(power, base=2.0, temperature=1.0)
     if change:
         yield "The scores were multiplied by log₂ e, for powers of 2.", change
 
 
 def _logarithms(trace: Trace) -> Forms:
     change: dict[str, Expression] = {}
-    for step, made, scores in _exponentials(trace):
-        if made.base != np.e or made.temperature != 1 or isinstance(made, ShiftedExp):
+    for step, power, scores in _exponentials(trace):
+        if power.base != np.e or power.temperature != 1 or isinstance(power, ShiftedExp):
             return
         for total in trace:
             if isinstance(total.operation, Sum) and total.operation.operand is step:
@@ -177,17 +181,17 @@ def _logarithms(trace: Trace) -> Forms:
 
 def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
     for step in trace:
-        made = step.operation
-        if isinstance(made, Exp) and isinstance(made.operand, Step):
-            yield step, made, made.operand
+        power = step.operation
+        if isinstance(power, Exp) and isinstance(power.operand, Step):
+            yield step, power, power.operand
 
 
-def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
+def with_steps(expression: Expression, read: Mapping[str, Step]) -> Expression:
 
     def rule(part: Step) -> Expression:  # an input may have the name of a step
         return part if part.operation is None else read.get(part.name, part)
 
-    return transform(made, rule)
+    return transform(expression, rule)
 
 
 def operation_or_input(step: Step) -> Expression:
@@ -217,28 +221,32 @@ def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Referen
 def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:
     """Return a calculation with other operations in some steps, or in the other convention."""
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
-    made: dict[str, Step] = {}
+    steps: dict[str, Step] = {}
     others: set[str] = set()  # the names of the steps with other numbers
     for step, operation in _in_order(trace, change):
-        linked, array = with_steps(operation, made), step.array
+        linked, array = with_steps(operation, steps), step.array
         if step.name in change or not others.isdisjoint(_names_in(operation)):
-            found = evaluate(linked, lambda part: part.array)
-            found = rounding(step.name, found) if rounding else found
-            if not is_same(found, array).all():
-                array = found
+            numbers = evaluate(linked, lambda part: part.array)
+            numbers = rounding(step.name, numbers) if rounding else numbers
+            if not is_same(numbers, array).all():
+                array = numbers
                 others.add(step.name)
         columns = step.columns is not other_convention
-        made[step.name] = replace(step, operation=linked, array=array, columns=columns)
-    return replace(trace, steps=made)
+        steps[step.name] = replace(step, operation=linked, array=array, columns=columns)
+    return replace(trace, steps=steps)
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
     rest = {step.name: change.get(step.name, operation_or_input(step)) for step in trace}
     while rest:
-        name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
+        name = next(
+            name
+            for name, expression in rest.items()
+            if rest.keys().isdisjoint(_names_in(expression))
+        )
         yield trace[name], rest.pop(name)
 
 
-def _names_in(made: Expression) -> list[str]:
-    parts = (part for part in walk(made) if isinstance(part, Step))
+def _names_in(expression: Expression) -> list[str]:
+    parts = (part for part in walk(expression) if isinstance(part, Step))
     return [part.name for part in parts if part.operation is not None]

@@ -157,7 +157,7 @@ class Difference(Judged):
     """An array from a program that was handed in for a step.
 
     Attributes:
-        values: the numbers, on paper; nan where none was given.
+        values: the numbers, on paper; nan where none was written.
         largest: the largest difference from the right numbers.
         errors: the same, in errors that the calculation carries.
         fault: what is wrong with the shape; or "".
@@ -291,8 +291,8 @@ def _invented(steps: Mapping[str, Judged], findings: Mapping[str, Finding]) -> I
     """
     for name, judged in steps.items():
         is_explained = name in findings and findings[name].is_cause
-        given = judged.codes.size - judged.counts["missing"]
-        if 2 * judged.wrong_numbers.sum() > given and not is_explained:
+        written = judged.codes.size - judged.counts["missing"]
+        if 2 * judged.wrong_numbers.sum() > written and not is_explained:
             yield name
         if isinstance(judged, Difference) and judged.has(WRONG):
             return
@@ -309,18 +309,18 @@ def _trivial_rows(judged: Judged, steps: Mapping[str, Judged]) -> Array:
     in_yours = _patterns(np.where(is_fixed, np.nan, numbers), CUT_OFF * unit, yours)
     arrays = [one.array for one in operands]
     in_right = _patterns(np.where(is_fixed, np.nan, right), ROUNDED * unit, arrays)
-    patterns = (own & ~needed for own, needed in zip(in_yours, in_right, strict=True))
+    patterns = (is_yours & ~needed for is_yours, needed in zip(in_yours, in_right, strict=True))
     return reduce(np.logical_or, patterns)
 
 
 def _written(step: Step, judged: Judged | None) -> Array:
-    """Return the numbers of a step that were given, and right ones where there are none."""
-    found = step.array
+    """Return the numbers of a step that were written, and right ones where there are none."""
+    numbers = step.array
     if isinstance(judged, Given):
-        found = judged.values
+        numbers = judged.values
     elif isinstance(judged, Difference):
-        found = step.from_paper(judged.values)
-    return np.where(np.isnan(found), step.array, found)
+        numbers = step.from_paper(judged.values)
+    return np.where(np.isnan(numbers), step.array, numbers)
 
 
 def _patterns(numbers: Array, error: Array, operands: Sequence[Array]) -> Iterator[Array]:
@@ -331,8 +331,8 @@ def _patterns(numbers: Array, error: Array, operands: Sequence[Array]) -> Iterat
     error = np.maximum(error, 10.0**-MAX_HAND_DECIMALS)
 
     def holds(*others: Array | float, axis: int | tuple[int, int] = (-2, -1)) -> Array:
-        found: Array = np.any([~(np.abs(numbers - other) > error) for other in others], axis=0)
-        return found.all(axis=axis, keepdims=True)  # type: ignore[return-value]
+        near: Array = np.any([~(np.abs(numbers - other) > error) for other in others], axis=0)
+        return near.all(axis=axis, keepdims=True)  # type: ignore[return-value]
 
     width, ends = numbers.shape[-1], (np.fmin, np.fmax)
     rows = (x for one in operands if one.shape[-1] == width for x in one.reshape(-1, width))

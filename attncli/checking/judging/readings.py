@@ -127,9 +127,9 @@ def _likeliest(
         if report.verdict == "correct":
             break
     best = max((score for score, _, _ in tried), default=None)
-    found = [(steps, report) for score, steps, report in tried if score == best]
-    is_wrong = any(report.verdict == "wrong" for _, report in found)
-    return found if is_wrong else found[:1]  # of right ones, all are equal
+    likeliest = [(steps, report) for score, steps, report in tried if score == best]
+    is_wrong = any(report.verdict == "wrong" for _, report in likeliest)
+    return likeliest if is_wrong else likeliest[:1]  # of right ones, all are equal
 
 
 def _are_distinct(letters: Sequence[Letter], steps: Sequence[str]) -> bool:
@@ -151,8 +151,8 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
     for key in submission.answers:
         if key not in trace and (match := WORD.fullmatch(key)):
             rests.setdefault(match[1].strip(), {})[key] = match[2]
-    own = {*trace.steps, *trace.inputs, *trace.problem.names}
-    for base in [base for base in rests if base not in own]:
+    known = {*trace.steps, *trace.inputs, *trace.problem.names}
+    for base in [base for base in rests if base not in known]:
         wide, letter = with_all_steps(trace), base.removeprefix("d_")
         usual = LETTERS.get(letter, ())
         words = (*usual, *FORWARD) if usual else ()
@@ -201,7 +201,7 @@ def _read_as(
     """Return a submission with steps for its letters; "" is none."""
     every = [rest for one in letters for rest in one.rests.values()]
     is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
-    found = {}
+    read = {}
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
@@ -209,8 +209,8 @@ def _read_as(
             if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row
-            found[key] = step and step + places
-    return replace(submission, read_as=found)
+            read[key] = step and step + places
+    return replace(submission, read_as=read)
 
 
 def _score(
@@ -243,14 +243,14 @@ class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then."""
 
     reference: Reference
-    given: Matrices
+    matrices: Matrices
     submission: Submission
     said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
-    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
+    renamed: Mapping[str, str] = EMPTY  # the step that was written under the name of another one
 
     @cached_property
     def judge(self) -> Judge:
-        return Judge(self.reference, self.given)
+        return Judge(self.reference, self.matrices)
 
     @cached_property
     def wrong(self) -> set[str]:
@@ -265,7 +265,7 @@ def likeliest(way: Way) -> Way:
     """Return the way with the fewest wrong steps that makes no correct one wrong."""
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
-            possible = way.wrong | (other.given.keys() - way.given.keys())
+            possible = way.wrong | (other.matrices.keys() - way.matrices.keys())
             if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
                 way = other if other.wrong <= possible else way
     return way
@@ -274,7 +274,7 @@ def likeliest(way: Way) -> Way:
 def _is_seen(way: Way, names: Collection[str]) -> bool:
     """Return True if a way gives half of the numbers of one of some steps."""
     for name in names:
-        one = way.given.get(name)
+        one = way.matrices.get(name)
         if isinstance(one, Written):
             right = way.reference.trace[name].array
             near = agrees(one.values, one.unit, right, CUT_OFF)
@@ -286,9 +286,9 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
 def _in_other_convention(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
     trace = way.reference.trace
-    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
+    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.matrices) < 2:
         return
-    fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
+    fitting = [trace[name] for name, one in way.matrices.items() if isinstance(one, Written)]
     if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
         return  # the gradient of a weight matrix does not show whether tokens are rows
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
@@ -296,23 +296,27 @@ def _in_other_convention(way: Way) -> Iterator[Way]:
         return  # its shapes would have been refused
     right = way.reference.changed(partial(with_change, other_convention=True))
     try:
-        given = read_submission(way.submission, right.trace)[0]
+        matrices = read_submission(way.submission, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
     said = f"The tokens are in {tokens} throughout."
-    yield replace(way, reference=right, given=given, said=(*way.said, said))
+    yield replace(way, reference=right, matrices=matrices, said=(*way.said, said))
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
-    trace, given = way.reference.trace, way.given
+    trace, matrices = way.reference.trace, way.matrices
     for kind in ("scaled", "masked"):
-        other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
-        if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
+        other = {
+            name: name.replace("scores", kind) for name in matrices if name.startswith("scores")
+        }
+        if way.wrong & other.keys() and all(
+            s in trace and s not in matrices for s in other.values()
+        ):
             holds = "holds" if len(other) == 1 else "hold"
             said = f"{', '.join(other)} {holds} the {kind} scores."
-            renamed = {other.get(name, name): one for name, one in given.items()}
-            yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
+            renamed = {other.get(name, name): one for name, one in matrices.items()}
+            yield replace(way, matrices=renamed, said=(*way.said, said), renamed=other)
 
 
 def _in_form(
@@ -321,13 +325,13 @@ def _in_form(
     """Yield another form of the calculation.
 
     It must give half of a wrong step that it changes. If not evident, as its numbers may be
-    mistakes, it must change every wrong step before a given.
+    mistakes, it must change every wrong step before a shown one.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
-    if not is_evident and way.given.keys().isdisjoint(later):
+    if not is_evident and way.matrices.keys().isdisjoint(later):
         return
-    for said, change in forms(before, way.given):
+    for said, change in forms(before, way.matrices):
         if is_evident or not way.wrong.isdisjoint(change):
             remake = partial(way.reference.changed, partial(with_change, change=change))
             right = way.reference.kept((said, frozenset(change)), remake)

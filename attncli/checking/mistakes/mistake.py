@@ -27,8 +27,8 @@ def made_of(step: Step) -> Expression:
 
 def made_by(kind: type[N], expression: Expression) -> N | None:
     """Return the operation of a step if it is of a type; else None."""
-    made = expression.operation if isinstance(expression, Step) else None
-    return made if isinstance(made, kind) else None
+    operation = expression.operation if isinstance(expression, Step) else None
+    return operation if isinstance(operation, kind) else None
 
 
 def put(expression: Expression, old: Expression, new: Expression) -> Expression:
@@ -36,9 +36,9 @@ def put(expression: Expression, old: Expression, new: Expression) -> Expression:
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
-def uncut(made: Expression | None) -> Expression | None:
+def uncut(expression: Expression | None) -> Expression | None:
     """Return the operand of `SplitHeads`; any other expression unchanged."""
-    return made.operand if isinstance(made, SplitHeads) else made
+    return expression.operand if isinstance(expression, SplitHeads) else expression
 
 
 def is_bias(expression: Expression) -> bool:
@@ -63,7 +63,7 @@ def rewritten_steps(
 ) -> dict[str, Expression]:
     """Return the operations that a rule makes of those of some steps, where it changes them."""
     steps = [trace[name] for name in names if name in trace]
-    return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}
+    return {step.name: other for step in steps for other in rewritten(made_of(step), rule)}
 
 
 Nodes: TypeAlias = Iterator[Expression]
@@ -113,15 +113,15 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
             if kind is None:
                 yield from rule(step, trace)
                 return
-            made = made_of(step)
-            for node in walk(made):
+            whole = made_of(step)
+            for node in walk(whole):
                 for other in rule(node) if isinstance(node, kind) else ():
                     words = {
                         **_words_of_lines(step, trace),
                         **_words_of_bias(node),
                         **_words_of_factor(node, other, step, trace),
                     }
-                    yield {step.name: put(made, node, other)}, words
+                    yield {step.name: put(whole, node, other)}, words
 
         return Mistake(rule.__name__, sentence, advice, changes)
 

@@ -54,8 +54,8 @@ def jacobian_left_out(node: Hadamard) -> Nodes:
 def diagonal_alone(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         weights, centred = parts
-        own = Subtract(weights, Hadamard(weights, weights))
-        yield Hadamard(own, centred.left)
+        slopes = Subtract(weights, Hadamard(weights, weights))
+        yield Hadamard(slopes, centred.left)
 
 
 @backward("The softmax was passed over: d_weights was handed on as it is.", JACOBIAN)
@@ -169,10 +169,10 @@ MOST_PATHS = 12
 """Maximum number of terms of a sum for which a missing one is looked for. Chosen."""
 
 
-def summands(made: Expression | None) -> list[Expression]:
-    if isinstance(made, Add):
-        return [*summands(made.left), *summands(made.right)]
-    return [] if made is None else [made]
+def summands(expression: Expression | None) -> list[Expression]:
+    if isinstance(expression, Add):
+        return [*summands(expression.left), *summands(expression.right)]
+    return [] if expression is None else [expression]
 
 
 @backward(

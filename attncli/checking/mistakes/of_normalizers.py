@@ -66,20 +66,20 @@ def _softmax(scores: Expression, settings: Normalize) -> Expression:
 
 
 def _hardmax(scores: Expression, settings: Normalize) -> Expression:
-    made = Hardmax(scores, settings.along)
+    node = Hardmax(scores, settings.along)
 
     def ranges(numbers: Any) -> Any:
         """As of the operation; of several that read the same, a student takes the first."""
-        found, kind, along = made.bounds(numbers), type(numbers), settings.along
+        ends, kind, along = node.bounds(numbers), type(numbers), settings.along
         least = numbers.low.max(axis=along, keepdims=True)
         most = numbers.high.max(axis=along, keepdims=True)
-        is_open = found.low != found.high
+        is_open = ends.low != ends.high
         reads_the_same = (numbers.low == least) & (numbers.high == most)
         is_first = (~is_open | reads_the_same).all(axis=along, keepdims=True)
-        first = made.apply(numbers.high)
-        return kind(*(np.where(is_first, first, end) for end in (found.low, found.high)))
+        first = node.apply(numbers.high)
+        return kind(*(np.where(is_first, first, end) for end in (ends.low, ends.high)))
 
-    return wrong(made.apply, scores, ranges=ranges)
+    return wrong(node.apply, scores, ranges=ranges)
 
 
 def _by_sum(scores: Expression, settings: Normalize) -> Expression:
@@ -226,11 +226,11 @@ def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
 
 
 def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
-    made = made_by(Masked, step)
-    assert made is not None  # by `_lengths`
+    masked = made_by(Masked, step)
+    assert masked is not None  # by `_lengths`
     mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
     others = kept(mask, *step.array.shape[-2:])
-    return {step.name: with_mask(made, (keep if others is None else keep * others).astype(float))}
+    return {step.name: with_mask(masked, (keep if others is None else keep * others).astype(float))}
 
 
 @mistake(
@@ -242,8 +242,8 @@ def padded_queries_blocked(step: Step, trace: Trace) -> Changes:
     if real is None or n != m or trace.problem.kind != "self":
         return
     rows = (np.arange(n)[:, None] < real.reshape(-1, 1, 1, 1)).astype(float)
-    if made := made_by(Masked, step):
-        keep = wrong(lambda mask: mask * rows, made.mask)
-        yield {step.name: replace(made, mask=keep)}, {}
+    if masked := made_by(Masked, step):
+        keep = wrong(lambda mask: mask * rows, masked.mask)
+        yield {step.name: replace(masked, mask=keep)}, {}
     elif step.plain == "weights":
         yield {step.name: wrong(lambda weights: weights * rows, made_of(step))}, {}

@@ -76,10 +76,10 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
         return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     def weightless(time: int) -> dict[str, Expression]:
-        made = made_by(Divide, trace[f"weights_{time}"])
-        if not made or not made_by(Sum, made.divisor):
+        division = made_by(Divide, trace[f"weights_{time}"])
+        if not division or not made_by(Sum, division.divisor):
             return {}
-        return {f"weights_{time}": wrong(_shares, made.dividend, ranges=_ranges_of_shares)}
+        return {f"weights_{time}": wrong(_shares, division.dividend, ranges=_ranges_of_shares)}
 
     for prefix, change in (("hidden_", shorter), ("scores_", shorter), ("weights_", weightless)):
         for changed, _ in _at_times(step, trace, prefix, change):
@@ -118,10 +118,10 @@ def _at_times(
     time = int(step.name.removeprefix(prefix))
     if time == 0 or f"weights_{time}" not in trace:
         return []
-    found: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
+    scopes: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
     if time == 1:
         every: dict[str, Expression] = {}
         for last in takewhile(lambda last: f"h_{last}" in trace, count(1)):
             every |= change(last)
-        found.append((every, None))
-    return [(changed, when) for changed, when in found if changed]
+        scopes.append((every, None))
+    return [(changed, when) for changed, when in scopes if changed]

@@ -86,11 +86,11 @@ def _projected_sides(
 @mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
 def other_score_function(step: Step, trace: Trace) -> Changes:
     """Another row of the table, of those that need nothing but queries and keys."""
-    made, rules = made_of(step), trace.problem.rules
+    scores, rules = made_of(step), trace.problem.rules
     if not step.plain.startswith("scores"):
         return
-    hidden = made.pairs if isinstance(made, PairDot) else None
-    sides = _sides(made_of(hidden) if isinstance(hidden, Step) else made)
+    hidden = scores.pairs if isinstance(scores, PairDot) else None
+    sides = _sides(made_of(hidden) if isinstance(hidden, Step) else scores)
     if sides is None:
         return
     width = rules.parameters.get("width", 1.0)
@@ -137,7 +137,7 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
             yield replace(node, right=Transposed(node.right))
 
     change = rewritten_steps(trace, ("Q", "K", "V", "output"), rule)
-    before = {name: made for name, made in change.items() if name != "output"}
+    before = {name: other for name, other in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
         yield change, {}
         if "output" in change:
@@ -174,4 +174,7 @@ def cache_upside_down(step: Step, trace: Trace) -> Changes:
     """In `decode`, at every time."""
     if step.plain[0] in "KV" and made_by(Below, step):
         every = ((s, made_by(Below, s)) for s in trace if s.plain[0] == step.plain[0])
-        yield {s.name: replace(made, parts=made.parts[::-1]) for s, made in every if made}, {}
+        yield (
+            {s.name: replace(joined, parts=joined.parts[::-1]) for s, joined in every if joined},
+            {},
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain, groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -84,8 +85,8 @@ def _weight(word: str) -> str:
 
 def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY) -> tuple[str, ...]:
     """Return the keys, or the steps by a course's names, that words mean; a text is one word."""
-    every = [words] if isinstance(words, str) else words or ()
-    return tuple(called_by(word, names) or key_of(word) for word in every)
+    listed = [words] if isinstance(words, str) else words or ()
+    return tuple(called_by(word, names) or key_of(word) for word in listed)
 
 
 def names_of(key: str) -> tuple[str, ...]:
@@ -162,11 +163,10 @@ def hint_for(word: str) -> str:
         return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
     pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
-    rows = [
-        (f"write {hint}", words) for row in KEYS.values() for hint, words in row.instead.items()
-    ]
-    hints = (hint for hint, words in (*rows, *WITHOUT_KEY.items()) if ends & {*words.split()})
-    return next(hints, "") or did_you_mean(word, KEYS)
+    rows = [pair for row in KEYS.values() for pair in row.instead.items()]
+    hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
+    hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    return hints[0] if hints else did_you_mean(word, KEYS)
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
@@ -215,6 +215,7 @@ def is_flat(raw: object) -> bool:
 
 
 def is_small(raw: object) -> bool:
+    """Return True for a value that is kept as it was written."""
     rows = raw if isinstance(raw, list | tuple) else ()
     count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
     size = len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
@@ -247,7 +248,8 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for direct in [direct for direct in REPLACES if direct in keys]:
         for key in filter(keys.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"
-            yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
+            hint = f"leave out {key} or {direct}"
+            yield Fault(message, (key,), hint, related=(direct,))
     yield from _misfits(keys, name, values)
     for key in kind.needs:
         if key not in keys:
@@ -256,7 +258,7 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     for key, origin, *others in kind.source_groups:
-        if not any(one in keys for one in (key, origin, *others)):
+        if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
             return
@@ -277,7 +279,7 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
         yield Fault(message, ("normalize", "axis"), "leave it out")
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
-        yield Fault(message, ("weights_as",), "leave one of them out", ("tokens_as",))
+        yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:
@@ -353,39 +355,37 @@ def with_open_cells_together(faults: list[Fault], raw: Mapping[str, Any]) -> lis
     Each matrix of the values as they were written, `raw`, has a fault for its first open cell.
     """
     first = {fault.path for fault in faults}
-    cells = [path for key, part in raw.items() for path in _open_cells(part, (key,))]
-    matrices: dict[str, list[KeyPath]] = {}
-    for path in cells:
-        matrices.setdefault(dotted(path), []).append(path)
-    matrices = {name: paths for name, paths in matrices.items() if paths[0] in first}
+    paths_of_cells = (path for key, value in raw.items() for path in _open_cells(value, (key,)))
+    matrices = [[*paths] for _, paths in groupby(paths_of_cells, dotted)]
+    matrices = [paths for paths in matrices if paths[0] in first]
     if not matrices:
         return faults
-    every = [path for paths in matrices.values() for path in paths]
-    words = [*map(name_of, every)]
-    if len(every) > MAX_NAMED_CELLS:
-        words = [f"{len(paths)} of {name}" for name, paths in matrices.items()]
-    count, there = f"{len(every)} cells are open", "in the place of each"
-    if len(every) == 1:
+    cells = [*chain(*matrices)]
+    words = [*map(name_of, cells)]
+    if len(cells) > MAX_NAMED_CELLS:
+        words = [f"{len(paths)} of {dotted(paths[0])}" for paths in matrices]
+    count, there = f"{len(cells)} cells are open", "in the place of each"
+    if len(cells) == 1:
         count, there = "1 cell is open", "there"
-    needs = min(fault.needs for fault in faults if fault.path in every)  # none, if one has none
+    needs = min(fault.needs for fault in faults if fault.path in cells)  # none, if one has none
     message, hint = f"{count}: {', '.join(words)}", f"write a number {there}"
-    together = Fault(message, every[0], hint, needs=needs)
-    others = [fault for fault in faults if fault.path not in every]
+    together = Fault(message, cells[0], hint, needs=needs)
+    others = [fault for fault in faults if fault.path not in cells]
     return [together, *others]
 
 
 def _open_cells(raw: Any, path: KeyPath) -> Iterator[KeyPath]:
     """Yield the paths of the open cells of a value, in the order in which they are written."""
     if isinstance(raw, Mapping):
-        for key, part in raw.items():
-            yield from _open_cells(part, (*path, key))
+        for key, value in raw.items():
+            yield from _open_cells(value, (*path, key))
         return
     if isinstance(raw, str):
         with suppress(InputError):  # another fault tells of it
             raw = block_rows(raw, path)
     if isinstance(raw, list | tuple):
-        for index, part in enumerate(raw):
-            if isinstance(part, str) and is_open(part):
+        for index, item in enumerate(raw):
+            if isinstance(item, str) and is_open(item):
                 yield (*path, index)
-            elif not isinstance(part, str):
-                yield from _open_cells(part, (*path, index))
+            elif not isinstance(item, str):
+                yield from _open_cells(item, (*path, index))

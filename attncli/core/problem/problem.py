@@ -48,7 +48,7 @@ class Problem(ProblemFields):
         warnings: how keys were read that other programs read in another way.
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
-        layer_keys: of a layer of a transformer, which is a problem too: the keys it does not share.
+        layer_keys: the keys that a layer does not share with others; a layer is a problem, too.
         x_floats: the type of the numbers of an X that is not known, as that of a layer.
 
     Raises:
@@ -90,8 +90,8 @@ class Problem(ProblemFields):
 
     def _read(self, raw: Mapping[str, Any], copy: bool) -> None:
         """Read every key, and check that all fit together."""
-        if "layers" in raw:  # which most problems have not
-            from attncli.core.problem.layers import with_only_layer
+        if "layers" in raw:
+            from attncli.core.problem.layers import with_only_layer  # most problems have none
 
             raw, _ = with_only_layer(raw)
         values = self.__dict__
@@ -288,10 +288,10 @@ class Problem(ProblemFields):
 
     def _matrices_at_the_top(self) -> dict[str, Array]:
         """Return those that are not of several layers, in the order of `KEYS`, then their parts."""
-        every = dict(self.__dict__)
+        values = dict(self.__dict__)
         for key in WITH_PARTS:
-            every |= {f"{key}.{name}": part for name, part in every[key].items()}
-        return {key: value for key, value in every.items() if isinstance(value, np.ndarray)}
+            values |= {f"{key}.{name}": part for name, part in values[key].items()}
+        return {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
 
     def as_given(self, key: str) -> object:
         """Return a small key, or a part such as `score.W`, as it was written; else None."""
@@ -330,7 +330,7 @@ class Problem(ProblemFields):
         return options
 
     def _rules(self) -> Rules:
-        if self.layers:  # which have their rules
+        if self.layers:  # each layer has rules
             positions = checked(self._parts("positions"), self)
             first: Rules = self.layers[0].rules
             return replace(first, positions=positions)
