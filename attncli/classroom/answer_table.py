@@ -103,10 +103,15 @@ class AnswerTable:
         wrong: the wrong numbers of these steps, those of the likeliest mistake of a step first.
     """
 
-    def __init__(self, trace: Trace, seen: Collection[str], decimals: int) -> None:
-        """Work out the wrong numbers that differ from others in these decimals."""
+    def __init__(
+        self, trace: Trace, seen: Collection[str], decimals: int, every_digit: bool = False
+    ) -> None:
+        """Work out the wrong numbers that differ from others in these decimals.
+
+        With `every_digit`, they come from steps with every digit where the problem rounds them.
+        """
         self.seen = seen
-        self.wrong = wrong_numbers(trace.unrounded or trace, seen, decimals)
+        self.wrong = wrong_numbers((every_digit and trace.unrounded) or trace, seen, decimals)
         self.tolerance = trace.problem.marking.tolerance
         self._reference = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
 
