@@ -35,7 +35,7 @@ from attncli.pages.markup import as_json, file_text
 
 
 class LargestIfNeeded(Largest):
-    """What is subtracted from the scores where floats need that, as in `softmax`; else 0."""
+    """The largest score of each line, or 0 where floats hold the powers unshifted, as `softmax`."""
 
     def apply(self, scores: Any, *sinks: Any) -> Any:
         size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(keepdims=True)
