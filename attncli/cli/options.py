@@ -141,8 +141,6 @@ def _with_flags(
     return with_flags
 
 
-ReadProblem: TypeAlias = "Problem | InputError"
-
 LARGE_FILES = 2**20
 """Size of the input, in bytes, from which on NumPy may start threads."""
 
@@ -204,6 +202,9 @@ def wait_for(what: str) -> None:
     """Say what to type, if standard input is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
+
+
+ReadProblem: TypeAlias = "Problem | InputError"
 
 
 class Run:
