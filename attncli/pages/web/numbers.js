@@ -135,7 +135,7 @@ var attnNumbers = (function () {
   // is blocked, some number far below 0 is -inf.
   function read(typed, rules, isBlocked) {
     var text = typed.trim();
-    if (rules.missing.indexOf(text) >= 0) return null;
+    if (rules && rules.missing.indexOf(text) >= 0) return null; // a live page has none
     if (["true", "false"].indexOf(text.toLowerCase()) >= 0) fail(text + " is not a number");
     if (/^[-−–—]$/.test(text)) fail("write -inf for a blocked cell, or nothing");
     var isFormula = text[0] === "="; // as in a spreadsheet
