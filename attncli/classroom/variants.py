@@ -20,8 +20,7 @@ from attncli.classroom.distractors import Question
 from attncli.classroom.drawing import Drawing, calculated, read_values
 from attncli.classroom.search import Candidate, Search
 from attncli.core.errors import fail, located
-from attncli.core.explaining.terms import Made, Worked
-from attncli.core.explaining.terms import found as terms_in
+from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
@@ -193,7 +192,7 @@ def work_of(trace: Trace, decimals: int) -> Work:
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
     Work(products=10, exponentials=4, digits=70)
     """
-    worked, counts = Worked(), Counter[str]()
+    worked, counts = StepTerms(), Counter[str]()
     for step in trace:
         if isinstance(step.operation, Operation):
             cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
