@@ -246,7 +246,7 @@ def _print_weaknesses(
     problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
 ) -> None:
     """Print what a problem cannot show; refuse it beside what is of answers."""
-    from attncli.printing.weaknesses import weaknesses
+    from attncli.printing.variants import weaknesses
 
     if is_more:
         raise fail("--problem-only prints a list: it takes no answers, format or file")

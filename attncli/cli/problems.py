@@ -48,7 +48,7 @@ def new(
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])
     from attncli.classroom.start import start
-    from attncli.printing.problem_file import problem_file
+    from attncli.printing.worksheet import problem_file
     from attncli.reading.load import flag_value
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
@@ -190,8 +190,7 @@ def _write(
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
     from attncli.printing.formats import pieces
-    from attncli.printing.problem_file import problem_file
-    from attncli.printing.worksheet import answer_sheet
+    from attncli.printing.worksheet import answer_sheet, problem_file
 
     written = list["Variants"]()
 
