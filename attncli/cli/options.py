@@ -171,6 +171,8 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return the files of NAME=FILE flags by name."""
+    if not matrices:  # without the import of NumPy, for which `prepare` sees to memory
+        return {}
     from attncli.core.problem.key_values import key_of
 
     pairs: dict[str, str] = {}
