@@ -98,6 +98,16 @@ class Fault(Record):
         return "\n".join(parts)
 
 
+class NotThere(Fault):
+    """A name of something that there is not.
+
+    Attributes:
+        nearest: what was probably meant, as the hint says; "" if the hint lists what there is.
+    """
+
+    nearest: str = ""
+
+
 MAX_SHOWN_FAULTS = 50
 """Maximum number of faults that are looked up in the file and printed; the others are counted."""
 

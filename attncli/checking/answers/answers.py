@@ -16,9 +16,9 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.names import IS_INPUT, At, find_answer
+from attncli.checking.answers.names import At, InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import Fault, InputError, collected, fail, located, refuse
+from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.grid import DECIMAL_COMMA
 from attncli.core.numbers.last_place import (
@@ -131,13 +131,18 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     every = submission.matrices.items()
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
-        submission.locate((key,)).file and hint.startswith("did you mean")
+        submission.locate((key,)).file and _is_slip(fault_of[key])
         if hint
-        else not shape_of(submission.matrices[key]) and IS_INPUT not in fault_of[key].message
+        else not shape_of(submission.matrices[key]) and not isinstance(fault_of[key], InputNamed)
         for key, hint in skipped
     )
     refuse([*faults, *([] if is_known else unknown)])
     return _of_one_computer(matrices), skipped
+
+
+def _is_slip(fault: Fault) -> bool:
+    """Return True for the name of no step that is nearly one."""
+    return isinstance(fault, NotThere) and fault.nearest != ""
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
@@ -216,10 +221,12 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     if len(fault.path) > 1:
         return fault.message
     is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
-    is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
+    is_copy = isinstance(fault, InputNamed) and shape in [
+        x.value.shape for x in trace.inputs.values()
+    ]
     if is_copy or not (is_cell or shape):
         return ""
-    if is_cell or not fault.hint.startswith("there are"):
+    if is_cell or not isinstance(fault, NotThere) or fault.nearest:
         return fault.hint
     return WHICH_STEP if np.prod(shape) > 1 else ""
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, NotThere, collected, fail, refuse
 from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
@@ -33,7 +33,10 @@ ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
 FEW_STEPS = 4
 """Maximum number of steps that a hint lists where the problem has many. Chosen."""
 
-IS_INPUT = "is an input of the problem, not a step"
+
+class InputNamed(Fault):
+    """The name of an input of the problem where one of a step is wanted."""
+
 
 At: TypeAlias = tuple[Any, ...]
 """An index of a step's value: () for all cells, or a head, row or cell."""
@@ -145,8 +148,8 @@ def _input(name: str, word: str, trace: Trace) -> InputError:
         starts = tuple(LETTERS.get(name, [name]))
         near = [step for step in steps if step.startswith(starts)] or steps[::-1]
         steps, are = near[:FEW_STEPS], "steps are"
-    message = f"{visible(name)} {IS_INPUT}"
-    return fail(message, word, hint=f"{way_out}; {are} {', '.join(steps)}")
+    message = f"{visible(name)} is an input of the problem, not a step"
+    return InputError(InputNamed(message, (word,), f"{way_out}; {are} {', '.join(steps)}"))
 
 
 Meant: TypeAlias = dict[str, tuple[Step, At]]
@@ -203,7 +206,7 @@ def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
         step, at, _ = find_answer(word, wide)
     except InputError as error:
         fault = error.faults[0]
-        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        is_told = (isinstance(fault, NotThere) and fault.nearest) or ("[" in word and fault.hint)
         hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
         raise InputError(replace(fault, path=path, hint=hint)) from None
     return step, at

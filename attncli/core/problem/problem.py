@@ -288,10 +288,10 @@ class Problem(ProblemFields):
 
     def _matrices_at_the_top(self) -> dict[str, Array]:
         """Return those that are not of several layers, in the order of `KEYS`, then their parts."""
-        every = dict(self.__dict__)
+        values = dict(self.__dict__)
         for key in WITH_PARTS:
-            every |= {f"{key}.{name}": part for name, part in every[key].items()}
-        return {key: value for key, value in every.items() if isinstance(value, np.ndarray)}
+            values |= {f"{key}.{name}": part for name, part in values[key].items()}
+        return {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
 
     def as_given(self, key: str) -> object:
         """Return a small key, or a part such as `score.W`, as it was written; else None."""

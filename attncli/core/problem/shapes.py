@@ -294,8 +294,8 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if values["kind"] == "transformer":
         shapes |= {"embedding.table": ("v", "d_model")}
         shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
-    every = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
-    return shapes | {f"positions.{p.name}": p.shape for p in every}
+    of_positions = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
 
 
 def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
@@ -308,7 +308,7 @@ def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
 
 def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
-    left_out = [one for one in kind.implied if not any(key in keys for key in one.unless)]
+    left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:
         size = sizes.size(implied.origin)
         if size is not None:
@@ -353,7 +353,7 @@ def _refuse_two_readings(
         inner = ", ".join(letters[::-1] if sizes.columns else letters)
         heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
         leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
-        forms = " or ".join(f"({one}, {other}, {inner})" for one, other in leads)
+        forms = " or ".join(f"({first}, {second}, {inner})" for first, second in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"
         hint = f"write four axes, the batch and the heads first: {forms}"
         sizes.note(key, message, sizes.bound["batch"].key, hint)

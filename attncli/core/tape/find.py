@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import chain, product
 from typing import TypeAlias
 
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import (
     Index,
@@ -82,7 +82,8 @@ def find_cells(
         for other, reason in _others(name, reader):
             if reader.accepts(other):
                 hint = f"write {visible(other)}{reason}"
-                raise InputError(*(replace(one, hint=hint) for one in error.faults)) from None
+                faults = (Fault(x.message, x.path, hint, needs=x.needs) for x in error.faults)
+                raise InputError(*faults) from None
         raise
 
 
@@ -125,7 +126,7 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or input, of a name, its own or its course's; also of an only layer."""
+        """Return the step, or input, of its name, or that of its course; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
         known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
@@ -198,10 +199,12 @@ class _Reader(Record):
         rest = name.strip()[len(base) :]
         near = [s for word in near_words(base, known) for s in meant(word, self.steps, self.added)]
         near += near_words(base, self.inputs)
-        hint = f"there are {', '.join(self.steps)}"
-        for step in near[:1]:
-            hint = f"did you mean {step}{visible(rest) if self.accepts(step + rest) else ''}?"
-        return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
+        hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
+        if nearest:
+            places = visible(rest) if self.accepts(nearest + rest) else ""
+            hint = f"did you mean {nearest}{places}?"
+        message = f"there is no step {visible(base)} in this calculation"
+        return InputError(NotThere(message, hint=hint, nearest=nearest))
 
 
 def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
@@ -331,7 +334,8 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
     known = f"the numbers 1 to {size}"
     if labels and len(labels) <= MOST_LISTED:
         known = f"{', '.join(map(visible, labels))}, or {known}"
-    raise fail(f"{visible(name)}: there is no {axis} {visible(word)}", hint=f"there are {known}")
+    message = f"{visible(name)}: there is no {axis} {visible(word)}"
+    raise InputError(NotThere(message, hint=f"there are {known}"))
 
 
 def _known(step: Step, axis: str, word: str) -> list[int]:
