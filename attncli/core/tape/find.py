@@ -126,7 +126,7 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or input, of a name, its own or its course's; also of an only layer."""
+        """Return the step, or input, of its name, or that of its course; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
         known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
