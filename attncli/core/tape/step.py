@@ -33,10 +33,7 @@ Region = tuple[slice, slice]
 
 ALL = slice(None)
 
-OPERANDS = {
-    *("Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"),
-    *("Expression | None", "Step | None"),
-}
+OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", "Step | None"}
 """Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
