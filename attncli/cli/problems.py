@@ -71,7 +71,7 @@ UNFAIR = 1
 """The exit status if a variant hides what others show."""
 
 FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
-"""The flags of the arguments of `teaching.variants.vary`."""
+"""The flags of the arguments of `classroom.variants.vary`."""
 
 SOLUTION_FOLDER = "keys"
 """The folder of the solutions, beside the variants."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import T, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.operations import Divide, MatMul
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.walk import Change, Replay, Values, sources
-
-T = TypeVar("T")
 
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
@@ -264,9 +262,9 @@ class Operands:
         unit = np.where(answer.codes == CORRECT, answer.unit_if_correct, answer.unit)
         # A wrong decimal may be the rounding of anything, even where all right numbers are exact; a
         # whole number beside decimals is what it is.
-        is_exact_here = self._is_unrounded(answer) & ~(wrong & (unit < 1)) | (
-            wrong & answer.is_whole
-        )
+        right = step.array, self.meant.result(step)
+        is_unrounded = all(is_exact(numbers, answer.unit) for numbers in right)
+        is_exact_here = is_unrounded & ~(wrong & (unit < 1)) | (wrong & answer.is_whole)
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
         around = Interval(answer.values - half, answer.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
@@ -275,10 +273,6 @@ class Operands:
         ends = where(doubtful & (answer.codes == CORRECT), hull(ends, both), ends)
         ends = where(doubtful & (answer.codes != CORRECT), both, ends)
         return where(wrong | (beside & (answer.codes == CORRECT)), around, ends)
-
-    def _is_unrounded(self, answer: Given) -> bool:
-        right = answer.step.array, self.meant.result(answer.step)
-        return all(is_exact(numbers, answer.unit) for numbers in right)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
@@ -300,7 +294,7 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        return [step.array, self.written.result(step), _middle(self.meant.result(step))]
+        return [step.array, self.written.result(step), middle(self.meant.result(step))]
 
 
 def wide_as(array: Any, other: Any) -> Any:
@@ -313,6 +307,7 @@ def bounded(numbers: Values) -> Interval:
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 
 
-def _middle(numbers: Values) -> Array:
+def middle(numbers: Values) -> Array:
+    """Return numbers as they are, and the middle of each interval."""
     ends = interval(numbers)
     return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

@@ -156,11 +156,11 @@ def hint_for(word: str) -> str:
     'write it under W_q, and weights_as: out_in, as nn.Linear stores (out, in)'
     """
     plain = word.lower().replace("-", "_")
-    stem, _, part = plain.rpartition(".")
-    if match := STORED.fullmatch(plain if part != "bias" else f"{stem}.weight"):
+    stem, _, last = plain.rpartition(".")
+    if match := STORED.fullmatch(plain if last != "bias" else f"{stem}.weight"):
         letter = (match["letter"] or match["word"])[0]
         as_stored = f"W_{letter}, and weights_as: out_in, as nn.Linear stores (out, in)"
-        return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
+        return f"write it under {f'b_{letter}' if last == 'bias' else as_stored}"
     pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]

@@ -80,7 +80,7 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
     x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
     x = np.swapaxes(x, -1, -2) if problem.columns else x
     shared = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x}
-    shared |= {key: part for key, part in raw.items() if key in layer_forms()}
+    shared |= {key: value for key, value in raw.items() if key in layer_forms()}
     layers = []
     for place, written in enumerate(problem.layers):
         path = ("layers", place)
@@ -90,8 +90,8 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
             _refuse_added_positions(of_layer)
             layer = problem.of_values(shared | of_layer, copy=copy)
         given = tuple(key for key in layer.given if key != "X")
-        parts = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
-        layer.__dict__.update(parts, given=given)
+        attributes = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
+        layer.__dict__.update(attributes, given=given)
         layers.append(layer)
     return tuple(layers)
 

@@ -98,7 +98,7 @@ class Problem(ProblemFields):
         raw, by_key = key_values.read_keys(raw, copy)
         values.update(key_values.with_defaults(by_key))
         refuse([*key_values.misused(raw, values)])
-        written = {key: part for key, part in raw.items() if key_values.is_small(part)}
+        written = {key: value for key, value in raw.items() if key_values.is_small(value)}
         values.update(given=tuple(raw), written=written, source=nowhere)
         sizes = values["sizes"] = self._sizes(raw)
         refuse(sizes.faults)

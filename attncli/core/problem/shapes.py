@@ -93,8 +93,8 @@ class Sizes:
     def size(self, letter: str) -> int | None:
         """Return the size of a letter, a product `heads*d_k` or a sum `d_q + d_k`, if known."""
         if "+" in letter:
-            parts = [self.size(part) for part in letter.split(" + ")]
-            return None if None in parts else sum(filter(None, parts))
+            terms = [self.size(term) for term in letter.split(" + ")]
+            return None if None in terms else sum(filter(None, terms))
         counter, _, name = letter.rpartition("*")
         return self[name] * self._count(counter) if name in self else None
 
@@ -188,10 +188,10 @@ class Sizes:
     def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
         needed = self.size(letters)
         if needed not in (None, size):
-            parts = letters.split(" + ")
-            which = " + ".join(f"{part} = {self[part]}" for part in parts)
+            terms = letters.split(" + ")
+            which = " + ".join(f"{term} = {self[term]}" for term in terms)
             message = f"{words}, but needs {needed} ({which})"
-            self.note(key, message, self.bound[parts[-1]].key)
+            self.note(key, message, self.bound[terms[-1]].key)
 
     def note(
         self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"

@@ -101,9 +101,9 @@ class NamedRow(Form):
             takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
         if missing := [p for p in self.required(name) if p.name not in values]:
-            parts = ", ".join(f"{p.name}: …" for p in missing)
+            example = ", ".join(f"{p.name}: …" for p in missing)
             shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
-            hint = f"write {path[0]}: {{name: {name}, {parts}}}; {shapes}"
+            hint = f"write {path[0]}: {{name: {name}, {example}}}; {shapes}"
             yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
 
 
@@ -398,8 +398,9 @@ def factor(text: str, **sizes: int) -> Factor | None:
         return None
     rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
     chain = (symbol, _in_numbers(symbol, sizes), Number(rounded))
-    parts = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
-    return Factor(times, over, symbol, Relation(tuple(parts.values())) if len(parts) > 1 else None)
+    distinct = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
+    shown = Relation(tuple(distinct.values())) if len(distinct) > 1 else None
+    return Factor(times, over, symbol, shown)
 
 
 def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:
