@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attncli.core.errors import fail
 from attncli.core.records import Record
@@ -268,28 +268,19 @@ def render(
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
+    about: dict[str, Any] = {
+        "decimals": decimals,
+        "full": full,
+        "quiet": quiet,
+        "only": keys_of(only),
+    }
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(
-            decimals=decimals,
-            full=full,
-            quiet=quiet,
-            solution=solution,
-            points=tuple(points),
-            only=keys_of(only),
-        )
+        selection = ReportSelection(**about, solution=solution, points=tuple(points))
     else:
-        selection = Selection(
-            decimals=decimals,
-            full=full,
-            only=keys_of(only),
-            quiet=quiet,
-            why=why,
-            standalone=standalone,
-            reveal=reveal,
-            live=live,
-        )
+        about |= {"why": why, "standalone": standalone, "reveal": reveal, "live": live}
+        selection = Selection(**about)
     return b"".join(getattr(row, kind)(several, selection)).decode()
 
 
