@@ -217,6 +217,13 @@ def format_of_file(name: str, kind: FormatKind) -> str | None:
     return suffixes[max(fitting, key=len)] if fitting else None
 
 
+def _refuse_unknown(shown: object) -> None:
+    """Raise an InputError for what is no trace, report, or answers that could not be read."""
+    if not any(hasattr(shown, name) for name in ("trace", "steps", "error")):
+        hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+        raise fail(f"there is nothing to render in a {type(shown).__name__}", hint=hint)
+
+
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
@@ -262,18 +269,12 @@ def render(
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
-        if not hasattr(one, "trace") and not hasattr(one, "steps") and not hasattr(one, "error"):
-            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
-            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
+        _refuse_unknown(one)
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
-    about: dict[str, Any] = {
-        "decimals": decimals,
-        "full": full,
-        "quiet": quiet,
-        "only": keys_of(only),
-    }
+    about: dict[str, Any] = {"decimals": decimals, "full": full, "quiet": quiet}
+    about["only"] = keys_of(only)
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
