@@ -33,10 +33,7 @@ Region = tuple[slice, slice]
 
 ALL = slice(None)
 
-OPERANDS = {
-    *("Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"),
-    *("Expression | None", "Step | None"),
-}
+OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", "Step | None"}
 """Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
@@ -275,9 +272,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         """
         every = places if isinstance(places, tuple) else (places,)
         dots = next((i for i, place in enumerate(every) if place is ...), len(every))
-        axes = [i if i < dots else i - len(every) for i in range(len(every))]
-        pairs = zip(axes, every, strict=True)
-        return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
+        axes = (i if i < dots else i - len(every) for i in range(len(every)))
+        return self.value[tuple(map(self._index, axes, every))]
 
     def labelled(self, axis: str, label: str) -> list[int]:
         """Return the places along an axis that have a label, as it is or as it is shown."""
@@ -286,10 +282,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def _index(self, axis: int, place: Places) -> Any:
         """Return NumPy's index for a label, or for a slice with a label at an end."""
-        if isinstance(place, str):
-            return self._place(self.axes[axis], place)
         if not isinstance(place, slice):
-            return place
+            return self._place(self.axes[axis], place) if isinstance(place, str) else place
         start, stop = (self._index(axis, end) for end in (place.start, place.stop))
         return slice(start, stop + 1 if isinstance(place.stop, str) else stop, place.step)
 
