@@ -18,7 +18,6 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
 from tests.conftest import SAMPLES, Attn
-from tests.surveys.names import drawn, of_samples, survey
 
 X = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
 WIDE = [[1, 0, 2, 1], [0, 1, 1, 1], [1, 2, 1, 0]]
@@ -408,12 +407,6 @@ def test_names_that_are_refused(names: Any, said: str) -> None:
 
 
 # All of it
-
-
-def test_a_survey_of_names() -> None:
-    for sheets in (of_samples(), drawn(np.random.default_rng(41), 40)):
-        tally = survey(sheets)
-        assert tally.failures == []
 
 
 def test_nothing_keeps_a_problem() -> None:
