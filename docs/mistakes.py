@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.checking.conventions import CONVENTIONS
-
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.conventions import CONVENTIONS
 
 PAGE = Path(__file__).with_suffix(".md")
 

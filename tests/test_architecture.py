@@ -49,8 +49,8 @@ def test_there_is_a_recipe_for_each_table() -> None:
 
 
 def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, (row,) = recipe("score function", scores, operations)
-    monkeypatch.setitem(scores.SCORES, "sharp_cosine", row["sharp_cosine"])
+    recipe("score function", scores, operations)
+    monkeypatch.setitem(scores.SCORES, "sharp_cosine", scores.SCORES.pop("sharp_cosine"))
     problem = attncli.Problem(X=[[3, 4], [4, 3]], score={"name": "sharp_cosine", "sharpness": 5})
     trace = attncli.compute(problem)
     # (3·4 + 4·3) / (5·5) = 24/25, times 5
@@ -59,16 +59,17 @@ def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_recipe_for_a_mask_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, (row,) = recipe("mask form", masks)
-    monkeypatch.setitem(masks.MASKS, "diagonal", row["diagonal"])
+    recipe("mask form", masks)
+    monkeypatch.setitem(masks.MASKS, "diagonal", masks.MASKS.pop("diagonal"))
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], mask={"diagonal": False}))
     assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
     assert trace["weights"].value[2].tolist() == [0.5, 0.5, 0]
 
 
 def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, (row,) = recipe("normaliser", normalizers, operations)
-    monkeypatch.setitem(normalizers.NORMALIZERS, "tanh", row["tanh"])
+    recipe("normaliser", normalizers, operations)
+    known = normalizers.NORMALIZERS
+    monkeypatch.setitem(known, "tanh", known.pop("tanh"))
     problem = attncli.Problem(scores=[[0, 1]], V=[[4], [8]], normalize="tanh")
     # tanh 0 = 0, tanh 1 = 0.761594…
     np.testing.assert_allclose(attncli.compute(problem).output, [[8 * 0.7615941559557649]])

@@ -82,10 +82,10 @@ def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
         attncli.Problem(X=X, mask={"hidden": np.ones((3, 2))})
 
 
-def power(tape: Tape, s: Expression, settings: Normalize, suffix: str) -> Expression:
+def power(tape: Tape, s: Expression, settings: Normalize) -> Expression:
     """S to a whole power, divided by the sum of these."""
     factor = settings.parameters["factor"]
-    return normalizers.divide_by_sum(tape, Scale(s, factor), settings, suffix)
+    return normalizers.divide_by_sum(tape, Scale(s, factor), settings)
 
 
 def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "multiplied  c s / Σ c s" in listed()
 
 
-def bent(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+def bent(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     """Q M Kᵀ, times a number."""
-    del tape, suffix
+    del tape
     matrix, times = p["M"], p["times"]
     assert isinstance(matrix, Step)
     assert not isinstance(times, Step)

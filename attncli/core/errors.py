@@ -96,6 +96,8 @@ MAX_SHOWN_FAULTS = 50
 class InputError(Exception):
     """Raised for input that cannot be used; carries every fault that was known at once."""
 
+    __module__ = "attncli"  # its public place, which tracebacks and pickles name
+
     def __init__(self, *faults: Fault) -> None:
         super().__init__(*faults)
         self.faults = faults

@@ -1,6 +1,6 @@
 """The activations of feed-forward layers, which are all but ReLU a number times a gate of it.
 
-To add one: write its gate with a derivative, and give it a row in `ACTIVATIONS`.
+To add one: write its gate with a derivative, and a function below its row in `ACTIVATIONS`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array, at_least_zero, erf
 from attncli.core.attention.normalizers import Sigmoid
+from attncli.core.attention.parameters import Table
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import Record
@@ -37,6 +38,15 @@ class Activation(Record):
     source: str
 
 
+ACTIVATIONS = Table(Activation)
+
+
+@ACTIVATIONS.row(
+    "relu",
+    "max(x, 0)",
+    "Without it, two layers would be one matrix; negative numbers become 0.",
+    "Nair and Hinton 2010",
+)
 class Relu(Operation):
     """max(x, 0)."""
 
@@ -171,24 +181,23 @@ def _argument(x: tree.Formula) -> tree.Formula:
 
 SMOOTH = "It is near 0 for negative numbers, and near the number itself for positive ones."
 
-ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(
-        Relu,
-        "max(x, 0)",
-        "Without it, two layers would be one matrix; negative numbers become 0.",
-        "Nair and Hinton 2010",
-    ),
-    "gelu": Activation(lambda x: Gated(x, Phi(x)), "x·Φ(x)", SMOOTH, "Hendrycks, Gimpel 2016"),
-    "gelu_tanh": Activation(
-        lambda x: Gated(x, TanhGate(x)),
-        "x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2",
-        SMOOTH,
-        "Hendrycks, Gimpel 2016",
-    ),
-    "silu": Activation(
-        lambda x: Gated(x, Sigmoid(x)), "x / (1 + e^−x)", SMOOTH, "Ramachandran et al. 2017"
-    ),
-}
+
+@ACTIVATIONS.row("gelu", "x·Φ(x)", SMOOTH, "Hendrycks, Gimpel 2016")
+def gelu(x: Expression) -> Operation:
+    return Gated(x, Phi(x))
+
+
+@ACTIVATIONS.row(
+    "gelu_tanh", "x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2", SMOOTH, "Hendrycks, Gimpel 2016"
+)
+def gelu_tanh(x: Expression) -> Operation:
+    return Gated(x, TanhGate(x))
+
+
+@ACTIVATIONS.row("silu", "x / (1 + e^−x)", SMOOTH, "Ramachandran et al. 2017")
+def silu(x: Expression) -> Operation:
+    return Gated(x, Sigmoid(x))
+
 
 WITH_GATE = {"swiglu": "silu", "geglu": "gelu"}
 """Names of activations of gated layers (Shazeer 2020), with the activation of each."""

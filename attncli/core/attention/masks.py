@@ -1,7 +1,7 @@
 """The masks: which key each query may attend to.
 
 To add a form: write a function that takes the form's value and the positions, and returns what
-it keeps; give it a row in `MASKS`. All forms that are given apply together.
+it keeps, below the row that it has in `MASKS`. All forms that are given apply together.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, because
+from attncli.core.attention.parameters import Table
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.formulas import tree
 from attncli.core.numbers import form
@@ -40,6 +41,36 @@ class Grid(Record, eq=False):
 
 Reach: TypeAlias = tuple[Array | float, Array | float]
 """The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
+
+
+class MaskForm(Record):
+    """One row of the table.
+
+    `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
+    (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
+    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
+    """
+
+    rule: Callable[[Any, Grid], Array | Reach | None]
+    form: Form  # how the value is written
+    formula: str  # when a key j is kept for a query i
+    summary: str  # one line for `attn scores`
+    check: Callable[[Any, int, int], None] | None = None
+    settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
+    by_position: bool = False  # whether it depends on the places of queries among the keys
+    # A value to start from, for n queries and m keys, where the name alone is no mask.
+    start: Callable[[int, int], Any] | None = None
+
+    def keeps(self, value: Any, grid: Grid) -> Array | None:
+        """Return where a key is kept, or None if every key is."""
+        found = self.rule(value, grid)
+        if not isinstance(found, tuple):
+            return found
+        first, last = found
+        return np.logical_and(grid.key >= first, grid.key <= last)
+
+
+MASKS = Table(MaskForm)
 
 
 def kept(mask: Mask, n: int, m: int) -> Array | None:
@@ -110,44 +141,6 @@ def first_place(mask: Mask, n: int, m: int) -> int:
     return int(start + mask.get("offset", 0))
 
 
-def causal(wanted: bool, grid: Grid) -> Reach:
-    """A query sees no key that comes after it."""
-    return 0, grid.position if wanted else np.inf
-
-
-def keep(matrix: Array, grid: Grid) -> Array:
-    """A matrix of 1 where a query may attend."""
-    return np.not_equal(cut(matrix, (grid.rows, grid.keys)), 0)
-
-
-def block(matrix: Array, grid: Grid) -> Array:
-    """A matrix of 1 where a query may not attend."""
-    return np.equal(cut(matrix, (grid.rows, grid.keys)), 0)
-
-
-def lengths(real: Array, grid: Grid) -> Reach:
-    """Only the first keys are real, the others padding."""
-    return 0, real.reshape(-1, 1, 1, 1) - 1
-
-
-def window(sides: tuple[int, int], grid: Grid) -> Reach:
-    """A query sees the keys within two distances, to its left and to its right."""
-    left, right = sides
-    first = grid.position - left if left >= 0 else 0
-    return first, grid.position + right if right >= 0 else np.inf
-
-
-def check_lengths(real: Array, batch: int, m: int) -> None:
-    """Raise an InputError unless there is a length from 0 to m for each batch element."""
-    if len(real) not in (1, batch):
-        message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
-        raise fail(message, "mask", "lengths")
-    for length in real:
-        if not 0 <= length <= m or length != int(length):
-            message = f"mask.lengths holds {length:g}, but there are {m} keys"
-            raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
-
-
 BLOCKING = -1e4
 """Largest number that other tools add to a score to block it."""
 
@@ -192,74 +185,81 @@ POSITION = {"align": form.choice(("top-left", "bottom-right")), "offset": form.c
 """Keys of `mask` that align queries with keys, and count the keys before the first query."""
 
 
-class MaskForm(Record):
-    """One row of the table.
-
-    `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
-    (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
-    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
-    """
-
-    rule: Callable[[Any, Grid], Array | Reach | None]
-    form: Form  # how the value is written
-    formula: str  # when a key j is kept for a query i
-    summary: str  # one line for `attn scores`
-    check: Callable[[Any, int, int], None] | None = None
-    settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
-    by_position: bool = False  # whether it depends on the places of queries among the keys
-    # A value to start from, for n queries and m keys, where the name alone is no mask.
-    start: Callable[[int, int], Any] | None = None
-
-    def keeps(self, value: Any, grid: Grid) -> Array | None:
-        """Return where a key is kept, or None if every key is."""
-        found = self.rule(value, grid)
-        if not isinstance(found, tuple):
-            return found
-        first, last = found
-        return np.logical_and(grid.key >= first, grid.key <= last)
-
-
 def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
     """Return a matrix (n, m) for `keep`, or for `block`, that hides the last key from query 1."""
     first = [1 - blocked] * (m - 1) + [blocked]
     return [first if m > 1 else [1 - blocked], *([1 - blocked] * m for _ in range(n - 1))]
 
 
-MASKS: dict[str, MaskForm] = {
-    "causal": MaskForm(
-        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
-    ),
-    "keep": MaskForm(
-        keep,
-        ZEROS_AND_ONES,
-        "keep[i, j] = 1",
-        "0/1 matrix, 1 where it may attend",
-        start=without_the_last,
-    ),
-    "block": MaskForm(
-        block,
-        ZEROS_AND_ONES,
-        "block[i, j] = 0",
-        "0/1 matrix, 1 where it may not attend",
-        start=partial(without_the_last, blocked=1),
-    ),
-    "lengths": MaskForm(
-        lengths,
-        LENGTHS,
-        "j < length",
-        "how many keys are real, or one a batch",
-        check_lengths,
-        start=lambda n, m: max(m - 1, 1),
-    ),
-    "window": MaskForm(
-        window,
-        WINDOW,
-        "p − left ≤ j ≤ p + right",
-        "[left, right] of the query; −1: open",
-        by_position=True,
-        start=lambda n, m: [1, 0],
-    ),
-}
+def check_lengths(real: Array, batch: int, m: int) -> None:
+    """Raise an InputError unless there is a length from 0 to m for each batch element."""
+    if len(real) not in (1, batch):
+        message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
+        raise fail(message, "mask", "lengths")
+    for length in real:
+        if not 0 <= length <= m or length != int(length):
+            message = f"mask.lengths holds {length:g}, but there are {m} keys"
+            raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
+
+
+@MASKS.row(
+    "causal", TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
+)
+def causal(wanted: bool, grid: Grid) -> Reach:
+    """A query sees no key that comes after it."""
+    return 0, grid.position if wanted else np.inf
+
+
+@MASKS.row(
+    "keep",
+    ZEROS_AND_ONES,
+    "keep[i, j] = 1",
+    "0/1 matrix, 1 where it may attend",
+    start=without_the_last,
+)
+def keep(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may attend."""
+    return np.not_equal(cut(matrix, (grid.rows, grid.keys)), 0)
+
+
+@MASKS.row(
+    "block",
+    ZEROS_AND_ONES,
+    "block[i, j] = 0",
+    "0/1 matrix, 1 where it may not attend",
+    start=partial(without_the_last, blocked=1),
+)
+def block(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may not attend."""
+    return np.equal(cut(matrix, (grid.rows, grid.keys)), 0)
+
+
+@MASKS.row(
+    "lengths",
+    LENGTHS,
+    "j < length",
+    "how many keys are real, or one a batch",
+    check_lengths,
+    start=lambda n, m: max(m - 1, 1),
+)
+def lengths(real: Array, grid: Grid) -> Reach:
+    """Only the first keys are real, the others padding."""
+    return 0, real.reshape(-1, 1, 1, 1) - 1
+
+
+@MASKS.row(
+    "window",
+    WINDOW,
+    "p − left ≤ j ≤ p + right",
+    "[left, right] of the query; −1: open",
+    by_position=True,
+    start=lambda n, m: [1, 0],
+)
+def window(sides: tuple[int, int], grid: Grid) -> Reach:
+    """A query sees the keys within two distances, to its left and to its right."""
+    left, right = sides
+    first = grid.position - left if left >= 0 else 0
+    return first, grid.position + right if right >= 0 else np.inf
 
 
 class Masked(Operation):

@@ -1,7 +1,7 @@
 """The normalisers: how a row of scores becomes weights.
 
 To add one: write a function that takes the tape, the scores and the settings and returns the
-operation whose result is the step `weights`, and give it a row in `NORMALIZERS`.
+operation whose result is the step `weights`, below the row that it has in `NORMALIZERS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array, at_least_zero, because, named
 from attncli.core.attention.heads import SplitHeads
-from attncli.core.attention.parameters import Normalize, Parameter
+from attncli.core.attention.parameters import Normalize, Parameter, Table
 from attncli.core.attention.softmax import ALONG_KEYS, Delta, Exp, Shares, SinkPower, Sum, WithSink
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
@@ -32,24 +32,30 @@ from attncli.core.tape.walk import array_of
 class Normalizer(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Expression, Normalize, str], Expression]
+    build: Callable[[Tape, Expression, Normalize], Expression]
     formula: str  # the weight of a score s
     summary: str  # one line for `attn scores`
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
 
-def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """e^s divided by the row's sum of e^s, in two steps."""
+SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
+"""z of e^z, which joins the sum; one for all heads, or one per head."""
+
+NORMALIZERS = Table(Normalizer)
+
+
+@NORMALIZERS.row("softmax", "e^s / Σ e^s", "all positive, sum 1", (SINK,))
+def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     shift = None
     if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
         shift = settings.along
         tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     sink = _sink(tape, settings)
     power = Exp(scores, settings.base, settings.temperature, shift, sink)
-    exponentials = tape.record(f"exp{suffix}", power)
+    exponentials = tape.record("exp", power)
     total = Sum(exponentials, settings.along)
     whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
-    return Shares(exponentials, tape.record(f"sum{suffix}", whole))
+    return Shares(exponentials, tape.record("sum", whole))
 
 
 def _sink(tape: Tape, settings: Normalize) -> Expression | None:
@@ -61,8 +67,8 @@ def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
-def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """All weight on the largest score; on the first of several, with a warning."""
+@NORMALIZERS.row("hardmax", "1 at the largest s, else 0", "ties: the first, and a warning")
+def hardmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     array = array_of(scores)
     largest = array.max(axis=settings.along, keepdims=True)
     tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
@@ -72,15 +78,15 @@ def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     return Hardmax(scores, settings.along)
 
 
-def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """The nearest point of the probability simplex."""
+@NORMALIZERS.row("sparsemax", "max(s − τ, 0), Σ = 1", "small weights become exactly 0")
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     return Sparsemax(scores, settings.along, settings.temperature)
 
 
-def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """Each score divided by the sum of its row."""
+@NORMALIZERS.row("sum", "s / Σ s", "scores that are already positive")
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     unblocked = _unblocked(scores)
-    total = tape.record(f"sum{suffix}", Sum(unblocked, settings.along))
+    total = tape.record("sum", Sum(unblocked, settings.along))
     blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
@@ -91,29 +97,16 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     return Shares(unblocked, total)
 
 
-def sigmoid(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """1 / (1 + e^−s), each score by itself."""
+@NORMALIZERS.row("sigmoid", "1 / (1 + e^−s)", "each by itself, of any sum")
+def sigmoid(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     is_plain = settings.temperature == 1
     return Sigmoid(scores if is_plain else Scale(scores, over=settings.temperature))
 
 
-def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """The scores themselves."""
+@NORMALIZERS.row("none", "s", "the scores are the weights")
+def nothing(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
     unblocked = _unblocked(scores)
     return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
-
-
-SINK = Parameter("sink", ("heads",), vector=vector(broadcasts=True, infinite=True))
-"""z of e^z, which joins the sum; one for all heads, or one per head."""
-
-NORMALIZERS: dict[str, Normalizer] = {
-    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1", (SINK,)),
-    "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
-    "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
-    "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
-    "sigmoid": Normalizer(sigmoid, "1 / (1 + e^−s)", "each by itself, of any sum"),
-    "none": Normalizer(nothing, "s", "the scores are the weights"),
-}
 
 
 def _line(settings: Normalize, tape: Tape) -> str:
@@ -292,7 +285,7 @@ class SupportMean(Operation):
     upstream: Expression
     weights: Expression
     along: int
-    line = "delta{suffix}"
+    line = "delta"
     why = Delta.why
 
     @property

@@ -1,6 +1,6 @@
 """The norms: of queries and keys, so that scores do not grow with their lengths, and of layers.
 
-To add one of layers: write a function that records its steps, and give it a row in `LAYER_NORMS`.
+To add one of layers: write a function that records its steps, below its row in `LAYER_NORMS`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.parameters import Parameter
+from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.attention.scores import refuse_zero_rows
 from attncli.core.attention.weights import Rules
 from attncli.core.formulas import tree
@@ -32,13 +32,13 @@ class QkNorm(Record):
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `qk_norm` mapping
 
 
-def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tuple[Step, Step]:
+def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
     """Record `Q_normed` and `K_normed` if there is a norm; return the queries and keys to use."""
     if not rules.qk_norm:
         return q, k
     own = dict(rules.qk_norm)
     name, gains = own.pop("name"), {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
-    found = []
+    sides = []
     for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
         if name == "l2":
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
@@ -47,9 +47,9 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules, suffix: str = "") -> tupl
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
             made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
-        step = f"{side.plain[0]}_normed{suffix}"
-        found.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
-    return found[0], found[1]
+        step = f"{side.stem}_normed"
+        sides.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
+    return sides[0], sides[1]
 
 
 class Length(Operation):
@@ -95,7 +95,7 @@ NORMS: dict[str, QkNorm] = {
 class LayerNorm(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Step, float, str], Operation]
+    build: Callable[[Tape, Step, float], Operation]
     eps: float  # the default
     formula: str  # of the features x of a token
     why: str
@@ -200,33 +200,32 @@ class Deviation(Operation):
         return tree.Root(v if self.is_plain else tree.plus(v, constant(self.eps)))
 
 
-def _layer(tape: Tape, x: Step, eps: float, suffix: str) -> Operation:
-    mean = tape.record(f"mean{suffix}", Mean(x))
-    variance = tape.record(f"variance{suffix}", Variance(x, mean))
+LAYER_NORMS = Table(LayerNorm)
+
+
+@LAYER_NORMS.row(
+    "layer",
+    NumberAsWritten(1e-5, tree.Number("1e-5")),
+    "(x − mean) / √(variance + eps) ⊙ gain + shift",
+    "Each token's features get the mean 0 and the variance 1, then a gain and a shift.",
+    "Ba et al. 2016",
+)
+def layer_norm(tape: Tape, x: Step, eps: float) -> Operation:
+    mean = tape.record("mean", Mean(x))
+    variance = tape.record("variance", Variance(x, mean))
     return Divide(Subtract(x, mean), Deviation(variance, eps, not eps))
 
 
-def _rms(tape: Tape, x: Step, eps: float, suffix: str) -> Operation:
-    square = tape.record(f"mean_square{suffix}", MeanSquare(x))
+@LAYER_NORMS.row(
+    "rms",
+    NumberAsWritten(1e-6, tree.Number("1e-6")),
+    "x / √(mean of x² + eps) ⊙ gain",
+    "Each token's features get the mean square 1, then a gain.",
+    "Zhang, Sennrich 2019",
+)
+def rms_norm(tape: Tape, x: Step, eps: float) -> Operation:
+    square = tape.record("mean_square", MeanSquare(x))
     return Divide(x, Deviation(square, eps, not eps))
-
-
-LAYER_NORMS: dict[str, LayerNorm] = {
-    "layer": LayerNorm(
-        _layer,
-        NumberAsWritten(1e-5, tree.Number("1e-5")),
-        "(x − mean) / √(variance + eps) ⊙ gain + shift",
-        "Each token's features get the mean 0 and the variance 1, then a gain and a shift.",
-        "Ba et al. 2016",
-    ),
-    "rms": LayerNorm(
-        _rms,
-        NumberAsWritten(1e-6, tree.Number("1e-6")),
-        "x / √(mean of x² + eps) ⊙ gain",
-        "Each token's features get the mean square 1, then a gain.",
-        "Zhang, Sennrich 2019",
-    ),
-}
 
 
 def normalized(
@@ -234,15 +233,19 @@ def normalized(
 ) -> Step:
     """Record the norm of x as the step `name`, with its mean and variance before it.
 
-    These have the same ending, such as `_1`. With the norm `none`, x itself is returned.
+    These end as all steps of the scope do, such as with `_1`, or with the name. With the norm
+    `none`, x itself is returned.
     """
     if norm == "none":
         return x
     row = LAYER_NORMS[norm]
-    made = row.build(tape, x, eps, "".join(name.partition("_")[1:]) or f"_{name}")
+    with tape.within(suffix=tape.scope.suffix or f"_{name}"):
+        made = row.build(tape, x, eps)
     if not all(array_of(operand).all() for operand in made.operands[1:]):
         way_out = "an eps above 0 avoids that"
-        tape.warn(f"a token in {name} has the variance 0, and becomes 0; {way_out}")
+        tape.warn(
+            f"a token in {name}{tape.scope.suffix} has the variance 0, and becomes 0; {way_out}"
+        )
     made = Hadamard(made, gain) if gain is not None else made
     made = Add(made, shift) if shift is not None else made
     return tape.record(name, made, x.trailing, why=row.why)

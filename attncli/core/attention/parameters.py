@@ -1,16 +1,39 @@
-"""Parameters of score functions and normalisers, and the settings that normalisers share."""
+"""The open tables of attention, parameters of their rows, and settings that normalisers share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import e
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from attncli.core.errors import KeyPath
 from attncli.core.numbers.form import Form, choice, matrix, number, vector
 from attncli.core.records import EMPTY, Record
 
 AXES = ("keys", "queries")
+
+Row = TypeVar("Row")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Fields = ParamSpec("Fields")
+
+
+class Table(dict[str, Row], Generic[Function, Row, Fields]):
+    """An open table: a row of one kind by each name, in the order in which they were added."""
+
+    def __init__(self, kind: Callable[Concatenate[Function, Fields], Row]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def row(
+        self, name: str, *fields: Fields.args, **named: Fields.kwargs
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that adds a row: the function, and then these fields."""
+
+        def add(function: Function) -> Function:
+            self[name] = self.kind(function, *fields, **named)
+            return function
+
+        return add
 
 
 class Parameter(Record):

@@ -1,6 +1,6 @@
 """The positions: how a calculation knows which token comes first.
 
-To add one: write a function that records its steps, and give it a row in `POSITIONS`.
+To add one: write a function that records its steps, below the row that it has in `POSITIONS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.core.attention.biases import ALIBI, ByPlace, slopes_of
 from attncli.core.attention.masks import POSITION, Mask, first_place
-from attncli.core.attention.parameters import Parameter
+from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.attention.waves import (
     BASE,
     PAIRS,
@@ -37,93 +37,6 @@ Settings = Mapping[str, Any]
 
 ByPlaceFields = dict[str, Any]
 """The fields of a `ByPlace` that a row determines."""
-
-
-def sinusoidal(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
-    """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
-    p = positions["sinusoidal"]
-    start = 0 if suffix else p["start"]  # a memory has positions of its own
-    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
-    rows = tape.record(f"positions{suffix}", Sinusoids(x, waves))
-    return tape.record(f"embedded{suffix}", Embedded(x, rows))
-
-
-def learned(tape: Tape, x: Step, positions: Settings, suffix: str) -> Step:
-    """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
-    if suffix:
-        return x
-    p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
-    return tape.record("embedded", Add(x, p), why=Embedded.why)
-
-
-def rope(tape: Tape, q: Step, k: Step, p: Settings, suffix: str, before: int) -> tuple[Step, Step]:
-    """Queries and keys turned by their positions; both by the same angles where these are equal."""
-    starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
-    sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
-    rows = [(len(step.array[0, 0]), *map(step.labels.get, step.trailing[:-1])) for step in (q, k)]
-    is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
-
-    def turned(step: Step, size: int, start: int) -> Step:
-        letter = step.plain[0]
-        waves = Waves(size, p["base"], start + before, p["pairs"])
-        end = suffix if is_one else f"_{letter.lower()}{suffix}"
-        angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
-        cos, sin = (
-            tape.known(f"{name}{end}") or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
-            for name in ("cos", "sin")
-        )
-        return tape.record(f"{letter}_rotated{suffix}", Rotated(step, cos, sin, waves))
-
-    return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
-
-
-def _check_rope(p: Settings, problem: Any) -> None:
-    """Raise an InputError where queries or keys cannot be cut into pairs."""
-    for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
-        features = size if p["features"] == "all" else p["features"]
-        if features > size or features % 2:
-            message = f"rope turns pairs of features, but cannot turn {features} of {size}"
-            hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
-            raise fail(message, "positions", hint=hint, needs="sizes")
-    if "scores" in problem.given:
-        hint = "leave rope out; alibi and relative are added to given scores"
-        raise fail("scores is given, so rope has no use", "positions", hint=hint, needs="values")
-
-
-def _check_input(p: Settings, problem: Any) -> None:
-    """Raise an InputError where nothing is made of the input that the positions are added to."""
-    made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
-    if made <= {*problem.given}:
-        message = "positions are added to X, but no queries, keys or values are made of it"
-        use = "alibi and relative are added to given scores"
-        hint = use if "scores" in problem.given else f"rope turns given queries and keys; {use}"
-        raise fail(message, "positions", hint=hint, needs="values")
-    if {"sinusoidal", "learned"} <= problem.positions.keys():
-        raise fail("two kinds of positions are added to X", "positions", needs="values")
-
-
-def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
-    """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
-    slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
-    if len(slopes) != heads:
-        numbers = f"{len(slopes)} number{'s'[: len(slopes) != 1]}"
-        message = f"positions.slopes has {numbers}, but heads is {heads}"
-        raise fail(message, "positions", "slopes", hint="write one for each head", needs="sizes")
-    line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
-    return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
-
-
-def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
-    """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
-    table = positions["table"][0, :, 0]
-    if table.shape[1] % 2 == 0:
-        message = f"positions.table has {table.shape[1]} numbers for the distances from −k to k"
-        hint = "write 2k + 1 numbers, the first for −k"
-        raise fail(message, "positions", "table", hint=hint, needs="sizes")
-    k = table.shape[1] // 2
-    places = np.clip(np.arange(-reach, reach + 1), -k, k) + k
-    line = np.broadcast_to(table[:, places], (heads, len(places)))
-    return {"formula": tree.Name("table"), "line": line, "key": "positions.table"}
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
@@ -166,46 +79,132 @@ class Position(Record):
     check: Callable[[Settings, Any], None] = lambda p, problem: None
 
 
-POSITIONS: dict[str, Position] = {
-    "sinusoidal": Position(
-        sinusoidal,
-        "input",
-        "x + sin, cos of t / base^(2j/d)",
-        "Vaswani et al. 2017, section 3.5",
-        _of_waves(),
-        _check_input,
-    ),
-    "learned": Position(
-        learned,
-        "input",
-        "x + row t of P",
-        "Gehring et al. 2017, section 3.1",
-        (Parameter("P", ("n", "d_model"), required=True),),
-        _check_input,
-    ),
-    "rope": Position(
-        rope,
-        "queries and keys",
-        "turned by t / base^(2j/features)",
-        "Su et al. 2021, eq. 15",
-        _of_waves(FEATURES, start=STARTS),
-        _check_rope,
-    ),
-    "alibi": Position(
-        alibi,
-        "scores",
-        "s − slope·|i − j|",
-        "Press et al. 2022, section 3",
-        (Parameter("slopes", ("number",)),),
-    ),
-    "relative": Position(
-        relative,
-        "scores",
-        "s + table at j − i",
-        "Raffel et al. 2020, section 2.1",
-        (Parameter("table", ("distances",), required=True, vector=vector("head")),),
-    ),
-}
+def _check_rope(p: Settings, problem: Any) -> None:
+    """Raise an InputError where queries or keys cannot be cut into pairs."""
+    for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
+        features = size if p["features"] == "all" else p["features"]
+        if features > size or features % 2:
+            message = f"rope turns pairs of features, but cannot turn {features} of {size}"
+            hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
+            raise fail(message, "positions", hint=hint, needs="sizes")
+    if "scores" in problem.given:
+        hint = "leave rope out; alibi and relative are added to given scores"
+        raise fail("scores is given, so rope has no use", "positions", hint=hint, needs="values")
+
+
+def _check_input(p: Settings, problem: Any) -> None:
+    """Raise an InputError where nothing is made of the input that the positions are added to."""
+    made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
+    if made <= {*problem.given}:
+        message = "positions are added to X, but no queries, keys or values are made of it"
+        use = "alibi and relative are added to given scores"
+        hint = use if "scores" in problem.given else f"rope turns given queries and keys; {use}"
+        raise fail(message, "positions", hint=hint, needs="values")
+    if {"sinusoidal", "learned"} <= problem.positions.keys():
+        raise fail("two kinds of positions are added to X", "positions", needs="values")
+
+
+POSITIONS = Table(Position)
+
+
+@POSITIONS.row(
+    "sinusoidal",
+    "input",
+    "x + sin, cos of t / base^(2j/d)",
+    "Vaswani et al. 2017, section 3.5",
+    _of_waves(),
+    _check_input,
+)
+def sinusoidal(tape: Tape, x: Step, positions: Settings) -> Step:
+    """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
+    p = positions["sinusoidal"]
+    start = 0 if x.key == "memory" else p["start"]  # which has positions of its own
+    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
+    rows = tape.record("positions", Sinusoids(x, waves))
+    return tape.record("embedded", Embedded(x, rows))
+
+
+@POSITIONS.row(
+    "learned",
+    "input",
+    "x + row t of P",
+    "Gehring et al. 2017, section 3.1",
+    (Parameter("P", ("n", "d_model"), required=True),),
+    _check_input,
+)
+def learned(tape: Tape, x: Step, positions: Settings) -> Step:
+    """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
+    if x.key == "memory":
+        return x
+    p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
+    return tape.record("embedded", Add(x, p), why=Embedded.why)
+
+
+@POSITIONS.row(
+    "rope",
+    "queries and keys",
+    "turned by t / base^(2j/features)",
+    "Su et al. 2021, eq. 15",
+    _of_waves(FEATURES, start=STARTS),
+    _check_rope,
+)
+def rope(tape: Tape, q: Step, k: Step, p: Settings, before: int) -> tuple[Step, Step]:
+    """Queries and keys turned by their positions; both by the same angles where these are equal."""
+    starts = p["start"] if isinstance(p["start"], tuple) else (p["start"],) * 2
+    sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
+    rows = [(len(step.array[0, 0]), *map(step.labels.get, step.trailing[:-1])) for step in (q, k)]
+    is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
+
+    def turned(step: Step, size: int, start: int) -> Step:
+        letter = step.stem[0]
+        waves = Waves(size, p["base"], start + before, p["pairs"])
+        end = "" if is_one else f"_{letter.lower()}"
+        angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
+        cos, sin = (
+            tape.known(f"{name}{end}") or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
+            for name in ("cos", "sin")
+        )
+        return tape.record(f"{letter}_rotated", Rotated(step, cos, sin, waves))
+
+    return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
+
+
+@POSITIONS.row(
+    "alibi",
+    "scores",
+    "s − slope·|i − j|",
+    "Press et al. 2022, section 3",
+    (Parameter("slopes", ("number",)),),
+)
+def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
+    """−slope · |i − j| beside each score, a slope for each head (Press et al. 2022, section 3)."""
+    slopes = np.ravel(positions.get("slopes", slopes_of(heads)))
+    if len(slopes) != heads:
+        numbers = f"{len(slopes)} number{'s'[: len(slopes) != 1]}"
+        message = f"positions.slopes has {numbers}, but heads is {heads}"
+        raise fail(message, "positions", "slopes", hint="write one for each head", needs="sizes")
+    line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
+    return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
+
+
+@POSITIONS.row(
+    "relative",
+    "scores",
+    "s + table at j − i",
+    "Raffel et al. 2020, section 2.1",
+    (Parameter("table", ("distances",), required=True, vector=vector("head")),),
+)
+def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
+    """A number beside each score, by the distance j − i (Raffel et al. 2020, section 2.1)."""
+    table = positions["table"][0, :, 0]
+    if table.shape[1] % 2 == 0:
+        message = f"positions.table has {table.shape[1]} numbers for the distances from −k to k"
+        hint = "write 2k + 1 numbers, the first for −k"
+        raise fail(message, "positions", "table", hint=hint, needs="sizes")
+    k = table.shape[1] // 2
+    places = np.clip(np.arange(-reach, reach + 1), -k, k) + k
+    line = np.broadcast_to(table[:, places], (heads, len(places)))
+    return {"formula": tree.Name("table"), "line": line, "key": "positions.table"}
 
 
 def checked(positions: Settings, problem: Any) -> dict[str, Any]:
@@ -235,21 +234,21 @@ def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> lis
     return found
 
 
-def embedded(tape: Tape, x: Step, positions: Settings, suffix: str = "") -> Step:
+def embedded(tape: Tape, x: Step, positions: Settings) -> Step:
     """Record the input with its positions, where there are any for it, once."""
     for name in (name for name in POSITIONS if name in positions):
         if POSITIONS[name].place == "input":
-            known = tape.known(f"embedded{suffix}")
-            return known or POSITIONS[name].build(tape, x, positions, suffix)
+            with tape.within(suffix="_memory" if x.key == "memory" else ""):
+                return tape.known("embedded") or POSITIONS[name].build(tape, x, positions)
     return x
 
 
 def rotated(
-    tape: Tape, q: Step, k: Step, positions: Settings, suffix: str = "", before: int = 0
+    tape: Tape, q: Step, k: Step, positions: Settings, before: int = 0
 ) -> tuple[Step, Step]:
     """Record queries and keys turned by their positions, where there are any for them.
 
     `before` is how many tokens came before the first one, beside those of a cache.
     """
     found = positions.get("rope")
-    return (q, k) if found is None else rope(tape, q, k, found, suffix, before)
+    return (q, k) if found is None else rope(tape, q, k, found, before)

@@ -1,8 +1,8 @@
 """The score functions: how alike a query and a key are, before any scaling.
 
 To add one: write a function that takes the tape, q (…, n, d_q), k (…, m, d_k) and the function's
-parameters and returns the operation whose result (…, n, m) is the step `scores`, and give it a
-row in `SCORES`.
+parameters and returns the operation whose result (…, n, m) is the step `scores`, below the row
+that it has in `SCORES`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from attncli.core.arithmetic import floats as precision
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.heads import RepeatHeads
-from attncli.core.attention.parameters import Parameter
+from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -34,7 +34,7 @@ Parameters = Mapping[str, Any]
 class ScoreFunction(Record):
     """One row of the table; `build` records what comes before the result, and returns that."""
 
-    build: Callable[[Tape, Expression, Expression, Parameters, str], Operation]
+    build: Callable[[Tape, Expression, Expression, Parameters], Operation]
     formula: str  # α(q, k)
     source: str  # where the formula is from
     parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `score` mapping
@@ -44,97 +44,86 @@ class ScoreFunction(Record):
     by_feature: bool = False  # whether it takes a number for each query, key and feature
 
 
-def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """q·k."""
+SCORES = Table(ScoreFunction)
+
+
+@SCORES.row("scaled_dot", "q·k / √d_k", "Vaswani et al. 2017, eq. 1", scale="1/sqrt(d_k)")
+@SCORES.row("dot", "q·k", "Luong et al. 2015, eq. 8")
+def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     return dot(q, k)
 
 
-def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
+@SCORES.row("cosine", "q·k / (‖q‖ ‖k‖)", "Graves et al. 2014, eq. 6")
+def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
+    """A vector of zeros has no direction and is an error that names its row."""
     for side in (q, k):
         why = "it has no direction, so its cosine with another vector does not exist"
         refuse_zero_rows(tape, side, "score", why, "use another score function, such as dot")
     return Cosine(q, k)
 
 
-def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """qᵀ W k."""
+@SCORES.row(
+    "general",
+    "qᵀ W k",
+    "Luong et al. 2015, eq. 8",
+    (Parameter("W", ("d_q", "d_k"), required=True),),
+    same_size=False,
+)
+def general(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     return dot(MatMul(q, p["W"]), k)
 
 
-def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """vᵀ tanh(W q + U k + b)."""
-    pairs = EachPair(dot(q, p["W"]), dot(k, p["U"]))
-    return _through_hidden(tape, pairs, p, suffix)
+@SCORES.row(
+    "additive",
+    "vᵀ tanh(W q + U k + b)",
+    "Bahdanau et al. 2015, appendix A.1.2",
+    (
+        Parameter("W", ("hidden", "d_q"), required=True),
+        Parameter("U", ("hidden", "d_k"), required=True),
+        Parameter("v", ("hidden",), required=True),
+        Parameter("b", ("hidden",)),
+    ),
+    same_size=False,
+)
+def additive(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
+    return _through_hidden(tape, EachPair(dot(q, p["W"]), dot(k, p["U"])), p)
 
 
-def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """vᵀ tanh(W [q; k] + b)."""
-    pairs = MatMul(ConcatenatePairs(q, k), Transposed(p["W"]))
-    return _through_hidden(tape, pairs, p, suffix)
+@SCORES.row(
+    "concat",
+    "vᵀ tanh(W [q; k] + b)",
+    "Luong et al. 2015, eq. 8",
+    (
+        Parameter("W", ("hidden", "d_q + d_k"), required=True),
+        Parameter("v", ("hidden",), required=True),
+        Parameter("b", ("hidden",)),
+    ),
+    same_size=False,
+)
+def concat(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
+    return _through_hidden(tape, dot(ConcatenatePairs(q, k), p["W"]), p)
 
 
-def linear(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """φ(q)·φ(k), for φ(x) = elu(x) + 1."""
-    phi_q = tape.record(f"phi_q{suffix}", EluPlusOne(q))
+@SCORES.row(
+    "linear", "φ(q)·φ(k), φ(x) = elu(x) + 1", "Katharopoulos et al. 2020, eq. 7", normalize="sum"
+)
+def linear(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
+    phi_q = tape.record("phi_q", EluPlusOne(q))
     if isinstance(k, RepeatHeads):  # φ is worked once for each head of the keys
-        phi_k = tape.record(f"phi_k{suffix}", EluPlusOne(k.operand))
+        phi_k = tape.record("phi_k", EluPlusOne(k.operand))
         return dot(phi_q, RepeatHeads(phi_k, k.times))
-    return dot(phi_q, tape.record(f"phi_k{suffix}", EluPlusOne(k)))
+    return dot(phi_q, tape.record("phi_k", EluPlusOne(k)))
 
 
-def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
-    """−‖q − k‖² / (2·width²)."""
+@SCORES.row(
+    "distance",
+    "−‖q − k‖² / (2·width²)",
+    "Nadaraya 1964, Watson 1964",
+    (Parameter("width", meaning="of the Gaussian", default=1.0),),
+    by_feature=True,
+)
+def distance(tape: Tape, q: Expression, k: Expression, p: Parameters) -> Operation:
     return GaussianExponent(q, k, p["width"])
-
-
-SCORES: dict[str, ScoreFunction] = {
-    "dot": ScoreFunction(dot_product, "q·k", "Luong et al. 2015, eq. 8"),
-    "scaled_dot": ScoreFunction(
-        dot_product, "q·k / √d_k", "Vaswani et al. 2017, eq. 1", scale="1/sqrt(d_k)"
-    ),
-    "cosine": ScoreFunction(cosine, "q·k / (‖q‖ ‖k‖)", "Graves et al. 2014, eq. 6"),
-    "general": ScoreFunction(
-        general,
-        "qᵀ W k",
-        "Luong et al. 2015, eq. 8",
-        (Parameter("W", ("d_q", "d_k"), required=True),),
-        same_size=False,
-    ),
-    "additive": ScoreFunction(
-        additive,
-        "vᵀ tanh(W q + U k + b)",
-        "Bahdanau et al. 2015, appendix A.1.2",
-        (
-            Parameter("W", ("hidden", "d_q"), required=True),
-            Parameter("U", ("hidden", "d_k"), required=True),
-            Parameter("v", ("hidden",), required=True),
-            Parameter("b", ("hidden",)),
-        ),
-        same_size=False,
-    ),
-    "concat": ScoreFunction(
-        concat,
-        "vᵀ tanh(W [q; k] + b)",
-        "Luong et al. 2015, eq. 8",
-        (
-            Parameter("W", ("hidden", "d_q + d_k"), required=True),
-            Parameter("v", ("hidden",), required=True),
-            Parameter("b", ("hidden",)),
-        ),
-        same_size=False,
-    ),
-    "linear": ScoreFunction(
-        linear, "φ(q)·φ(k), φ(x) = elu(x) + 1", "Katharopoulos et al. 2020, eq. 7", normalize="sum"
-    ),
-    "distance": ScoreFunction(
-        distance,
-        "−‖q − k‖² / (2·width²)",
-        "Nadaraya 1964, Watson 1964",
-        (Parameter("width", meaning="of the Gaussian", default=1.0),),
-        by_feature=True,
-    ),
-}
 
 
 def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str = "") -> None:
@@ -148,11 +137,10 @@ def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str
         raise fail(f"{message}: {why}", key, hint=hint)
 
 
-def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
+def _through_hidden(tape: Tape, pairs: Operation, p: Parameters) -> Operation:
     """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
     hidden = Tanh(Add(pairs, p["b"]) if "b" in p else pairs)
-    name = f"hidden{suffix}"
-    name = f"{name}_2" if name in tape.steps else name  # where pooling has a hidden layer, too
+    name = "hidden_2" if tape.known("hidden") else "hidden"  # pooling has a hidden layer, too
     return PairDot(tape.record(name, hidden), p["v"])
 
 

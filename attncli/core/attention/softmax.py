@@ -224,5 +224,5 @@ class Delta(Sum):
     """δ, the part that the derivatives of a line of weights share: their weighted mean."""
 
     unfolds = False
-    line = "delta{suffix}"
+    line = "delta"
     why = "Weights that sum to 1 cannot all grow: what they have in common has no effect."

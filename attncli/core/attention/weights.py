@@ -51,12 +51,7 @@ class Rules(Record, eq=False):
 
 
 def score(
-    tape: Tape,
-    q: Expression,
-    k: Expression,
-    rules: Rules,
-    suffix: str = "",
-    trailing: tuple[str, ...] = (),
+    tape: Tape, q: Expression, k: Expression, rules: Rules, trailing: tuple[str, ...] = ()
 ) -> Step:
     """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
 
@@ -65,18 +60,16 @@ def score(
     Raises:
         InputError: for a cosine of a zero vector.
     """
-    operation = score_operation(tape, q, k, rules, suffix)
-    return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
+    operation = score_operation(tape, q, k, rules)
+    return tape.record("scores", operation, trailing, symbol="S")
 
 
-def score_operation(
-    tape: Tape, q: Expression, k: Expression, rules: Rules, suffix: str = ""
-) -> Operation:
+def score_operation(tape: Tape, q: Expression, k: Expression, rules: Rules) -> Operation:
     """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
     given = [p for p in row.parameters if p.name in values]
     parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
-    return row.build(tape, q, k, parameters, suffix)
+    return row.build(tape, q, k, parameters)
 
 
 def steps_of_scores(rules: Rules) -> int:
@@ -95,14 +88,14 @@ ADJUSTED = ("scaled", "capped", "biased", "masked")
 """The steps between the scores and the scores that are normalised, in this order."""
 
 
-def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
+def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     """Record the steps `ADJUSTED` of scores (…, n, m), where they change any."""
     s = scores
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
-        s = tape.record(f"scaled{suffix}", operation)
+        s = tape.record("scaled", operation)
     if rules.softcap is not None:
-        s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
+        s = tape.record("capped", SoftCap(s, rules.softcap))
     biased: Expression = s
     if rules.bias is not None and rules.bias.any():
         biased = Add(s, _given(tape, "bias", rules.bias))
@@ -113,30 +106,30 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
             biased = Add(biased, AtDistances(table, (n, m), rule.shift))
         else:
             biased = AddedByPlace(biased, rule)
-    s = tape.record(f"biased{suffix}", biased) if biased is not s else s
+    s = tape.record("biased", biased) if biased is not s else s
     keep = kept(rules.mask, n, m)
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
         mask = _given(tape, "mask", keep.astype(s.array.dtype))
-        s = tape.record(f"masked{suffix}", Masked(s, mask))
+        s = tape.record("masked", Masked(s, mask))
     return s
 
 
-def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Step:
+def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
         blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
         axis = s.trailing[-2 if settings.axis == "keys" else -1]
         tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
-    return weights_of(tape, s, rules, suffix)
+    return weights_of(tape, s, rules)
 
 
-def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Step:
+def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
-    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
+    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize)
     if isinstance(made, Operation):
-        return tape.record(f"weights{suffix}", made, symbol="A")
+        return tape.record("weights", made, symbol="A")
     return made
 
 

@@ -63,9 +63,8 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     else:
         tokens = "query" if source == "X" else "key"
         x = given(tape, problem, source, (tokens, "model"))
-        suffix = "_memory" if source == "memory" else ""
-        is_made = source in tape.part.sources  # with its positions
-        whole = x if is_made else embedded(tape, x, problem.rules.positions, suffix)
+        is_made = source in tape.scope.sources  # with its positions
+        whole = x if is_made else embedded(tape, x, problem.rules.positions)
         made = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
@@ -78,7 +77,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
             made = Add(made, bias)
     axes, why = (rows, "feature"), PURPOSES[name]
     made = _cut(made, heads, problem)
-    return tape.record(f"{letter}_{t}" if t else name, made, axes[-1:] if t else axes, why=why)
+    return tape.record(letter if t else name, made, axes[-1:] if t else axes, why=why)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:

@@ -23,13 +23,16 @@ def co_attention(tape: Tape, problem: Problem) -> None:
     b = given(tape, problem, "memory", ("key", "feature"))
     rules = problem.rules
     scores = adjust(tape, score(tape, a, b, rules), rules)
-    weights = normalize(tape, scores, rules, "_x")
-    aligned_x = tape.record("aligned_x", MatMul(weights, b), symbol="Ã")
-    weights = normalize(tape, Transposed(scores), rules, "_memory")
-    aligned_memory = tape.record("aligned_memory", MatMul(weights, a), symbol="B̃")
-    if problem.enhance:
-        tape.record("enhanced_x", Enhanced(a, aligned_x))
-        tape.record("enhanced_memory", Enhanced(b, aligned_memory))
+    sides = (("_x", scores, a, b, "Ã"), ("_memory", Transposed(scores), b, a, "B̃"))
+    aligned: dict[str, Operation] = {}
+    for suffix, shown, own, other, symbol in sides:
+        with tape.within(suffix=suffix):
+            weights = normalize(tape, shown, rules)
+            step = tape.record("aligned", MatMul(weights, other), symbol=symbol)
+            aligned[suffix] = Enhanced(own, step)
+    for suffix, enhanced in aligned.items() if problem.enhance else ():
+        with tape.within(suffix=suffix):
+            tape.record("enhanced", enhanced)
 
 
 class Enhanced(Operation):

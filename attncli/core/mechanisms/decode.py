@@ -29,21 +29,21 @@ def decode(tape: Tape, problem: Problem) -> None:
     keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
     read: list[Step] = []
     for t in range(1, problem.sizes["n"] + 1):
-        suffix = f"_{t}"
         tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
-        q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
-        q, k = normed(tape, q, k, rules, suffix)
-        q, k = rotated(tape, q, k, rules.positions, suffix, t - 1)
         here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
         of_token = replace(rules, by_place=here)
-        keys = tape.record(f"K{suffix}", Below((keys, k)) if keys else k, CACHE, why=CACHED)
-        values = tape.record(f"V{suffix}", Below((values, v)) if values else v, CACHE, why=CACHED)
-        shared: list[Expression] = [keys, values]
-        if times > 1:
-            shared = [RepeatHeads(cache, times) for cache in shared]
-        scores = score(tape, AsRow(q), shared[0], of_token, suffix, ("key",))
-        weights = normalize(tape, adjust(tape, scores, of_token, suffix), rules, suffix)
-        read.append(tape.record(f"z{suffix}", MatMul(weights, shared[1]), ("feature",)))
+        with tape.within(suffix=f"_{t}"):
+            q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
+            q, k = normed(tape, q, k, rules)
+            q, k = rotated(tape, q, k, rules.positions, t - 1)
+            keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
+            values = tape.record("V", Below((values, v)) if values else v, CACHE, why=CACHED)
+            shared: list[Expression] = [keys, values]
+            if times > 1:
+                shared = [RepeatHeads(cache, times) for cache in shared]
+            scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
+            weights = normalize(tape, adjust(tape, scores, of_token), rules)
+            read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
     tape.group = ""
     name = "context" if problem.heads > 1 or goes_on(problem) else "output"
     finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

@@ -15,7 +15,7 @@ from attncli.core.problem.values import OF_TARGET
 from attncli.core.tape.backward import FORWARD, backward
 from attncli.core.tape.derivatives import Loss, Subtract
 from attncli.core.tape.operations import Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
 
 FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V")
@@ -48,7 +48,9 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
             weight = tape.inputs[name]
             if weight.key not in FIXED:
                 step = Descent(weight, found[name], problem.learning_rate)
-                tape.record(f"new_{weight.key}", step, why=DESCENT, like=weight)
+                with tape.within(before="new_", layer=weight.layer):
+                    key = weight.key.removeprefix(prefix_of(weight.layer))
+                    tape.record(key, step, why=DESCENT, like=weight)
 
 
 DESCENT = "A small step against the derivative makes the loss smaller."

@@ -16,7 +16,7 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.key_names import with_key
 from attncli.core.records import replace
 from attncli.core.tape.find import Cells, find_cells, find_steps
-from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.step import Expression, Step, prefix_of
 from attncli.core.tape.walk import transform
 from attncli.core.text.escapes import visible
 from attncli.core.text.layer_names import called_by
@@ -124,10 +124,9 @@ def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
 
 def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield the same for the steps of the forward pass."""
-    for scores in [step for step in trace if step.plain.startswith("scores")]:
-        problem, suffix = trace.around(scores).problem, scores.plain.removeprefix("scores")
-        layer = scores.name.removesuffix(scores.plain)
-        before = scores.name
+    for scores in [step for step in trace if step.stem == "scores"]:
+        problem, suffix = trace.around(scores).problem, scores.suffix
+        layer, before = prefix_of(scores.layer), scores.name
         for name in (f"{layer}{one}{suffix}" for one in ADJUSTED):
             if name in trace:
                 before = name

@@ -39,10 +39,11 @@ def recurrent(tape: Tape, problem: Problem) -> None:
         made: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
         if "b" in problem.given:
             made = Add(made, given(tape, problem, "b", ("state_feature",)))
-        states.append(tape.record(f"h_{t}", Tanh(made), ("feature",), why=STATE))
-        if attends:
-            context, shares = _attend(tape, problem, states, t)
-            weights.append(shares)
+        with tape.within(suffix=f"_{t}"):
+            states.append(tape.record("h", Tanh(made), ("feature",), why=STATE))
+            if attends:
+                context, shares = _attend(tape, problem, states)
+                weights.append(shares)
     tape.group = ""
     if attends:
         tape.record("weights", Triangle(tuple(weights)), symbol="A")
@@ -64,7 +65,7 @@ def _start(tape: Tape, problem: Problem, name: str, a: Step) -> Step:
     return tape.record(name, start, ("feature",)) if name == "h_0" else start
 
 
-def _attend(tape: Tape, problem: Problem, states: list[Step], t: int) -> tuple[Step, Expression]:
+def _attend(tape: Tape, problem: Problem, states: list[Step]) -> tuple[Step, Expression]:
     """Record scores_t, weights_t and c_t of the newest state with all states so far."""
     before = Below(tuple(states))
     q: Expression = states[-1]
@@ -73,10 +74,9 @@ def _attend(tape: Tape, problem: Problem, states: list[Step], t: int) -> tuple[S
         q = MatVec(given(tape, problem, "W_q", ("query_feature", "feature")), q)
     if "W_k" in problem.given:
         k = MatVec(given(tape, problem, "W_k", ("key_feature", "feature")), k)
-    rules, suffix = problem.rules, f"_{t}"
-    scores = score(tape, AsRow(q), k, rules, suffix, ("state",))
-    weights = normalize(tape, adjust(tape, scores, rules, suffix), rules, suffix)
-    return tape.record(f"c_{t}", MatMul(weights, before), ("feature",)), weights
+    scores = score(tape, AsRow(q), k, problem.rules, ("state",))
+    weights = normalize(tape, adjust(tape, scores, problem.rules), problem.rules)
+    return tape.record("c", MatMul(weights, before), ("feature",)), weights
 
 
 class Row(Operation):

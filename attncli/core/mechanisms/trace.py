@@ -14,7 +14,6 @@ from attncli.core.attention.tiled import Tiled
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
-from attncli.core.text.layer_names import OF_LAYER
 from attncli.core.text.notebook import Shown
 
 T = TypeVar("T")
@@ -79,11 +78,11 @@ class Trace(Record, Shown, eq=False):
 
         If there are not several layers, or it is not in one, that is the whole trace.
         """
-        if not (layer := OF_LAYER.search(step.name)):
+        if not step.layer:
             return self
-        inputs = {one.plain: one for one in self.inputs.values() if _is_of(layer[0], one)}
-        steps = {one.plain: one for one in self if layer[0] in one.name}
-        problem = self.problem.layers[int(layer[1]) - 1]
+        inputs = {one.plain: one for one in self.inputs.values() if one.layer in (0, step.layer)}
+        steps = {one.plain: one for one in self if one.layer == step.layer}
+        problem = self.problem.layers[step.layer - 1]
         return replace(self, problem=problem, inputs=inputs, steps=steps)
 
     @property
@@ -105,11 +104,6 @@ class Trace(Record, Shown, eq=False):
     @property
     def output(self) -> Array:
         return self["output"].value
-
-
-def _is_of(layer: str, value: Step) -> bool:
-    """Return whether an input is of a layer, or shared by all."""
-    return layer in value.name or value.plain == value.name
 
 
 def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:

@@ -26,7 +26,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, joined
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step
-from attncli.core.tape.tape import PartOfTape, Tape
+from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import label_text
 
@@ -46,8 +46,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
-        part = PartOfTape() if is_one else PartOfTape(f"layers.{number}.", layer.own)
-        with tape.within(part):
+        with tape.within(**{} if is_one else {"layer": number, "own": layer.own}):
             x = _layer(tape, layer, x, of_layer)
     _end(tape, problem, x)
 
@@ -88,7 +87,8 @@ def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
 def _normed(tape: Tape, problem: Problem, x: Step, number: int) -> Step:
     gain, shift = (_vector(tape, problem, f"{key}_{number}") for key in ("gain", "shift"))
     eps = eps_of(problem.norm, problem.eps)
-    return normalized(tape, x, problem.norm, eps, gain, shift, f"normed_{number}")
+    with tape.within(suffix=f"_{number}"):
+        return normalized(tape, x, problem.norm, eps, gain, shift, "normed")
 
 
 def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | None:
@@ -99,10 +99,9 @@ def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | No
 
 
 def _attended(tape: Tape, problem: Problem, x: Step) -> Step:
-    part = tape.part
-    with tape.within(PartOfTape(part.prefix, part.own, RENAMED, {"X": x})):
+    with tape.within(names=RENAMED, sources={"X": x}):
         attention(tape, problem)
-    return tape.steps[part.of_step("attended")]
+    return tape.steps[tape.scope.of_step("attended")]
 
 
 def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:
@@ -146,7 +145,9 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
         else given(tape, problem, "W_u", ("model", "vocabulary"))
     )
     logits = tape.record("logits", MatMul(x, matrix), why=LOGITS)
-    probabilities = tape.record("probabilities", softmax(tape, logits, Normalize(), "_logits"))
+    with tape.within(suffix="_logits"):
+        shares = softmax(tape, logits, Normalize())
+    probabilities = tape.record("probabilities", shares)
     tape.record("next", Next(logits, -1, _word(tape, problem, logits)))
     if problem.target:
         targets = places_of(problem, "target")

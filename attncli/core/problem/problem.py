@@ -73,7 +73,7 @@ class Problem(Values):
     >>> Problem(X=[[1, 0], [0, 1]], W_k=[[1, 0]])
     Traceback (most recent call last):
         ...
-    attncli.core.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
+    attncli.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
       W_k is (1, 2); its transpose would fit: is it stored (out, in)? write weights_as: out_in
     """
 

@@ -15,7 +15,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.tape.derivatives import summed_to_shape
 from attncli.core.tape.operations import added
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of, evaluate, everywhere, sources, walk
 
@@ -180,10 +180,12 @@ class _ChainRule:
         return found
 
     def record(self, value: Step) -> Step:
-        parts, name = self.parts[value], value.key or value.name
+        parts, prefix = self.parts[value], prefix_of(value.layer)
+        stem = value.key.removeprefix(prefix) if value.key else value.stem
         grows = f"How much the loss grows with each number of {value.plain}."
         why = WHY_SUMMED if parts[1:] else grows
-        return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
+        with self.tape.within(before="d_", layer=value.layer, suffix=value.suffix):
+            return self.tape.record(stem, added(parts), why=why, like=value)
 
     def through(
         self, node: Expression, result: Expression, upstream: Expression, step: Step
@@ -205,8 +207,7 @@ class _ChainRule:
         nodes = [node for node in walk(expression) if isinstance(node, Operation) and node.line]
         for node in nodes:
             if node is not expression or is_inner:
-                suffix = "".join(step.plain.partition("_")[1:])
-                layer = step.name.removesuffix(step.plain) if "{name}" not in node.line else ""
-                name = layer + node.line.format(name=step.name, suffix=suffix)
-                expression = everywhere(expression, node, self.tape.record(name, node))
+                before, name = (node.line, step.stem) if node.line[-1] == "_" else ("", node.line)
+                with self.tape.within(before=before, layer=step.layer, suffix=step.suffix):
+                    expression = everywhere(expression, node, self.tape.record(name, node))
         return expression

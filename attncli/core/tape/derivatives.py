@@ -99,7 +99,7 @@ class OneMinusSquare(Operation):
 class ThroughTanh(Hadamard):
     """The derivative with regard to tanh's argument, a unit's net input (Rumelhart et al. 1986)."""
 
-    line = "d_net_{name}"
+    line = "d_net_"
     why = "Where tanh is flat, nothing that goes into it changes the loss: its slope is 1 − tanh²."
 
 

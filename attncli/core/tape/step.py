@@ -17,7 +17,6 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.records import Record
 from attncli.core.text.escapes import label_text
-from attncli.core.text.layer_names import OF_LAYER
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -46,7 +45,8 @@ class Operation(Record, eq=False):
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether it is written out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
-    line: ClassVar[str] = ""  # the name of the line of its own in which it is written on paper
+    # The name of the line of its own in which it is written on paper, or what that begins with.
+    line: ClassVar[str] = ""
 
     operand_fields: ClassVar[tuple[str, ...]] = ()
     float_fields: ClassVar[tuple[str, ...]] = ()
@@ -149,6 +149,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         purpose: why the method does it, where its operation cannot know; or nothing.
         backward: whether it is of the backward pass, or of what follows from that.
         called: what the course of the problem calls it; or nothing.
+        layer: the number of its layer; 0 if it is of none, or all share it.
+        suffix: what its name ends with, as those of other steps of its time do, such as `_2`.
     """
 
     name: str
@@ -164,6 +166,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     purpose: str = ""
     backward: bool = False
     called: str = ""
+    layer: int = 0
+    suffix: str = ""
 
     @property
     def word(self) -> str:
@@ -173,7 +177,12 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     @property
     def plain(self) -> str:
         """Its name without that of the layer: `scores` of `layers.2.scores`."""
-        return OF_LAYER.sub("", self.name)
+        return self.name.replace(prefix_of(self.layer), "", 1)
+
+    @property
+    def stem(self) -> str:
+        """Its name without the layer and the suffix: `scores` of `layers.2.scores_1`."""
+        return self.plain.removesuffix(self.suffix)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -294,12 +303,12 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def _without_layer(self, formula: tree.Formula) -> tree.Formula:
         """Return a formula with the names of its own layer without that of the layer."""
-        if not (own := OF_LAYER.search(self.name)):
+        if not (layer := prefix_of(self.layer)):
             return formula
 
         def rule(node: tree.Formula) -> tree.Formula | None:
             whole = f"{node.base}_{node.below}" if isinstance(node, tree.Name) else ""
-            return tree.named(whole.replace(own[0], "").rstrip("_")) if own[0] in whole else None
+            return tree.named(whole.replace(layer, "").rstrip("_")) if layer in whole else None
 
         return tree.substituted(formula, rule)
 
@@ -323,6 +332,12 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
 
 Expression: TypeAlias = Step | Operation
+
+
+def prefix_of(layer: int) -> str:
+    """Return what the names of a layer begin with: `layers.2.`; "" for 0."""
+    return f"layers.{layer}." if layer else ""
+
 
 Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
 """Operands, or parts of operands that are not steps, with their derivatives."""

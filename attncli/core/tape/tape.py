@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
-from attncli.core.records import EMPTY, Record
-from attncli.core.tape.step import Expression, Step, notation_of
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
 from attncli.core.tape.walk import array_of
 from attncli.core.text.layer_names import called_by
 
@@ -19,21 +19,23 @@ TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""
 
 
-class PartOfTape(Record):
-    """How the steps and inputs of a part of a calculation are called, such as those of a layer."""
+class Scope(Record):
+    """How steps and inputs are called for a while, such as those of a layer or of a time."""
 
-    prefix: str = ""  # what its names begin with, such as `layers.2.`
-    own: frozenset[str] = frozenset()  # the keys of inputs that are of this part alone
+    layer: int = 0  # the number of the layer; 0 if there are not several
+    own: frozenset[str] = frozenset()  # the keys of inputs that are of this layer alone
     names: Mapping[str, str] = EMPTY  # other names for some steps
     sources: Mapping[str, Step] = EMPTY  # steps in place of inputs, by their keys
+    before: str = ""  # what names of steps begin with, such as `d_`
+    suffix: str = ""  # what names of steps end with, such as `_2` at the second time
 
     def of_step(self, name: str) -> str:
-        return self.prefix + self.names.get(name, name)
+        name = self.names.get(name, name)
+        return f"{self.before}{prefix_of(self.layer)}{name}{self.suffix}"
 
-    def of_input(self, name: str, key: str) -> tuple[str, str]:
-        """Return the name and the key of an input; one that parts share has no prefix."""
-        prefix = self.prefix if key.partition(".")[0] in self.own else ""
-        return prefix + name, prefix + key
+    def layer_of(self, key: str) -> int:
+        """Return the layer of an input; 0 for one that layers share."""
+        return self.layer if key.partition(".")[0] in self.own else 0
 
 
 class Tape:
@@ -54,7 +56,7 @@ class Tape:
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
         uniform: draws random errors, as NumPy's function of this name, the default, does.
         has_weights_taken: whether it has taken them.
-        part: how the steps and inputs of a part of the calculation, such as a layer, are called.
+        scope: how steps and inputs are called.
         called: what a course calls the steps, by their names.
     """
 
@@ -78,7 +80,7 @@ class Tape:
         self.first = 0
         self.backward = False
         self.has_weights_taken = False
-        self.part = PartOfTape()
+        self.scope = Scope()
         self.called: Mapping[str, str] = EMPTY
         self.take_rows: TakeRows | None = None
         self.uniform: Callable[..., Array] | None = None
@@ -96,30 +98,31 @@ class Tape:
 
         With `as_written`, a matrix is written the same way in the convention of columns.
         """
-        name, key = self.part.of_input(name, key)
+        layer = self.scope.layer_of(key)
+        name, key = (prefix_of(layer) + word for word in (name, key))
         labels, columns = self._labels(trailing, array), self.columns and not as_written
-        about = (labels, None, array, columns, self.group, key, "", False, "")
+        about = (labels, None, array, columns, self.group, key, "", False, "", layer, "")
         step = self.inputs[name] = Step(name, name, leading, trailing, *about)
         return step
 
     def input_of(self, key: str) -> Step | None:
         """Return the input that a key of the problem has on the tape; None if it has none."""
-        _, whole = self.part.of_input("", key)
-        found = (step for step in self.inputs.values() if step.key == whole)
-        return self.part.sources.get(key) or next(found, None)
+        whole = prefix_of(self.scope.layer_of(key)) + key
+        inputs = (step for step in self.inputs.values() if step.key == whole)
+        return self.scope.sources.get(key) or next(inputs, None)
 
     def known(self, name: str) -> Step | None:
-        """Return the step that this part has recorded under a name; None if it has none."""
-        return self.steps.get(self.part.of_step(name))
+        """Return the step that is recorded under a name of this scope; None if there is none."""
+        return self.steps.get(self.scope.of_step(name))
 
     @contextmanager
-    def within(self, part: PartOfTape) -> Iterator[None]:
-        """Record the steps that follow as those of a part."""
-        before, self.part = self.part, part
+    def within(self, **changes: Any) -> Iterator[None]:
+        """Change the scope of the steps that follow; the arguments are fields of `Scope`."""
+        outer, self.scope = self.scope, replace(self.scope, **changes)
         try:
             yield
         finally:
-            self.part = before
+            self.scope = outer
 
     def record(
         self,
@@ -134,7 +137,7 @@ class Tape:
         """Evaluate an operation and keep it as a step.
 
         Args:
-            name: the step's public name.
+            name: the step's name within the scope.
             operation: what makes it.
             trailing: the names of its row and column axes, if not those of the operation.
             symbol: the letter that papers use, the name by default.
@@ -145,7 +148,7 @@ class Tape:
         Raises:
             InputError: if a number, also one inside the operation, is beyond what a float holds.
         """
-        name = self.part.of_step(name)
+        scope, name = self.scope, self.scope.of_step(name)
         try:
             if array is None:
                 array = self.work(operation)
@@ -163,8 +166,9 @@ class Tape:
         labels = self._labels(trailing, array)
         called = called_by(name, self.called)
         about = (labels, operation, array, columns, self.group, "", why, self.backward, called)
-        symbol = symbol if symbol and not self.part.prefix else name
-        step = self.steps[name] = Step(name, symbol, leading, trailing, *about)
+        ends = (scope.layer, scope.suffix)
+        symbol = symbol if symbol and not scope.layer else name
+        step = self.steps[name] = Step(name, symbol, leading, trailing, *about, *ends)
         return step
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
