@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from attncli.core.explaining.explain import explain_all as explain_all
     from attncli.core.mechanisms.compute import compute as compute
     from attncli.core.mechanisms.trace import Trace as Trace
-    from attncli.core.problem.keywords import ProblemKeys as ProblemKeys
     from attncli.core.problem.problem import Problem as Problem
+    from attncli.core.problem.schema import ProblemKeys as ProblemKeys
     from attncli.core.problem.schema import schema as schema
     from attncli.core.tape.step import Step as Step
     from attncli.printing.formats import render as render
@@ -75,9 +75,8 @@ _HOMES = {
     "reading.torch_modules": ("from_torch",),
     "core.mechanisms.compute": ("compute",),
     "core.mechanisms.trace": ("Trace",),
-    "core.problem.keywords": ("ProblemKeys",),
     "core.problem.problem": ("Problem",),
-    "core.problem.schema": ("schema",),
+    "core.problem.schema": ("ProblemKeys", "schema"),
     "printing.formats": ("render",),
     "printing.worksheet": ("worksheet",),
     "core.tape.step": ("Step",),

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from attncli.cli.commands import SUMMARIES
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width
 from attncli.printing.formats import formats_of
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
 

@@ -23,7 +23,7 @@ from attncli.core.mechanisms.named import with_named_steps
 from attncli.core.problem.keys import KEYS
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.words import may_mean_step, words_of
-from attncli.core.text.widths import SIGNS
+from attncli.core.text.escapes import SIGNS
 from tests.conftest import (
     PROGRAM,
     ROOT,

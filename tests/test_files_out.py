@@ -22,7 +22,7 @@ import attncli
 from attncli.cli import run as runs
 from attncli.core.attention import tile_loop, tiled
 from attncli.core.mechanisms.compute import compute
-from attncli.core.text.filenames import alike, safe
+from attncli.core.text.escapes import alike, safe
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.printing import pieces, record
 from attncli.printing.formats import FORMATS, FormatKind, format_named, formats_of

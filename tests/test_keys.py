@@ -23,7 +23,7 @@ SHADE = Key(
     "how dark the page is",
     "light",
     aliases=("tone",),
-    instead={"write shade: dark": "night"},
+    instead={"shade: dark": "night"},
     example="light or dark",
 )
 

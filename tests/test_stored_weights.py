@@ -12,7 +12,7 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.problem.key_names import hint_for
-from attncli.core.problem.keys import PROJECTIONS
+from attncli.core.problem.kinds import PROJECTIONS
 from tests.conftest import Attn
 
 RANDOM = np.random.default_rng(5)

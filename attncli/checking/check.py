@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -235,17 +235,17 @@ class AnswerKey:
         return wrong, len(skipped)
 
     def _of_arrays(
-        self, submission: Submission, trace: Trace, given: Sequence[Dumped], dtype: str
+        self, submission: Submission, trace: Trace, arrays: Mapping[str, Dumped], dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
         from attncli.checking.mistakes.conventions import CONVENTIONS
 
-        found, said = compared(trace.unrounded or trace, given, self.marking, dtype)
-        finding = found.explained() if found.wrong else None
+        best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
+        finding = best.explained() if best.wrong else None
         is_convention = finding is not None and finding.id in CONVENTIONS
-        findings = {found.wrong[0]: finding} if finding else {}
-        report = self._report(submission, found.trace, found.steps, findings, found.given, said)
+        findings = {best.wrong[0]: finding} if finding else {}
+        report = self._report(submission, best.trace, best.steps, findings, arrays, said)
         return replace(report, dtype=dtype, convention=finding if is_convention else None)
 
     def _report(
@@ -294,7 +294,7 @@ class AnswerKey:
             trace = reference.trace
             with located(submission.locate):
                 if dtype := dtype_of(submission.answers, self.marking):
-                    arrays, skipped = read_arrays(submission.answers, trace)
+                    arrays, skipped = read_arrays(submission, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
                     arrays, dtype = printed_floats(matrices, trace)

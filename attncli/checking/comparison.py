@@ -5,7 +5,7 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -17,13 +17,11 @@ from attncli.checking.judging import judged as status
 from attncli.checking.judging import ways
 from attncli.checking.judging.judged import Difference, Finding, Judged, NotGiven
 from attncli.checking.judging.ways import operation_or_input
-from attncli.checking.mistakes import conventions
-from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.mistakes.conventions import CONVENTIONS, changes
 from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import shape_words
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
@@ -118,20 +116,17 @@ class Comparison:
     """
 
     def __init__(
-        self, trace: Trace, dumped: Sequence[Dumped], marking: Marking, dtype: str
+        self, trace: Trace, arrays: Mapping[str, Dumped], marking: Marking, dtype: str
     ) -> None:
-        self.trace, self.dumped, self.marking, self.dtype = trace, dumped, marking, dtype
-        self.given: dict[str, list[Dumped]] = {}  # by step
-        for one in dumped:
-            self.given.setdefault(one.step.name, []).append(one)
-        self.errors = errors_of(trace, self.given, dtype)
+        self.trace, self.arrays, self.marking, self.dtype = trace, arrays, marking, dtype
+        self.errors = errors_of(trace, arrays, dtype)
         self.steps: dict[str, Judged] = {}
-        self.known: dict[str, Array] = {}  # the given steps, once they were compared
+        self.known: dict[str, Array] = {}  # the numbers of steps that were compared
         yours = Replay(trace, lambda step: self.known.get(step.name))
         for step in trace:
-            self.steps[step.name] = found = self._compared(step, yours)
-            if isinstance(found, Difference) and not np.isnan(found.values).any():
-                self.known[step.name] = step.from_paper(found.values)
+            self.steps[step.name] = judged = self._compared(step, yours)
+            if isinstance(judged, Difference) and not np.isnan(judged.values).any():
+                self.known[step.name] = step.from_paper(judged.values)
         self.wrong = [name for name, one in self.steps.items() if one.has(status.WRONG)]
 
     def _limit(self, step: Step, numbers: Array) -> float:
@@ -146,30 +141,25 @@ class Comparison:
 
     def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
         codes = np.full(step.value.shape, status.MISSING, np.int8)
-        if step.name not in self.given:
+        dumped = self.arrays.get(step.name)
+        if dumped is None:
             return NotGiven(step, step.from_paper(codes))
-        values: Array = np.full(codes.shape, np.nan)
-        for one in self.given[step.name]:
-            pair = one.beside(step.array)
-            if pair is None:
-                shapes = shape_words(one.array.shape), shape_words(step.value[one.at].shape)
-                fault = f"The shape is {shapes[0]}, but {step.name} is {shapes[1]} here."
-                codes[...] = status.WRONG
-                return Difference(step, step.from_paper(codes), values, np.inf, np.inf, fault)
-            codes[one.at] = np.where(one.missing, status.MISSING, status.CORRECT)
-            if one.at:
-                values[one.at] = pair[0]
-            else:
-                values = pair[0]
+        pair = dumped.beside(step.array)
+        if pair is None:
+            codes[...] = status.WRONG
+            values = np.full(codes.shape, np.nan)
+            return Difference(step, step.from_paper(codes), values, np.inf, np.inf, dumped.fault)
+        values, right = pair
         blind = self._blind(step, lambda one: one.array)
-        off = np.where((codes == status.MISSING) | blind, 0.0, _off(values, step.value))
-        largest = float(off.max(initial=0.0))
-        if largest > (limit := self._limit(step, step.array)):
-            codes[off > limit] = status.WRONG
-            if self.known:
-                numbers = yours.result(step)
-                follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
-                codes[(codes == status.WRONG) & follows] = status.FOLLOWS
+        off = np.where(dumped.missing | blind, 0.0, _off(values, right))
+        limit, largest = self._limit(step, step.array), float(off.max(initial=0.0))
+        is_wrong = off > limit
+        codes[...] = np.where(is_wrong, status.WRONG, status.CORRECT)
+        if largest > limit and self.known:
+            numbers = yours.result(step)
+            follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
+            codes[is_wrong & follows] = status.FOLLOWS
+        codes[np.broadcast_to(dumped.missing, codes.shape)] = status.MISSING
         errors = largest / (self.errors[step.name] or 1.0)
         return Difference(step, step.from_paper(codes), values, largest, errors)
 
@@ -182,32 +172,28 @@ class Comparison:
         assert isinstance(first, Difference)  # as the others hold nothing wrong
         if first.counts["wrong"] <= FEW_WRONG < first.codes.size / 100:
             return None
-        before = self._given_until(first.step)
-        after = [name for name in self.given if name not in before]
-        found = [
-            (self.misfit([*before, *after], change), convention_of(id_, self.trace.problem))
-            for id_, change in conventions.changes(self.trace)
+        steps = [*self.trace.steps]
+        earlier = steps[: steps.index(first.step.name)]
+        before = [first.step.name, *(name for name in earlier if name in self.arrays)]
+        every = [*before, *(name for name in self.arrays if name not in before)]
+        conventions = [
+            (self.misfit(every, change), convention_of(id_, self.trace.problem))
+            for id_, change in changes(self.trace)
         ]
-        if min((misfit for misfit, _ in found), default=np.inf) <= 1:
-            return _nearest(found)
+        if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
+            return _nearest(conventions)
         if first.fault:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
-        found = []
-        given = Replay(self.trace, lambda one: one.array if one.name in before else None)
-        hidden = given.unknown_before(first.step)
-        for made in in_order(first.step, hidden, partial(mistakes_in, self.trace)):
-            misfit = self.misfit(before, made.change)
+        mistakes = []
+        shown = Replay(self.trace, lambda one: one.array if one.name in before else None)
+        hidden = shown.unknown_before(first.step)
+        for mistake in in_order(first.step, hidden, partial(mistakes_in, self.trace)):
+            misfit = self.misfit(before, mistake.change)
             if misfit <= 1:
-                is_all = self.misfit([*before, *after], made.change) <= 1
-                found.append((misfit - is_all, made.finding(first.step)))
-        return _nearest(found)
-
-    def _given_until(self, step: Step) -> list[str]:
-        """Return the given steps up to one, itself first."""
-        names = [*self.trace.steps]
-        earlier = names[: names.index(step.name)]
-        return [step.name, *(name for name in earlier if name in self.given)]
+                is_all = self.misfit(every, mistake.change) <= 1
+                mistakes.append((misfit - is_all, mistake.finding(first.step)))
+        return _nearest(mistakes)
 
     def misfit(self, names: Iterable[str], change: Change) -> float:
         """Return how far arrays are from what other operations give, in the maximum difference.
@@ -218,28 +204,29 @@ class Comparison:
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same, instead=change)
-        found, is_seen, not_right = 0.0, False, (status.WRONG, status.FOLLOWS)
-        for one in (one for name in names for one in self.given[name]):
-            step = one.step
-            if step.name in same:
-                if any(map(self.steps[step.name].has, not_right)):
+        largest, is_seen, not_right = 0.0, False, (status.WRONG, status.FOLLOWS)
+        for name in names:
+            judged, dumped = self.steps[name], self.arrays[name]
+            if name in same:
+                if any(map(judged.has, not_right)):
                     return np.inf
                 continue
             try:
-                numbers = other(step)
-                blind = np.zeros(1, bool) if one.at else self._blind(step, other)
-                if (pair := one.beside(numbers)) is None:
+                numbers = other(judged.step)
+                ignored = dumped.missing | self._blind(judged.step, other)
+                if (pair := dumped.beside(numbers)) is None:
                     return np.inf
-                off = np.where(blind, 0.0, _off(*pair))
+                off = np.where(ignored, 0.0, _off(*pair))
             except ValueError:  # NumPy's, for shapes that do not go together
                 return np.inf
-            found = max(found, float(off.max(initial=0.0)) / self._limit(step, numbers))
-            if not found <= 1:
+            misfit = float(off.max(initial=0.0)) / self._limit(judged.step, numbers)
+            if not misfit <= 1:
                 return np.inf
-            codes = self.steps[step.name].on_paper[one.at]
-            is_wrong = np.isin(codes, not_right) if codes.shape == off.shape else np.True_
-            is_seen = is_seen or bool((is_wrong & ~blind).any())
-        return found if is_seen else np.inf
+            largest = max(largest, misfit)
+            is_wrong = np.isin(judged.on_paper, not_right)
+            is_wrong = is_wrong if is_wrong.shape == off.shape else np.ones(1, bool)
+            is_seen = is_seen or bool((is_wrong & ~ignored).any())
+        return largest if is_seen else np.inf
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
         """Return which cells of a step, on paper, are of queries that see no key in some head.
@@ -252,8 +239,8 @@ class Comparison:
         blind = (numbers(masked) == -np.inf).all(axis=-1, keepdims=True)
         for axis, name in enumerate(LEADING):
             blind = blind if name in step.leading else blind.any(axis=axis, keepdims=True)
-        found: Array = step.on_paper(blind)
-        return found
+        cells: Array = step.on_paper(blind)
+        return cells
 
 
 def _nearest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
@@ -276,29 +263,28 @@ def convention_of(id_: str, problem: Problem) -> Finding:
 
 
 def compared(
-    trace: Trace, given: Sequence[Dumped], marking: Marking, dtype: str
+    trace: Trace, arrays: Mapping[str, Dumped], marking: Marking, dtype: str
 ) -> tuple[Comparison, tuple[str, ...]]:
     """Return arrays compared with the right way of calculating that fits most of them.
 
     Also sentences on that way.
     """
-    best, said = Comparison(trace, given, marking, dtype), list[str]()
+    best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, best.known) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
-            other_way = ways.with_change(trace, change)
-            again = Comparison(other_way, best.dumped, marking, dtype)
+            again = Comparison(ways.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
     return best, tuple(said)
 
 
-def _right_ways(trace: Trace, given: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from ways.masked_early(trace, given)
+def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
+    yield from ways.masked_early(trace, shown)
     yield from ways.shifts(trace)
     yield from ways.other_forms(trace)
     for kind in ("scaled", "masked"):
-        if "scores" in given and kind in trace and kind not in given:
+        if "scores" in shown and kind in trace and kind not in shown:
             later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}
             yield f"scores holds the {kind} scores.", {**later, "scores": later[kind]}
 

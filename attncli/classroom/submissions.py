@@ -11,7 +11,7 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
 from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.core.problem.faults import REPLACES
+from attncli.core.problem.key_values import REPLACES
 from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace
 from attncli.core.tape.words import may_mean_step

@@ -12,8 +12,7 @@ from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
 from attncli.core.records import replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.filenames import alike, safe
+from attncli.core.text.escapes import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment

@@ -47,7 +47,7 @@ def scores(
 
 def schema() -> None:
     from attncli.core.problem.schema import schema as problem_schema
-    from attncli.core.text.json_lines import indented
+    from attncli.core.text.escapes import indented
 
     print_lines([indented(problem_schema())])
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.text.escapes import visible
-from attncli.core.text.filenames import alike, safe
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.escapes import alike, safe, visible
+from attncli.core.text.sentences import did_you_mean
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width, visible
 
 KeyPath = tuple[str | int, ...]
 """The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""

@@ -14,8 +14,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.find import Cells
 from attncli.core.tape.step import Step
-from attncli.core.text.elision import kept
-from attncli.core.text.escapes import visible
+from attncli.core.text.escapes import kept, visible
 from attncli.core.text.numbers import every_digit, number_text
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
 from attncli.printing.selection import ExplanationSelection, Selection

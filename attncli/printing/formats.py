@@ -10,7 +10,7 @@ from attncli.core.errors import fail
 from attncli.core.problem.key_names import keys_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 from attncli.printing.selection import PageSelection, ReportSelection, Selection
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ import numpy as np
 from attncli.core.formulas.text import text as as_text
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
-from attncli.core.text.elision import LIMIT
-from attncli.core.text.escapes import label_text
-from attncli.core.text.widths import cell_width, label_width
+from attncli.core.text.escapes import LIMIT, cell_width, label_text, label_width
 from attncli.printing.matrix import LineIndex, Matrix
 from attncli.printing.pieces import in_parts
 

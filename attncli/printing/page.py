@@ -14,8 +14,7 @@ from attncli.core.tape.cells import cell_name
 from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.walk import sources
-from attncli.core.text.elision import LIMIT
-from attncli.core.text.escapes import visible
+from attncli.core.text.escapes import LIMIT, visible
 from attncli.printing.selection import Selection
 from attncli.printing.views import Panel, Views, WeightedSum, is_deep
 

@@ -13,8 +13,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import cell_name, told_apart
 from attncli.core.tape.step import Step
-from attncli.core.text.elision import kept
-from attncli.core.text.escapes import label_text, visible
+from attncli.core.text.escapes import kept, label_text, visible
 from attncli.core.text.numbers import style_of
 from attncli.printing import verdicts
 from attncli.printing.matrix import Matrix, axis_labels

@@ -7,8 +7,7 @@ from itertools import chain
 
 from attncli.checking.check import Report
 from attncli.classroom.grading import Graded
-from attncli.core.text.elision import shortened
-from attncli.core.text.escapes import visible
+from attncli.core.text.escapes import shortened, visible
 from attncli.printing.grades import grade
 from attncli.printing.markdown import escaped, table
 from attncli.printing.report import Remark, ReportPage, report_page

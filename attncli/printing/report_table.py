@@ -7,9 +7,7 @@ from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
 from attncli.classroom.grading import Graded, Unread
-from attncli.core.text.elision import shortened
-from attncli.core.text.escapes import label_text, visible
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width, label_text, shortened, visible
 from attncli.printing import verdicts
 from attncli.printing.layout import Layout, Line, heading_line, plain, wrapped
 from attncli.printing.report import Remark, ReportPage, report_page

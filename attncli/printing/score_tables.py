@@ -11,7 +11,7 @@ from attncli.core.attention.norms import LAYER_NORMS, NORMS
 from attncli.core.attention.parameters import Parameter
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width
 from attncli.printing.layout import Line
 
 

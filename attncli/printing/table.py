@@ -9,8 +9,7 @@ from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import label_text
-from attncli.core.text.widths import cell_width
+from attncli.core.text.escapes import cell_width, label_text
 from attncli.printing import layout
 from attncli.printing.layout import BETWEEN, Block, Layout, Line, stacked, titled
 from attncli.printing.matrix import Matrix, shape_text

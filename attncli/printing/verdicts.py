@@ -21,8 +21,7 @@ from attncli.core.problem.marking import as_points
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources
-from attncli.core.text.elision import shortened
-from attncli.core.text.escapes import label_text, lines_of, visible
+from attncli.core.text.escapes import label_text, lines_of, shortened, visible
 from attncli.core.text.numbers import every_digit
 from attncli.core.text.sentences import all_of
 

@@ -19,8 +19,7 @@ from attncli.core.tape.find import find_places
 from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, walk
-from attncli.core.text.elision import kept
-from attncli.core.text.escapes import label_text
+from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
 from attncli.printing.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 from attncli.printing.selection import Selection

@@ -19,8 +19,7 @@ from attncli.core.tape.cells import matrix_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.sentences import all_of
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import all_of, did_you_mean
 from attncli.printing.csv import csv_text
 from attncli.printing.matrix import axis_labels, shape_text
 from attncli.printing.pieces import pieces

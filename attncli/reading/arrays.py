@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, fail
 from attncli.core.numbers.written import vanishes
+from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
-from attncli.core.problem.values_of_keys import MAX_KEPT_AS_WRITTEN
 from attncli.core.text.escapes import visible
 from attncli.reading.document import Raw, assign
 

@@ -11,8 +11,7 @@ from attncli.core.errors import Fault, InputError, KeyPath, Place
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.words import ALIASES, may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of, whole_names
-from attncli.core.text.suggestions import did_you_mean, near_words
+from attncli.core.text.sentences import all_of, did_you_mean, near_words, whole_names
 from attncli.reading.csv_blocks import CsvRow, CsvText
 from attncli.reading.document import KnownClass, StudentNames
 from attncli.reading.submission import KEYS_BESIDE_STEPS, STUDENT_KEYS

@@ -94,7 +94,7 @@ def open_file(path: Path) -> BinaryIO:
     try:
         file = archives.opened(str(path))
     except FileNotFoundError:
-        from attncli.core.text.suggestions import near_words
+        from attncli.core.text.sentences import near_words
 
         folder = path.parent
         near = near_words(path.name, next(archives.walk(str(folder)))[2])

@@ -12,7 +12,8 @@ from attncli.core.errors import Fault, InputError, KeyPath, Place, changed, fail
 from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm
 from attncli.core.numbers.matrices import grid_in
 from attncli.core.problem.key_names import hint_for, key_of, names_of, with_keys
-from attncli.core.problem.keys import KEYS, WITH_PARTS
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attncli.core.errors import fail
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 PACKAGE = Path(__file__).parent.parent
 

@@ -253,10 +253,10 @@ def _of_one_computer(found: Matrices) -> Matrices:
 def _written(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Written | ShapeMismatch:
-    on_paper = _on_paper(step, matrices, submission)
-    if isinstance(on_paper, ShapeMismatch):
-        return on_paper
-    values, unit, texts = numbers_of(on_paper)
+    cells = on_paper(step, matrices, submission)
+    if isinstance(cells, ShapeMismatch):
+        return cells
+    values, unit, texts = numbers_of(cells)
     for one in matrices:
         if one.is_exact:
             unit[one.at] = 0
@@ -271,9 +271,10 @@ def _written(
     return Written(values, unit, texts, dtype, unreadable if unreadable.any() else None)
 
 
-def _on_paper(
+def on_paper(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
+    """Return the cells of a step that are written under some keys; "" where nothing is."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)

@@ -233,7 +233,7 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
         message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
         hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
     else:
-        from attncli.core.text.suggestions import near_words
+        from attncli.core.text.sentences import near_words
 
         key = visible(str(path[0]))
         name = step.name if key == step.name else f"{key}: {step.name}"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.answers.agreement import MAX_HAND_DECIMALS
-from attncli.checking.answers.answers import Matrices, Written
-from attncli.checking.answers.cell_positions import KeyedMatrix, texts_in_place
-from attncli.checking.answers.names import At, find_answer, mask_of
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, on_paper
+from attncli.checking.answers.cell_positions import KeyedMatrix
+from attncli.checking.answers.names import find_answer
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
@@ -20,7 +20,7 @@ from attncli.core.problem.marking import Marking
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.tape.words import HEADS_AFTER_TOKENS
-from attncli.core.text.escapes import visible
+from attncli.reading.submission import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
@@ -81,31 +81,30 @@ def _may_be_typed(array: Array) -> bool:
 
 
 class Dumped(Record, eq=False):
-    """An array of a submission, and the cells of a step that it is."""
+    """The array of a step that a program calculated, on paper; as it came if its shape differs."""
 
-    word: str  # its key
     step: Step
-    at: At  # an index of the step's value
     array: Array
     missing: Array | bool = False  # which cells hold nothing
+    fault: str = ""  # how the shape differs from that of the step
 
     def beside(self, numbers: Array) -> tuple[Array, Array] | None:
         """Return the array and numbers of the step, both on paper; None if the shapes differ."""
-        right = self.step.on_paper(numbers)[self.at]
+        right = self.step.on_paper(numbers)
         is_like = [n for n in self.array.shape if n > 1] == [n for n in right.shape if n > 1]
         return (self.array.reshape(right.shape), right) if is_like else None
 
 
 def read_arrays(
-    answers: Mapping[str, Any], trace: Trace
-) -> tuple[list[Dumped], tuple[tuple[str, str], ...]]:
-    """Return the arrays, and the keys that mean no step.
+    submission: Submission, trace: Trace
+) -> tuple[dict[str, Dumped], tuple[tuple[str, str], ...]]:
+    """Return the arrays by the names of their steps, and the keys that mean no step.
 
     Raises:
         InputError: if no key means a step, or two the same cells.
     """
-    found, unknown = list[Dumped](), dict[str, InputError]()
-    for word, raw in answers.items():
+    parts, unknown = dict[str, list[KeyedMatrix]](), dict[str, InputError]()
+    for word, raw in submission.answers.items():
         try:
             step, at, is_transposed = find_answer(word, trace, raw)
         except InputError as error:
@@ -115,18 +114,25 @@ def read_arrays(
         if array.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):
             array = array.swapaxes(-2, -3)
         matrix = KeyedMatrix(word, at, array, is_transposed=is_transposed)
-        placed = texts_in_place(step, matrix, step.value[at].shape)
-        for one in found:
-            if one.step is step and (mask_of(step, [at]) & mask_of(step, [one.at])).any():
-                message = f"{visible(one.word)} and {visible(word)} are the same step, {step.name}"
-                raise fail(message, word, hint="leave one of them out")
-        found.append(Dumped(word, step, at, array if placed is None else placed))
-    if unknown and not found:
+        parts.setdefault(step.name, []).append(matrix)
+    if unknown and not parts:
         raise next(iter(unknown.values()))
-    return found, tuple((word, "") for word in unknown)
+    arrays = {name: _of_step(trace[name], every, submission) for name, every in parts.items()}
+    return arrays, tuple((word, "") for word in unknown)
 
 
-def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]:
+def _of_step(step: Step, parts: list[KeyedMatrix], submission: Submission) -> Dumped:
+    array = on_paper(step, parts, submission)
+    if isinstance(array, ShapeMismatch):
+        message = array.fault.message.rpartition(": ")[2]  # without the key
+        return Dumped(step, array.texts, fault=f"T{message[1:]}.")
+    if array.dtype.kind != "O":
+        return Dumped(step, array)
+    missing: Array = array == ""
+    return Dumped(step, np.where(missing, np.nan, array).astype(float), missing)
+
+
+def printed_floats(matrices: Matrices, trace: Trace) -> tuple[dict[str, Dumped], str]:
     """Return written numbers as arrays, and their type, if all are printed short floats; or "".
 
     Numbers beside them may have few digits, if that type holds them exactly: 0.625, or 14.
@@ -134,13 +140,13 @@ def printed_floats(matrices: Matrices, trace: Trace) -> tuple[list[Dumped], str]
     written = {name: one for name, one in matrices.items() if isinstance(one, Written)}
     kinds = {one.dtype for one in written.values()} & PRECISIONS.keys()
     if not kinds or len(written) < len(matrices):
-        return [], ""
+        return {}, ""
     dtype = max(kinds, key=ROUNDOFF.__getitem__)
     others = (one.values for one in written.values() if one.dtype not in kinds)
     if not all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others):
-        return [], ""
-    found = []
+        return {}, ""
+    arrays = {}
     for name, one in written.items():
         values, missing = (trace[name].on_paper(a) for a in (one.values, one.missing))
-        found.append(Dumped(name, trace[name], (), values, missing))
-    return found, dtype
+        arrays[name] = Dumped(trace[name], values, missing)
+    return arrays, dtype

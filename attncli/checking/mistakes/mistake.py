@@ -10,7 +10,7 @@ import numpy as np
 from attncli.checking.mistakes.nodes import is_named, made_of, put
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.keys import PROJECTIONS
+from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record
 from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.replay import Change

@@ -26,8 +26,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import Index, at_of, cell, cell_name
 from attncli.core.tape.find import Cells
 from attncli.core.tape.step import Operation, Step
-from attncli.core.text.elision import LIMIT
-from attncli.core.text.escapes import visible
+from attncli.core.text.escapes import LIMIT, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
 
 CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")

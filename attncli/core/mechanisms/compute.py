@@ -22,7 +22,7 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import TakeRows, Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 METHODS = {
     "self": "attention",

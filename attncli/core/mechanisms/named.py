@@ -19,8 +19,7 @@ from attncli.core.tape.find import Cells, find_cells, find_steps
 from attncli.core.tape.step import Expression, Step, prefix_of
 from attncli.core.tape.walk import transform
 from attncli.core.text.escapes import visible
-from attncli.core.text.layer_names import called_by
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import called_by, did_you_mean
 
 LAST = {**dict.fromkeys(("self", "cross", "pooling"), "output"), "transformer": "attended"}
 """The last step of attention in some kinds, which the values of the heads may be."""

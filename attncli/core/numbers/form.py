@@ -13,7 +13,7 @@ from attncli.core.numbers.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count
 from attncli.core.numbers.written import SEVERAL, in_any_case, of_number
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from attncli.core.formulas import tree
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 MAX_LENGTH = 500  # of an expression, in characters
 MAX_DEPTH = 50  # of parentheses, functions and signs inside each other

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from attncli.core.errors import Fault, refuse
-from attncli.core.problem.keys import KEYS, PROJECTIONS
+from attncli.core.numbers.form import OTHER_WORDS
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import EMPTY
 from attncli.core.text.escapes import visible
-from attncli.core.text.layer_names import OF_LAYER, called_by
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import OF_LAYER, called_by, did_you_mean
 
 WEIGHTS = {
     f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}" for letter in "Wb" for key in PROJECTIONS
@@ -43,6 +44,7 @@ WITHOUT_KEY = {
     "write b_q, b_k and b_v, its three equal parts": "in_proj_bias c_attn.bias",
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
+    OTHER_WORDS["seq2seq"]: "s h",
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
@@ -145,6 +147,8 @@ def hint_for(word: str) -> str:
         return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
     pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
-    hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY]
-    found = (hint for row in hints for hint, words in row.items() if ends & {*words.split()})
+    rows = [
+        (f"write {hint}", words) for row in KEYS.values() for hint, words in row.instead.items()
+    ]
+    found = (hint for hint, words in (*rows, *WITHOUT_KEY.items()) if ends & {*words.split()})
     return next(found, "") or did_you_mean(word, KEYS)

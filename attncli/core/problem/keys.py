@@ -7,29 +7,28 @@ these rows. Importing them imports no NumPy, as flags need none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from attncli.core.numbers import form as forms
-from attncli.core.numbers.form import OTHER_WORDS, ArrayForm, Form
+from attncli.core.numbers.form import (
+    LABELS,
+    TEXT,
+    TRUTH,
+    ArrayForm,
+    Form,
+    choice,
+    count,
+    matrix,
+    number,
+    vector,
+)
+from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
-from attncli.core.problem.values import (
-    ANSWERS,
-    BIAS_FORM,
-    EMBEDDING,
-    FINAL_NORM,
-    GRADIENT,
-    LAYERS,
-    MASK,
-    NORM_NAMES,
-    NORMALIZE,
-    PAST,
-    POSITION_FORM,
-    QK_NORM,
-    ROUND,
-    SCALE,
-    SCORE,
-)
 from attncli.core.records import EMPTY, Record, replace
+
+if TYPE_CHECKING:
+    from attncli.core.arithmetic.elements import Array
+    from attncli.core.formulas.tree import Formula
 
 
 class Key(Record, eq=False):
@@ -40,7 +39,7 @@ class Key(Record, eq=False):
     default: object = None  # its value where it is left out
     as_written: bool = False  # whether a matrix is never transposed by `tokens_as: columns`
     aliases: tuple[str, ...] = ()  # other names of this key; weights and biases have more
-    instead: Mapping[str, str] = EMPTY  # what to write here instead of which keys of other tools
+    instead: Mapping[str, str] = EMPTY  # what to write instead of which keys of other tools
     flags: tuple[str, ...] | None = None  # its flags, by default --key, and none for arrays
     example: str = ""  # values, for the help of its flag
 
@@ -56,291 +55,301 @@ class Key(Record, eq=False):
         return f"{text[0].upper()}{text[1:]}{'' if text.endswith('…') else '.'}"
 
 
-ACTIVATION = forms.choice(("tanh", "none"))
+ACTIVATION = choice(("tanh", "none"))
 FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
 
-NORM_VECTORS: Mapping[str, Callable[[int], tuple[str, ...]]] = {
-    "gain": lambda n: (f"gamma_{n}", f"γ_{n}", f"gamma{n}", f"g_{n}"),
-    "shift": lambda n: (f"beta_{n}", f"β_{n}", f"beta{n}"),
-}
-"""The vectors of a norm, with other names of the n-th."""
+GAIN_NAMES, SHIFT_NAMES = "gamma_# γ_# gamma# g_#", "beta_# β_# beta#"
+"""Other names of the vectors of a norm; # is its number."""
 
-KEYS: dict[str, Key] = {
-    "title": Key(forms.TEXT, "shown at the top", ""),
-    "notes": Key(forms.TEXT, "shown under the title", ""),
-    "student": Key(forms.TEXT, "whose problem it is, or whose answers", "", flags=()),
-    "variant": Key(forms.TEXT, "which of the variants that `attn vary` writes it is", "", flags=()),
-    "problem": Key(forms.TEXT, "its number among the problems of a student", "", flags=()),
-    "kind": Key(
-        forms.choice(KINDS),
+P = ParamSpec("P")
+
+
+def _as_field(make: Callable[P, Key]) -> Callable[P, Any]:
+    """Return `Key` for the rows below: to type checkers an attribute has the type of its value."""
+    return make
+
+
+key = _as_field(Key)
+
+
+def _norm_vector(name: str, number: int, others: str) -> Any:
+    half = ("attention", "the feed-forward network")[number - 1]
+    aliases = tuple(others.replace("#", str(number)).split())
+    return key(vector(), f"transformer: the norm's {name}, of {half}", aliases=aliases)
+
+
+class Fields:
+    """The keys of a problem, in the order of files and pages, and their values as attributes.
+
+    A key is declared here once. Its row of the table says everything about how it is written; the
+    type is that of its value, which a problem has as an attribute of the same name.
+    """
+
+    title: str = key(TEXT, "shown at the top", "")
+    notes: str = key(TEXT, "shown under the title", "")
+    student: str = key(TEXT, "whose problem it is, or whose answers", "", flags=())
+    variant: str = key(TEXT, "which of the variants that `attn vary` writes it is", "", flags=())
+    problem: str = key(TEXT, "its number among the problems of a student", "", flags=())
+    kind: str = key(
+        choice(KINDS),
         "which mechanism",
         "self",
         example="self, cross, pooling, …",
-        instead={"write kind: cross": "encoder context source", OTHER_WORDS["seq2seq"]: "s h"},
-    ),
-    "tokens": Key(
-        forms.LABELS,
+        instead={"kind: cross": "encoder context source"},
+    )
+    tokens: tuple[str, ...] = key(
+        LABELS,
         "the words of the rows of X",
         (),
         example="I,am,good",
         aliases=("words", "sentence"),
-        instead={"write tokens: [I, am, good]": "labels token text"},
-    ),
-    "memory_tokens": Key(forms.LABELS, "the words of the rows of memory", ()),
-    "X": Key(
-        forms.matrix("batch"),
+        instead={"tokens: [I, am, good]": "labels token text"},
+    )
+    memory_tokens: tuple[str, ...] = key(LABELS, "the words of the rows of memory", ())
+    X: Array | None = key(
+        matrix("batch"),
         "the input, one token per row",
         aliases=("x",),
-        instead={
-            "write X: the input, one token per row": ("embeddings input inputs input_ids x_input")
-        },
-    ),
-    "memory": Key(forms.matrix("batch"), "what `cross` attends to"),
-    "W_q": Key(
-        forms.matrix("head"),
+        instead={"X: the input, one token per row": "embeddings input inputs input_ids x_input"},
+    )
+    memory: Array | None = key(matrix("batch"), "what `cross` attends to")
+    W_q: Array | None = key(
+        matrix("head"),
         "projection to queries, used as X W_q; identity when left out",
-        instead={
-            "write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv",
-            "write W_q": "w_query wquery",
-        },
-    ),
-    "W_k": Key(forms.matrix("head"), "projection to keys", instead={"write W_k": "w_key wkey"}),
-    "W_v": Key(
-        forms.matrix("head"), "projection to values", instead={"write W_v": "w_value wvalue"}
-    ),
-    "W_o": Key(forms.matrix(), "projection of the heads' outputs side by side"),
-    "b_q": Key(
-        forms.vector("head"),
+        instead={"W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv", "W_q": "w_query wquery"},
+    )
+    W_k: Array | None = key(matrix("head"), "projection to keys", instead={"W_k": "w_key wkey"})
+    W_v: Array | None = key(
+        matrix("head"), "projection to values", instead={"W_v": "w_value wvalue"}
+    )
+    W_o: Array | None = key(matrix(), "projection of the heads' outputs side by side")
+    b_q: Array | None = key(
+        vector("head"),
         "added to the queries",
-        instead={"write b_q, b_k and b_v, each by itself": "b_qkv bqkv"},
-    ),
-    "b_k": Key(forms.vector("head"), "added to the keys"),
-    "b_v": Key(forms.vector("head"), "added to the values"),
-    "b_o": Key(forms.vector(), "added to the output"),
-    "Q": Key(
-        forms.matrix("either"),
+        instead={"b_q, b_k and b_v, each by itself": "b_qkv bqkv"},
+    )
+    b_k: Array | None = key(vector("head"), "added to the keys")
+    b_v: Array | None = key(vector("head"), "added to the values")
+    b_o: Array | None = key(vector(), "added to the output")
+    Q: Array | None = key(
+        matrix("either"),
         "the queries, in place of a projection",
         aliases=("q",),
-        instead={"write Q: the queries, or W_q: their projection of X": "query queries"},
-    ),
-    "K": Key(
-        forms.matrix("either"),
+        instead={"Q: the queries, or W_q: their projection of X": "query queries"},
+    )
+    K: Array | None = key(
+        matrix("either"),
         "the keys",
         aliases=("k",),
-        instead={"write K: the keys, or W_k: their projection of X": "key keys"},
-    ),
-    "V": Key(
-        forms.matrix("either"),
+        instead={"K: the keys, or W_k: their projection of X": "key keys"},
+    )
+    V: Array | None = key(
+        matrix("either"),
         "the values",
         aliases=("v",),
-        instead={"write V: the values, or W_v: their projection of X": "value values"},
-    ),
-    "scores": Key(
-        forms.matrix("either", infinite=True), "known scores, in place of a score function"
-    ),
-    "heads": Key(forms.count(), "how many heads", 1, aliases=("num_heads", "n_heads")),
-    "kv_heads": Key(
-        forms.count(),
+        instead={"V: the values, or W_v: their projection of X": "value values"},
+    )
+    scores: Array | None = key(
+        matrix("either", infinite=True), "known scores, in place of a score function"
+    )
+    heads: int = key(count(), "how many heads", 1, aliases=("num_heads", "n_heads"))
+    kv_heads: int = key(
+        count(),
         "how many heads keys and values have; divides heads",
         aliases=("num_kv_heads", "n_kv_heads"),
-    ),
-    "score": Key(
-        SCORE,
+    )
+    score: Mapping[str, Any] = key(
+        values.SCORE,
         "the score function, by name or as {name: …} with its parameters",
         example="see attn scores",
         as_written=True,
-        instead={
-            "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"
-        },
-    ),
-    "past": Key(
-        PAST,
+        instead={"score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"},
+    )
+    past: Mapping[str, Any] = key(
+        values.PAST,
         "keys and values of earlier tokens, a cache: {K: …, V: …}",
         {},
         instead={
-            "write past: {K: [[…]], V: [[…]]}, keys and values of earlier tokens": (
+            "past: {K: [[…]], V: [[…]]}, keys and values of earlier tokens": (
                 "past_key_values past_key_value past_kv kv_cache cache past_k past_v"
             )
         },
-    ),
-    "qk_norm": Key(
-        QK_NORM,
+    )
+    qk_norm: Mapping[str, Any] = key(
+        values.QK_NORM,
         "the norm of each query and key: l2, rms, or {name: rms, eps: …, g_q: …, g_k: …}",
         {},
         example="l2 or rms",
         as_written=True,
         instead={
-            "write qk_norm: rms, or {name: rms, eps: 1e-6, g_q: …, g_k: …}": (
+            "qk_norm: rms, or {name: rms, eps: 1e-6, g_q: …, g_k: …}": (
                 "q_norm k_norm use_qk_norm qk_layernorm norm_eps rms_norm_eps"
             )
         },
-    ),
-    "scale": Key(
-        SCALE,
+    )
+    scale: str = key(
+        values.SCALE,
         "what scores are multiplied by: a number, or such as 1/sqrt(d_k)",
-        instead={"write scale: 1/sqrt(d_k), which is the default": "scaling scale_factor scaled"},
-    ),
-    "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
-    "bias": Key(
-        BIAS_FORM,
+        instead={"scale: 1/sqrt(d_k), which is the default": "scaling scale_factor scaled"},
+    )
+    softcap: float | None = key(number(), "the c of c·tanh(s/c), which scores become")
+    bias: Array | Formula | None = key(
+        values.BIAS_FORM,
         "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)",
-    ),
-    "positions": Key(
-        POSITION_FORM,
+    )
+    positions: Mapping[str, Any] = key(
+        values.POSITION_FORM,
         "how tokens know their places: rope, sinusoidal, or {name: …} with parameters, or a list",
         {},
         example="rope, sinusoidal, …",
         instead={
-            "write positions: sinusoidal, or {name: rope, base: 10000, pairs: halves}": (
+            "positions: sinusoidal, or {name: rope, base: 10000, pairs: halves}": (
                 "rope rotary rotary_emb rope_theta rotary_base rotary_dim rope_scaling theta"
                 " pe positional_encoding pos_encoding position_embedding_type sinusoidal"
             )
         },
-    ),
-    "mask": Key(
-        MASK,
+    )
+    mask: Mapping[str, Any] = key(
+        values.MASK,
         "which keys queries may see: causal, a 0/1 matrix, or {window: [2, 0]}",
         {},
         instead={
-            "write mask: causal where the future is blocked, else leave it out": (
+            "mask: causal where the future is blocked, else leave it out": (
                 "causal is_causal causal_mask use_causal_mask"
             ),
-            "write mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores": (
+            "mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores": (
                 "attention_mask attn_mask attn_bias masks"
             ),
-            "write mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (
+            "mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (
                 "lengths valid_lens valid_length key_padding_mask padding_mask"
             ),
-            "write mask: {window: [left, right]}": "window window_size sliding_window local",
-            "write mask: {keep: …}": "keep",
-            "write mask: {block: …}": "block",
+            "mask: {window: [left, right]}": "window window_size sliding_window local",
+            "mask: {keep: …}": "keep",
+            "mask: {block: …}": "block",
         },
-    ),
-    "normalize": Key(
-        NORMALIZE,
+    )
+    normalize: Mapping[str, Any] = key(
+        values.NORMALIZE,
         "how scores become weights",
         {"name": "softmax"},
         example="softmax, hardmax, sparsemax, …",
         instead={
-            "write normalize: {name: softmax, temperature: 2}": "temperature temp tau",
-            "write normalize: {name: softmax, base: 2}": "base",
-            "write normalize: {name: softmax, axis: queries}": "axis dim",
-            "write normalize: {name: softmax, sink: 0}, or the sinks of all heads": (
+            "normalize: {name: softmax, temperature: 2}": "temperature temp tau",
+            "normalize: {name: softmax, base: 2}": "base",
+            "normalize: {name: softmax, axis: queries}": "axis dim",
+            "normalize: {name: softmax, sink: 0}, or the sinks of all heads": (
                 "sink sinks attention_sink attention_sinks s_aux add_zero_attn softmax1"
             ),
-            "write normalize: softmax, which is the default": "softmax normalise normalization",
+            "normalize: softmax, which is the default": "softmax normalise normalization",
         },
-    ),
-    "tokens_as": Key(
-        forms.choice(("rows", "columns")), "whether tokens are rows or columns", "rows"
-    ),
-    "weights_as": Key(
-        forms.choice(("in_out", "out_in")),
+    )
+    tokens_as: str = key(choice(("rows", "columns")), "whether tokens are rows or columns", "rows")
+    weights_as: str = key(
+        choice(("in_out", "out_in")),
         "whether weight matrices are (in, out), or (out, in) as nn.Linear stores them",
         "in_out",
-    ),
-    "round": Key(
-        ROUND,
+    )
+    round: Mapping[str, Any] | None = key(
+        values.ROUND,
         "round every step, as people do by hand",
         example="2 for two decimals, 3sf for three significant digits",
         flags=("--round-steps", "--round"),
-        instead={"write round: 2": "decimals precision"},
-    ),
-    "W_c": Key(forms.matrix(), "tanh(W_c [output; x]) after the output", as_written=True),
-    "W": Key(forms.matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True),
-    "A": Key(forms.matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True),
-    "b": Key(forms.vector(), "pooling and recurrent: the bias beside W or A"),
-    "u": Key(forms.vector(), "pooling: the context vector, the query"),
-    "h_0": Key(forms.vector(), "recurrent: the first state, zeros by default"),
-    "c_0": Key(forms.vector(), "recurrent: the first context, zeros by default"),
-    "update": Key(
-        forms.choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
-    ),
-    "activation": Key(
-        forms.choice((*ACTIVATION.words(), *FEED_FORWARD_ACTIVATIONS)),
+        instead={"round: 2": "decimals precision"},
+    )
+    W_c: Array | None = key(matrix(), "tanh(W_c [output; x]) after the output", as_written=True)
+    W: Array | None = key(matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True)
+    A: Array | None = key(matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True)
+    b: Array | None = key(vector(), "pooling and recurrent: the bias beside W or A")
+    u: Array | None = key(vector(), "pooling: the context vector, the query")
+    h_0: Array | None = key(vector(), "recurrent: the first state, zeros by default")
+    c_0: Array | None = key(vector(), "recurrent: the first context, zeros by default")
+    update: str = key(
+        choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
+    )
+    activation: str | None = key(
+        choice((*ACTIVATION.words(), *FEED_FORWARD_ACTIVATIONS)),
         "the activation of the hidden layer, in kinds pooling and transformer",
         example="tanh, none, relu, gelu, …",
-    ),
-    "output_activation": Key(
+    )
+    output_activation: str | None = key(
         ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
-    ),
-    "enhance": Key(forms.TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]"),
-    "layers": Key(
-        replace(LAYERS, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
+    )
+    enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
+    layers: tuple[Any, ...] = key(
+        replace(values.LAYERS, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
         "transformer: the keys of each layer; those of an only one may stand at the top",
         (),
         as_written=True,
-        instead={"write layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
-    ),
-    "norm": Key(forms.choice(NORM_NAMES), "transformer: the norm of each half of a layer", "layer"),
-    "place": Key(
-        forms.choice(("pre", "post")), "transformer: whether norms come before or after", "pre"
-    ),
-    "eps": Key(
-        forms.number(or_equal=True),
+        instead={"layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
+    )
+    norm: str = key(
+        choice(values.NORM_NAMES), "transformer: the norm of each half of a layer", "layer"
+    )
+    place: str = key(
+        choice(("pre", "post")), "transformer: whether norms come before or after", "pre"
+    )
+    eps: float | None = key(
+        number(or_equal=True),
         "transformer: what norms add to the variance; 1e-5, or 1e-6 for rms",
-        instead={"write eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
-    ),
-    **{
-        f"{name}_{number}": Key(
-            forms.vector(), f"transformer: the norm's {name}, {half}", aliases=others(number)
-        )
-        for number, half in ((1, "of attention"), (2, "of the feed-forward network"))
-        for name, others in NORM_VECTORS.items()
-    },
-    "W_1": Key(forms.matrix(), "transformer: the feed-forward network's first matrix"),
-    "b_1": Key(forms.vector(), "transformer: added to x W_1"),
-    "W_3": Key(forms.matrix(), "transformer: x W_3 multiplies the activated numbers, as a gate"),
-    "b_3": Key(forms.vector(), "transformer: added to x W_3"),
-    "W_2": Key(forms.matrix(), "transformer: the feed-forward network's last matrix"),
-    "b_2": Key(forms.vector(), "transformer: added after W_2"),
-    "embedding": Key(
-        EMBEDDING,
+        instead={"eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
+    )
+    gain_1: Array | None = _norm_vector("gain", 1, GAIN_NAMES)
+    shift_1: Array | None = _norm_vector("shift", 1, SHIFT_NAMES)
+    gain_2: Array | None = _norm_vector("gain", 2, GAIN_NAMES)
+    shift_2: Array | None = _norm_vector("shift", 2, SHIFT_NAMES)
+    W_1: Array | None = key(matrix(), "transformer: the feed-forward network's first matrix")
+    b_1: Array | None = key(vector(), "transformer: added to x W_1")
+    W_3: Array | None = key(
+        matrix(), "transformer: x W_3 multiplies the activated numbers, as a gate"
+    )
+    b_3: Array | None = key(vector(), "transformer: added to x W_3")
+    W_2: Array | None = key(matrix(), "transformer: the feed-forward network's last matrix")
+    b_2: Array | None = key(vector(), "transformer: added after W_2")
+    embedding: Mapping[str, Any] = key(
+        values.EMBEDDING,
         "transformer: {vocabulary: [I, …], table: [[…], …]}, a row for each word",
         {},
         as_written=True,
-        instead={"write embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte"},
-    ),
-    "final_norm": Key(
-        FINAL_NORM, "transformer: the norm after the last layer: {gain: …, shift: …}", {}
-    ),
-    "unembedding": Key(
-        forms.choice(("tied",)), "transformer: tied, if logits are products with the embedding"
-    ),
-    "W_u": Key(
-        forms.matrix(),
+        instead={"embedding: {vocabulary: […], table: [[…]]}": "vocab vocabulary wte"},
+    )
+    final_norm: Mapping[str, Any] = key(
+        values.FINAL_NORM, "transformer: the norm after the last layer: {gain: …, shift: …}", {}
+    )
+    unembedding: str | None = key(
+        choice(("tied",)), "transformer: tied, if logits are products with the embedding"
+    )
+    W_u: Array | None = key(
+        matrix(),
         "transformer: the unembedding, which makes logits",
-        instead={"write W_u: [[…]], a column for each word": "lm_head unembed"},
-    ),
-    "target": Key(
-        forms.LABELS, "transformer: the words that should follow, by label or number from 1", ()
-    ),
-    "gradient": Key(
-        GRADIENT,
+        instead={"W_u: [[…]], a column for each word": "lm_head unembed"},
+    )
+    target: tuple[str, ...] = key(
+        LABELS, "transformer: the words that should follow, by label or number from 1", ()
+    )
+    gradient: Mapping[str, Any] = key(
+        values.GRADIENT,
         "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
         {},
-        instead={"write gradient: {loss: mean_squared_error, target: [[…]]}": "loss"},
-    ),
-    "learning_rate": Key(
-        forms.number(), "the rate of one step of gradient descent, for every weight"
-    ),
-    "names": Key(
+        instead={"gradient: {loss: mean_squared_error, target: [[…]]}": "loss"},
+    )
+    learning_rate: float | None = key(
+        number(), "the rate of one step of gradient descent, for every weight"
+    )
+    names: Mapping[str, str] = key(
         COURSE_NAMES, "what a course calls the steps", {}, example="a: scores, b: weights"
-    ),
-    "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
-    "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),
-}
+    )
+    answers: Mapping[str, Any] | None = key(
+        values.ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()
+    )
+    marking: Marking = key(
+        MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()
+    )
+
+
+KEYS = {name: row for name, row in vars(Fields).items() if isinstance(row, Key)}
+"""Every row by its key."""
 
 
 def layer_forms() -> dict[str, Form]:
     """Return the forms of the keys of a layer."""
     return {key: KEYS[key].form for key in (*LAYER, *LAYER_OPTIONS)}
-
-
-PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u")
-
-WITH_PARTS = (
-    *("past", "score", "qk_norm", "positions", "mask", "normalize", "embedding", "final_norm"),
-    "gradient",
-)
-"""Keys that are mappings in which there may be matrices."""

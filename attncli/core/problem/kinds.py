@@ -21,6 +21,16 @@ COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "ma
 """Keys of every kind."""
 
 
+PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u")
+"""The weight matrices: those that `weights_as: out_in` transposes."""
+
+WITH_PARTS = (
+    *("past", "score", "qk_norm", "positions", "mask", "normalize", "embedding", "final_norm"),
+    "gradient",
+)
+"""Keys that are mappings in which there may be matrices."""
+
+
 class Implied(Record):
     """A letter that equals another one, unless the problem has a key that sets it."""
 

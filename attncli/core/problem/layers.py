@@ -22,7 +22,7 @@ from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.values import OF_TARGET
 from attncli.core.records import Record, replace
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import did_you_mean
+from attncli.core.text.sentences import did_you_mean
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""

@@ -21,10 +21,10 @@ from attncli.core.errors import KeyPath, Place, fail, needing, refuse
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.form import ArrayForm
 from attncli.core.numbers.matrices import as_block
-from attncli.core.problem.faults import misused
 from attncli.core.problem.key_names import with_keys
-from attncli.core.problem.keys import WITH_PARTS
-from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
+from attncli.core.problem.key_values import DEFAULTS, is_small, misused, read_keys, with_defaults
+from attncli.core.problem.keys import Fields
+from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.shapes import (
     Sizes,
@@ -35,16 +35,15 @@ from attncli.core.problem.shapes import (
     sizes_of,
 )
 from attncli.core.problem.values import SCALE_NAMES, factor, mask_warnings
-from attncli.core.problem.values_of_keys import DEFAULTS, Values, is_small, read_keys, with_defaults
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
-from attncli.core.text.layer_names import OF_LAYER
+from attncli.core.text.sentences import OF_LAYER
 
 if TYPE_CHECKING:
-    from attncli.core.problem.keywords import ProblemKeys
+    from attncli.core.problem.schema import ProblemKeys
 
 
-class Problem(Values):
+class Problem(Fields):
     """One attention problem; its keys are those of a problem file.
 
     A matrix may be nested lists, text, or an array of any library, also inside `score` and `mask`;

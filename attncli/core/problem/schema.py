@@ -1,19 +1,26 @@
-"""A JSON Schema of the problem file, made of the same tables that read it.
+"""What a problem may hold, said to other programs: a JSON Schema, and types for Python.
 
-Faults that it cannot find are marked: see `Fault.needs`.
+The schema is made of the same tables that read a problem file. Faults that it cannot find are
+marked: see `Fault.needs`. Type checkers read no tables, so that `ProblemKeys` lists the keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias, TypedDict
+
+from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
 from attncli.core.numbers.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.core.problem.faults import REPLACES, source_groups
 from attncli.core.problem.key_names import names_of, pattern_of
+from attncli.core.problem.key_values import REPLACES, source_groups
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.kinds import KINDS, Kind
+from attncli.core.problem.marking import Marking
 
 
 def schema() -> Schema:
@@ -105,3 +112,91 @@ def _given(*keys: str) -> Schema:
 def _without(keys: Iterable[str]) -> Schema:
     """Return the schema of problems that have none of these keys, under any name."""
     return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}
+
+
+NumberLike: TypeAlias = str | float | Fraction | Decimal | None
+MatrixLike: TypeAlias = ArrayLike | Sequence[object] | NumberLike
+Words: TypeAlias = str | Sequence[str] | None
+NameLike: TypeAlias = str | Mapping[str, object] | None
+"""A name, or a mapping of the name and its parameters."""
+
+
+class ProblemKeys(TypedDict, total=False):
+    """The keys of a problem as keyword arguments; `KEYS` gives their meanings.
+
+    A matrix may be nested lists of numbers or of written numbers, a text block, or anything that
+    NumPy can read as an array: tensors, tables of pandas, the steps of a trace. None leaves a key
+    out.
+    """
+
+    title: str | None
+    notes: str | None
+    student: str | None
+    variant: NumberLike
+    problem: NumberLike
+    kind: str | None
+    tokens: Words
+    memory_tokens: Words
+    X: MatrixLike
+    memory: MatrixLike
+    W_q: MatrixLike
+    W_k: MatrixLike
+    W_v: MatrixLike
+    W_o: MatrixLike
+    b_q: MatrixLike
+    b_k: MatrixLike
+    b_v: MatrixLike
+    b_o: MatrixLike
+    Q: MatrixLike
+    K: MatrixLike
+    V: MatrixLike
+    scores: MatrixLike
+    heads: NumberLike
+    kv_heads: NumberLike
+    score: NameLike
+    past: Mapping[str, MatrixLike] | None
+    qk_norm: NameLike
+    scale: NumberLike
+    softcap: NumberLike
+    bias: MatrixLike
+    positions: NameLike | Sequence[str | Mapping[str, object]]
+    mask: MatrixLike | Mapping[str, object]
+    normalize: NameLike
+    tokens_as: str | None
+    weights_as: str | None
+    round: NumberLike | Mapping[str, object]
+    W_c: MatrixLike
+    W: MatrixLike
+    A: MatrixLike
+    b: MatrixLike
+    u: MatrixLike
+    h_0: MatrixLike
+    c_0: MatrixLike
+    update: str | None
+    activation: str | None
+    output_activation: str | None
+    enhance: bool | str | None
+    layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
+    norm: str | None
+    place: str | None
+    eps: NumberLike
+    gain_1: MatrixLike
+    shift_1: MatrixLike
+    gain_2: MatrixLike
+    shift_2: MatrixLike
+    W_1: MatrixLike
+    b_1: MatrixLike
+    W_3: MatrixLike
+    b_3: MatrixLike
+    W_2: MatrixLike
+    b_2: MatrixLike
+    embedding: Mapping[str, object] | None
+    final_norm: Mapping[str, object] | None
+    unembedding: str | None
+    W_u: MatrixLike
+    target: Words
+    gradient: MatrixLike | Mapping[str, object]
+    learning_rate: NumberLike
+    names: Mapping[str, str] | str | None
+    answers: Mapping[str, object] | None
+    marking: Marking | Mapping[str, object] | None

@@ -16,10 +16,10 @@ from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.form import ArrayForm, Form
 from attncli.core.numbers.scalars import shape_words
-from attncli.core.problem.keys import KEYS, PROJECTIONS
-from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
 from attncli.core.records import Record, replace
-from attncli.core.text.layer_names import OF_LAYER
+from attncli.core.text.sentences import OF_LAYER
 
 KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 

@@ -21,7 +21,7 @@ from attncli.core.tape.cells import (
 from attncli.core.tape.step import Step
 from attncli.core.tape.words import has_time, meant, words_of
 from attncli.core.text.escapes import visible
-from attncli.core.text.suggestions import near_words
+from attncli.core.text.sentences import near_words
 
 Steps: TypeAlias = Mapping[str, Step]
 

@@ -13,7 +13,7 @@ from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
 from attncli.core.tape.walk import array_of
-from attncli.core.text.layer_names import called_by
+from attncli.core.text.sentences import called_by
 
 TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""

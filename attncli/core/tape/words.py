@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from itertools import chain
 
-from attncli.core.text.layer_names import OF_LAYER
+from attncli.core.text.sentences import OF_LAYER
 
 WORDS = """
 Q: query queries hookq querystates

@@ -1,4 +1,7 @@
-"""Faults of a whole problem: keys without use, keys that are missing, cells that are open."""
+"""The values of all keys of a problem together: read, with their defaults, and fit for each other.
+
+Faults are of keys that cannot be read, that have no use or are missing, and of open cells.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,63 @@ from contextlib import suppress
 from typing import Any
 
 from attncli.core.attention.masks import MASKS
-from attncli.core.errors import Fault, InputError, KeyPath
-from attncli.core.numbers.matrices import block_rows
+from attncli.core.attention.scores import SCORES
+from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
+from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.scalars import dotted, is_open, name_of
+from attncli.core.problem.key_names import hint_for
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, Kind
+from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import RECIPROCALS
+from attncli.core.text.escapes import visible
+
+DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
+MAPPINGS = [key for key, default in DEFAULTS.items() if isinstance(default, dict)]
+"""Keys whose defaults are copied, so that changing those of one problem changes no other."""
+
+MAX_KEPT_AS_WRITTEN = 10_000
+"""Maximum number of numbers, or characters of a text block, of a key that is kept as written.
+
+People calculate with less; to keep more would only take memory."""
+
+
+def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return every key as it was given, and its value; refuse what is wrong with single keys."""
+    raw: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for key, given in named.items():
+        if key not in KEYS:
+            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
+            faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
+            continue
+        with collected(faults):
+            raw[key] = as_raw(given, (key,), copy)
+            values[key] = KEYS[key].form.read(raw[key], (key,))
+    if faults:
+        refuse(with_open_cells_together(faults, raw))
+    return raw, values
+
+
+def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of all keys; the defaults of some depend on other keys."""
+    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in MAPPINGS}, **read}
+    values["heads"], values["kv_heads"] = heads_of(values, read)
+    values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
+    usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
+    values["scale"] = values["scale"] or usual
+    if "normalize" not in read and "scores" not in read:
+        values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
+    return values
+
+
+def is_small(raw: object) -> bool:
+    rows = raw if isinstance(raw, list | tuple) else ()
+    count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
+    size = len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
+    return size <= MAX_KEPT_AS_WRITTEN
+
 
 REPLACES = {
     "Q": ("W_q", "b_q"),
