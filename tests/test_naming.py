@@ -17,6 +17,7 @@ from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
 from attncli.printing.tally import Tally
 from attncli.reading.submission import submission_of
+from tests.conftest import cases
 
 Numbers = np.ndarray[Any, Any]
 
@@ -148,31 +149,7 @@ def test_a_factor_is_said_simply(factor: float, words: str) -> None:
 # ---- blocked cells
 
 
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        (
-            {"masked": [[5, "-inf", "-inf"], [5, 11, -8], [2, 8, 8]]},
-            "masked[2, 3] is wrong: the mask blocks it, so it is −∞.",
-        ),
-        (
-            {"masked": [["-inf", "-inf", "-inf"], [5, 11, "-inf"], [2, 8, 8]]},
-            "masked[1, 1] is wrong: the mask lets it through, so it is not −∞.",
-        ),
-        (
-            {"masked": [[5, 50, "-inf"], [5, 11, 80], [2, 8, 8]]},
-            "masked[1, 2] and masked[2, 3] are wrong: the mask blocks them, so they are −∞.",
-        ),
-        (
-            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0.3"], ["0.0012", "0.4994", "0.4994"]]},
-            "weights[2, 3] is wrong: the mask blocks it, so it is 0.",
-        ),
-        (
-            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0"], ["0.0012", "0.0000", "0.4994"]]},
-            "weights[3, 2] is wrong: the mask lets it through, so it is not 0.",
-        ),
-    ],
-)
+@cases("naming", "a_blocked_cell_is_a_matter_of_the_mask")
 def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: str) -> None:
     found = finding(CAUSAL, **answers)
     assert found is not None

@@ -26,7 +26,7 @@ from attncli.printing.report import report_page
 from attncli.printing.selection import ReportSelection, Selection, WorksheetSelection
 from attncli.printing.table import lines
 from attncli.printing.views import Panel
-from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases, environment
 
 Row = tuple[str, ...]
 
@@ -265,18 +265,7 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("form", "absent"),
-    [
-        (
-            "json",
-            ("page", "views", "layout", "matrix", "table", "markdown", "latex", "html", "report"),
-        ),
-        ("markdown", ("table", "latex", "html", "markup", "report", "record")),
-        ("html", ("table", "latex", "markdown", "report", "record")),
-        ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),
-    ],
-)
+@cases("page", "a_format_imports_no_writer_of_another")
 def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...]) -> None:
     """Start-up time is a feature."""
     code = (

@@ -21,7 +21,7 @@ from attncli.classroom.start import alike, saturated, small_flaws
 from attncli.classroom.submissions import load_answers
 from attncli.classroom.variants import VariantForm, work_of
 from attncli.reading.load import load_all
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, table
 
 GIVEN: dict[str, Any] = {
     "title": "Three words",
@@ -486,29 +486,7 @@ def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn:
     assert result.err.startswith("1 of 1 variants are not as fair as could be")
 
 
-NONSENSE = [
-    (("--values", "0..9 by 0"), "--values: the step of the values 0..9 by 0 must be above 0"),
-    (("--values", "0..1 by 1e-9"), "--values: from 0 to 1 there are more than 10,000 values"),
-    (("--values", "5"), "--values: 5 names 1 value, and numbers are drawn from several"),
-    (("--values", "x..y"), "--values: x is not a number to draw"),
-    (("-n", "0"), "-n: count must be a whole number of at least 1, not 0"),
-    (("-n", "many"), "-n: "),
-    (("--values", ""), "--values:  names no values, and numbers are drawn from several"),
-    (("-o", "hw.yaml"), "hw.yaml is read here, and would be overwritten"),
-    (("-n", "5000"), "-n: 5,000 variants are asked for; 1,000 is the most"),
-    (("--seed", "lucky"), "--seed: "),
-    (("--seed", "1.5"), "--seed: seed must be a whole number, not 1.5"),
-    (("--ask", "wieghts"), "--ask: "),
-    (("--decimals-asked", "-1"), "--decimals-asked: "),
-    (("--for", "nobody.csv"), "nobody.csv: there is no such file"),
-    (("--for", "empty.csv"), "empty.csv: the roster has no names"),
-    (("--for", "grades.csv"), "grades.csv:1: no column of the roster is that of the names: id,"),
-    (("--for", "empty.csv", "-n", "2"), "-n and --for both say how many variants there are"),
-    (("--key",), "--key needs files: the variants go to standard output"),
-    (("-f", "html", "-o", "out/"), "the summary of variants is a table or json"),
-    (("-o", "{nobody}.yaml"), "there is no {nobody} for the name of a file"),
-    (("-n", "2", "-o", "{title}.yaml"), "Three words.yaml is the file of number 1"),
-]
+NONSENSE = table("variants", "NONSENSE")
 
 
 @pytest.mark.parametrize(("flags", "message"), NONSENSE, ids=lambda part: " ".join(part)[:30])

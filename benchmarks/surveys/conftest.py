@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +19,9 @@ from tests.test_submissions import FOLDER, judged, said
 
 SAMPLE = 4
 """Number of submissions of each test that are recorded, spread evenly over those it judged."""
+
+SAME = 6
+"""Maximum number of lines of a survey that name no mistake and whose cells have the same statuses."""
 
 recorded: dict[str, list[str]] = {}
 """Lines of JSON by the name of the file."""
@@ -72,8 +77,26 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else dict(value)
 
 
+def thinned(lines: list[str]) -> Iterator[str]:
+    """Yield the shortest lines that name a mistake which no other names, and some that name none."""
+    named: set[str] = set()
+    unnamed: Counter[str] = Counter()
+    for line in sorted(dict.fromkeys(lines), key=len):
+        said_of = json.loads(line)["said"]
+        ids = {text.split(" | ")[1] for text in said_of["findings"].values()}
+        verdict = (
+            f"{said_of['verdict']} {sorted(set(re.findall('[a-z_]+', str(said_of['steps']))))}"
+        )
+        unnamed[verdict] += not ids
+        is_new = not ids <= named if ids else unnamed[verdict] <= SAME
+        if is_new and is_same_again(line):
+            named |= ids
+            yield line
+
+
 def pytest_sessionfinish() -> None:
     for survey, lines in recorded.items():
-        FOLDER.mkdir(exist_ok=True)
-        text = "\n".join(line for line in dict.fromkeys(lines) if is_same_again(line)) + "\n"
-        (FOLDER / f"{survey}.jsonl").write_text(text, encoding="utf-8")
+        if chosen := [*thinned(lines)]:
+            FOLDER.mkdir(exist_ok=True)
+            text = "\n".join(chosen) + "\n"
+            (FOLDER / f"{survey}.jsonl").write_text(text, encoding="utf-8")
