@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from attncli.classroom.assignment import load_assignment as load_assignment
     from attncli.classroom.grading import Unread as Unread
     from attncli.classroom.grading import grade_all as grade_all
-    from attncli.classroom.roster import read_roster as read_roster
+    from attncli.classroom.name_index import read_roster as read_roster
     from attncli.classroom.submissions import load_answers as load_answers
     from attncli.classroom.variants import Variant as Variant
     from attncli.classroom.variants import vary as vary
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from attncli.core.tape.step import Step as Step
     from attncli.printing.formats import render as render
     from attncli.printing.worksheet import worksheet as worksheet
+    from attncli.reading.document import Submission as Submission
     from attncli.reading.load import load as load
     from attncli.reading.load import load_all as load_all
-    from attncli.reading.submission import Submission as Submission
     from attncli.reading.torch_modules import from_torch as from_torch
 
 __version__ = "0.1.0"
@@ -64,13 +64,13 @@ _HOMES = {
     "checking.judging.judged": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),
-    "reading.submission": ("Submission",),
+    "reading.document": ("Submission",),
     "core.errors": ("Fault", "InputError", "Place"),
     "core.explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "classroom.assignment": ("Assignment", "load_assignment"),
     "classroom.grading": ("Unread", "grade_all"),
     "reading.load": ("load", "load_all"),
-    "classroom.roster": ("read_roster",),
+    "classroom.name_index": ("read_roster",),
     "classroom.submissions": ("load_answers",),
     "reading.torch_modules": ("from_torch",),
     "core.mechanisms.compute": ("compute",),

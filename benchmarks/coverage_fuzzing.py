@@ -39,7 +39,7 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
     from attncli.core.mechanisms.compute import compute
     from attncli.core.numbers.parser import NumberError
     from attncli.core.numbers.pasted import grid_of
-    from attncli.core.numbers.written import number
+    from attncli.core.numbers.written import value_of
     from attncli.core.problem.keys import KEYS
     from attncli.core.problem.problem import Problem
     from attncli.printing.formats import render
@@ -115,7 +115,7 @@ def _answers(data: bytes) -> None:
 
 def _number(data: bytes) -> None:
     try:
-        number(data.decode(errors="replace"))
+        value_of(data.decode(errors="replace"))
     except NumberError as error:
         str(error)
 

@@ -99,8 +99,7 @@ def written_by(who: str, form: str) -> Callable[[], Any]:
     trace = compute(load("problem.npz"))
     weights, out = trace["weights"].value, Path("out")
     if who == "attn":
-        from attncli.printing.formats import FORMATS
-        from attncli.printing.selection import Selection
+        from attncli.printing.formats import FORMATS, Selection
 
         def by_attn() -> None:
             with out.open("wb") as file:

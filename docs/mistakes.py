@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
 
 PAGE = Path(__file__).with_suffix(".md")
 

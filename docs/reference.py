@@ -9,12 +9,11 @@ from pathlib import Path
 from unittest import mock
 
 import attncli
-from attncli.cli.commands import SUMMARIES
 from attncli.cli.listings import EXIT_STATUSES, VARIABLES
-from attncli.cli.main import run
+from attncli.cli.main import SUMMARIES, run
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
-from attncli.core.tape.words import ALIASES
+from attncli.core.tape.cells import ALIASES
 from attncli.printing.formats import FORMATS, FormatKind, formats_of
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -18,7 +18,7 @@ import numpy as np
 import attncli
 from attncli.core.errors import InputError
 from attncli.pages.html import traces
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
 from tests.conftest import SAMPLES
 
 CHANGES = 5
@@ -88,8 +88,8 @@ def tried(
     states: list[dict[str, str]] = [{}]
     for _ in range(changes):
         state = dict(states[-1])
-        if tape["own"] and rng.random() < 0.2:
-            state[rng.choice(list(tape["own"]))] = rng.choice(OWN_TEXTS)
+        if tape["settings"] and rng.random() < 0.2:
+            state[rng.choice(list(tape["settings"]))] = rng.choice(OWN_TEXTS)
         else:
             step, key, numbers = rng.choice(inputs)
             place = rng.randrange(len(numbers))

@@ -11,7 +11,7 @@ from py_mini_racer import MiniRacer
 import attncli
 import attncli.checking.judging.judged
 import attncli.pages.practice
-import attncli.printing.selection
+import attncli.printing.formats
 import attncli.printing.worksheet
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
@@ -22,24 +22,18 @@ TYPED = Path(__file__).parent / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
 JUDGE = """
-  function numbers(values) { return values.map((value) => value === null ? -Infinity : value); }
   function judgeSheet(sheet) {
-    sheet.step.readings.forEach(function (reading) {
-      reading.right = numbers(reading.right);
-      reading.others = reading.others.map(numbers);
-    });
-    sheet.step.mistakes.forEach(function (one) { one.numbers = numbers(one.numbers); });
     var unreadable = sheet.texts.map(() => false);
     var given = sheet.texts.map(function (text, place) {
       try {
-        return attnNumbers.read(text, sheet.rules.missing);
+        return attnNumbers.read(text, sheet.rules, sheet.step.readings[0].right[0][place] === null);
       } catch (error) {
         if (!(error instanceof attnNumbers.NotANumber)) throw error;
         unreadable[place] = true;
         return null;
       }
     });
-    var found = attnJudging.judge(sheet.step, given, sheet.rules, sheet.marking, () => false);
+    var found = attnJudging.judge(sheet.step, given, sheet.decimals, () => false);
     var codes = found.codes.map((code, place) => unreadable[place] ? "unreadable" : code);
     return JSON.stringify([codes, found.mistake ? found.mistake.says : ""]);
   }
@@ -55,7 +49,7 @@ MAY_SAY = {
 }
 """What `check` says of a number, and what the page may say; of others it must say the same."""
 
-WORKSHEET = attncli.printing.selection.WorksheetSelection()
+WORKSHEET = attncli.printing.formats.WorksheetSelection()
 
 
 def report_on(
@@ -108,15 +102,15 @@ class Page:
     def __init__(self, script: MiniRacer, trace: attncli.Trace) -> None:
         self.script, self.trace = script, trace
         steps = attncli.printing.worksheet.open_steps(trace, WORKSHEET)
-        self.data = attncli.pages.practice.judged_by(trace, steps)
+        self.data = attncli.pages.practice.table_of(trace, steps)
 
     def says(self, name: str, texts: list[str]) -> tuple[list[str], str]:
         """Return the status of each cell of a step, and the mistake that the page names, or ""."""
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.pages.practice.CONSTANTS,
-            "marking": self.data,
+            "rules": attncli.pages.practice.RULES,
+            "decimals": self.data["decimals"],
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))
         return codes, mistake

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.checking.answers.agreement import (
+from attncli.checking.judging.agreement import (
     CUT,
     CUT_OFF,
     EVEN,

@@ -16,7 +16,7 @@ import pytest
 import attncli
 from attncli.checking.mistakes import catalogue, of_weights
 from attncli.core.attention import masks, normalizers, scores
-from attncli.core.mechanisms import compute, pooling
+from attncli.core.mechanisms import attention, compute
 from attncli.core.problem import kinds
 from attncli.core.tape import operations
 from attncli.printing import formats
@@ -77,7 +77,7 @@ def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers are the published ones of "I am good", MECHANISMS 1."""
-    names, (method, kind) = recipe("mechanism", pooling, kinds)
+    names, (method, kind) = recipe("mechanism", attention, kinds)
     module = ModuleType("attncli.core.mechanisms.similarity")
     vars(module).update(similarity=names["similarity"])
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -174,7 +174,7 @@ def test_the_tiles_have_one_door(imports: dict[str, set[str]]) -> None:
     behind = {f"attncli.core.attention.{name}" for name in ("tile_loop", "threads")}
     users = {module for module, names in imports.items() if names & behind} - behind
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
-    assert users == {"attncli.core.attention.tiled"}
+    assert users == {"attncli.core.attention.weights"}
 
 
 def test_init_files_hold_a_docstring_only() -> None:

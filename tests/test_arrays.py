@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.mistakes.conventions import CONVENTIONS
+from attncli.checking.mistakes.catalogue import CONVENTIONS
 from tests.conftest import ROOT, Attn
 
 Layer = tuple[str, str, dict[str, Any], dict[str, Any], list[str]]

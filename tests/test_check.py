@@ -20,13 +20,11 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import STATUSES, WRONG, NotGiven
-from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.conventions import CONVENTIONS
-from attncli.core.tape.words import ALIASES
-from attncli.printing.formats import FORMATS
+from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
+from attncli.core.tape.cells import ALIASES
+from attncli.printing.formats import FORMATS, Selection
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
-from attncli.printing.selection import Selection
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
 from tests.snapshots import assert_same
 

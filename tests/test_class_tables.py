@@ -14,11 +14,10 @@ import pytest
 
 import attncli
 from attncli.classroom.assignment import Assignment
-from attncli.classroom.roster import Person, Roster
+from attncli.classroom.name_index import Person, Roster
 from attncli.classroom.submissions import load_each_submission
-from attncli.reading.class_columns import likely_cell, named_cell
-from attncli.reading.document import KnownClass
-from attncli.reading.submission import Submission
+from attncli.reading.csv_blocks import likely_cell, named_cell
+from attncli.reading.document import KnownClass, Submission
 from tests.conftest import Attn, cases, table
 
 GOOD = "title: Good\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"
@@ -60,7 +59,7 @@ def read(
     path = folder / "form.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     both = Assignment([attncli.Problem(X=[[1, 0], [0, 2]], title=t) for t in ("Good", "Small")])
-    known = KnownClass(headings or {}, roster, lambda said: both.first.in_name(said)[0])
+    known = KnownClass(headings or {}, roster, lambda said: both.first.names.in_name(said)[0])
     found: list[tuple[str, dict[str, str] | str]] = []
     for said, one in load_each_submission(path, known=known):
         person = roster.find(said) if roster else None

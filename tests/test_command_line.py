@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.cli.commands import SUMMARIES
+from attncli.cli.main import SUMMARIES
 from attncli.core.text.escapes import cell_width
 from attncli.printing.formats import formats_of
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, cases, environment, in_terminal
@@ -337,6 +337,6 @@ def test_help_imports_no_command() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "attncli.cli.commands" in loaded
+    assert "attncli.cli.main" in loaded
     assert not loaded & {f"attncli.cli.{name}" for name in [*SUMMARIES, "listings"]}
     assert not loaded & {"numpy", "yaml", "rich"}

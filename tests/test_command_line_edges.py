@@ -19,10 +19,10 @@ import pytest
 from rich.cells import cell_len
 
 import attncli
-from attncli.core.mechanisms.named import with_named_steps
+from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.problem.keys import KEYS
+from attncli.core.tape.cells import may_mean_step, words_of
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.words import may_mean_step, words_of
 from attncli.core.text.escapes import SIGNS
 from tests.conftest import (
     PROGRAM,

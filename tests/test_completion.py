@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.cli.commands import EXAMPLES
+from attncli.cli.main import EXAMPLES
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.problem.keys import KEYS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.checking.answers.agreement import CUT, RoundingRule
 from attncli.checking.check import Report
+from attncli.checking.judging.agreement import CUT, RoundingRule
 from attncli.checking.judging.judged import WRONG, Compared
 from attncli.checking.judging.schedules import Schedule
 from tests.conftest import cases

@@ -16,6 +16,7 @@ from attncli.core.explaining import terms
 from attncli.core.explaining.explain import Source, explain, explain_all
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import array_of, cut, evaluate_region, walk
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases, in_terminal
 from tests.oracles.worked import value_of
 
@@ -340,6 +341,18 @@ def test_one_number_of_many_needs_no_more_than_its_row() -> None:
     found = explain(trace, trace["scores"], (7, 300), full=True)
     assert value_of(found.numbers) == int(x[7] @ x[300])
     assert len(found.sources) == 128
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_region_is_that_of_the_whole(path: Path) -> None:
+    """The axes that an operation declares say which numbers of its operands a number needs."""
+    for step in attncli.compute(attncli.load(path)):
+        for node in walk(step.operation) if step.operation is not None else ():
+            whole = array_of(node)
+            if whole.ndim == 4:
+                region = slice(whole.shape[2] - 1, whole.shape[2]), slice(0, 1)
+                alone = evaluate_region(node, region, lambda step, part: cut(step.array, part))
+                np.testing.assert_allclose(alone, cut(whole, region), rtol=1e-12, atol=1e-12)
 
 
 def test_a_chosen_number_tells_why() -> None:

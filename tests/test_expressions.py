@@ -26,7 +26,7 @@ from attncli.core.formulas.tree import (
 )
 from attncli.core.formulas.tree import Fraction as Quotient
 from attncli.core.numbers.parser import MAX_DEPTH, MAX_LENGTH, NumberError, parse
-from attncli.core.numbers.written import NumberAsWritten, evaluate, number
+from attncli.core.numbers.written import NumberAsWritten, evaluate, value_of
 from tests.conftest import cases
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
@@ -51,7 +51,7 @@ SIZES = ("d_k", "d_v", "d_model", "n", "m")
     ],
 )
 def test_value(written: str, value: float) -> None:
-    assert number(written) == pytest.approx(value, rel=1e-15, abs=0)
+    assert value_of(written) == pytest.approx(value, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_value(written: str, value: float) -> None:
     ["inf", "Inf", "INF", "infinity", "Infinity", "∞", ".inf", ".Inf", "+.inf", "1e5*inf"],
 )
 def test_infinity(written: str) -> None:
-    assert number(written) == math.inf
-    assert number(f"-{written.lstrip('+')}") == -math.inf
+    assert value_of(written) == math.inf
+    assert value_of(f"-{written.lstrip('+')}") == -math.inf
 
 
 TOO_SMALL = "is smaller than a float holds; write 0, which it becomes"
@@ -127,13 +127,13 @@ TOO_SMALL = "is smaller than a float holds; write 0, which it becomes"
 )
 def test_sentence(written: str, sentence: str) -> None:
     with pytest.raises(NumberError) as caught:
-        number(written)
+        value_of(written)
     assert str(caught.value) == sentence
 
 
 def test_hexadecimal_that_no_float_holds() -> None:
     with pytest.raises(NumberError, match=r"is too large$"):
-        number("0x" + "f" * 400)
+        value_of("0x" + "f" * 400)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_hexadecimal_that_no_float_holds() -> None:
     ],
 )
 def test_as_long_and_deep_as_allowed(text: str) -> None:
-    value = number(text)
+    value = value_of(text)
     assert value in (1, 250)
     shown = shown_text(parse(text)).replace(" ", "").replace("·", "*")
     assert shown == text.strip("()")
@@ -192,20 +192,20 @@ DECIMALS = st.one_of(
 @QUICK
 @given(DECIMALS, st.sampled_from(["", "-", "+"]))
 def test_decimal_is_the_nearest_float(digits: str, sign: str) -> None:
-    assert number(sign + digits) == float(Fraction(sign + digits))
+    assert value_of(sign + digits) == float(Fraction(sign + digits))
 
 
 @QUICK
 @given(st.integers(-(2**53), 2**53), st.integers(1, 2**53))
 def test_fraction_is_the_nearest_float(a: int, b: int) -> None:
-    assert number(f"{a}/{b}") == float(Fraction(a, b))
+    assert value_of(f"{a}/{b}") == float(Fraction(a, b))
 
 
 @QUICK
 @given(st.integers(0, 2**53))
 def test_root_is_the_nearest_float(a: int) -> None:
     with mpmath.workdps(60):
-        assert number(f"sqrt({a})") == float(mpmath.sqrt(a))
+        assert value_of(f"sqrt({a})") == float(mpmath.sqrt(a))
 
 
 @QUICK
@@ -213,7 +213,7 @@ def test_root_is_the_nearest_float(a: int) -> None:
 def test_exp_is_within_one_unit(tenths: int) -> None:
     with mpmath.workdps(60):
         right = float(mpmath.exp(mpmath.mpf(float(f"{tenths / 10}"))))
-    assert abs(number(f"exp({tenths / 10})") - right) <= math.ulp(right)
+    assert abs(value_of(f"exp({tenths / 10})") - right) <= math.ulp(right)
 
 
 def _branches(trees: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
@@ -298,7 +298,7 @@ def test_value_agrees_with_sixty_digits(tree: Formula) -> None:
 def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
     said = ""
     try:
-        assert not math.isnan(number(text))
+        assert not math.isnan(value_of(text))
     except NumberError as error:
         said = str(error)
     assert all(c.isprintable() or c in HARMLESS for c in said)
@@ -307,10 +307,10 @@ def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
 @pytest.mark.parametrize("written", ["1/3", "sqrt(3)", "-1/2", "2^0.5"])
 def test_an_expression_keeps_how_it_was_written(written: str) -> None:
     """Two numbers of one value may be written in two ways, so the value cannot tell the way."""
-    value = number(written)
+    value = value_of(written)
     assert isinstance(value, NumberAsWritten)
     assert evaluate(value.formula) == value
     again = pickle.loads(pickle.dumps(value))
     assert again == value
     assert shown_text(again.formula) == shown_text(value.formula)
-    assert type(number("0.5")) is float
+    assert type(value_of("0.5")) is float

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import attncli
-from attncli.core.formulas.mathml import mathml
-from attncli.core.formulas.tex import tex
+from attncli.core.formulas.printers import mathml, tex
 from attncli.core.formulas.text import Printer, text
 from attncli.core.formulas.tree import (
     Call,

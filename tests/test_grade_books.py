@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.core.problem.marking import as_points
-from attncli.printing.tally import Tally
+from attncli.printing.class_report import Tally
 from attncli.printing.verdicts import numbers_right
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from docs.pictures import BROWSER
 from tests.conftest import Attn
 from tests.test_page_in_browser import seen_in_frames

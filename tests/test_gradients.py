@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import activations, heads, masks, normalizers, norms, scores
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention import features, masks, normalizers, scores
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Sparsemax, Unblocked
 from attncli.core.attention.scores import (
@@ -27,11 +26,14 @@ from attncli.core.attention.scores import (
     Cosine,
     EachPair,
     GaussianExponent,
+    MergeHeads,
     PairDot,
+    RepeatHeads,
+    SplitHeads,
 )
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms import co_attention, gradient, recurrent, transformer
+from attncli.core.mechanisms import gradient, states, transformer
 from attncli.core.tape import operations
 from attncli.core.tape.derivatives import Hadamard, Subtract, summed_to_shape
 from attncli.core.tape.operations import (
@@ -321,12 +323,12 @@ def test_gradients_of_random_problems(seed: int) -> None:
 def value(name: str, *shape: int) -> Step:
     """A matrix on a tape, of numbers that are not 0."""
     numbers = np.random.default_rng(len(name)).uniform(0.5, 1.5, shape or (1, 1, 2, 3))
-    return Tape().given(name, numbers, ("query", "key", "hidden")[: numbers.ndim - 2], key=name)
+    return Tape().put(name, numbers, ("query", "key", "hidden")[: numbers.ndim - 2], key=name)
 
 
 def vector(name: str) -> Step:
     """A vector of three numbers, held as a row."""
-    return Tape().given(name, np.array([[[[0.5, -1, 2]]]]), ("state",), key=name)
+    return Tape().put(name, np.array([[[[0.5, -1, 2]]]]), ("state",), key=name)
 
 
 OPERATIONS: list[Operation] = [
@@ -341,9 +343,7 @@ OPERATIONS: list[Operation] = [
     SplitHeads(value("a", 1, 1, 2, 4), 2),
     RepeatHeads(value("a", 1, 2, 2, 2), 2),
     MergeHeads(value("a", 1, 2, 2, 2)),
-    Masked(
-        value("a"), Tape().given("mask", np.array([[[[1, 0, 1], [1, 1, 1]]]]), ("query", "key"))
-    ),
+    Masked(value("a"), Tape().put("mask", np.array([[[[1, 0, 1], [1, 1, 1]]]]), ("query", "key"))),
     Exp(value("a"), 3.0, 2.0),
     Sum(value("a"), -1),
     Sum(value("a"), -2),
@@ -357,26 +357,26 @@ OPERATIONS: list[Operation] = [
     Hadamard(value("a"), vector("bb")),
     normalizers.Sigmoid(value("a")),
     scores.EluPlusOne(value("a")),
-    norms.Length(value("a")),
-    norms.Length(value("a"), 0.5),
+    features.Length(value("a")),
+    features.Length(value("a"), 0.5),
     Subtract(value("a"), vector("bb")),
-    activations.Relu(vector("bb")),
-    activations.Phi(vector("bb")),
-    activations.TanhGate(vector("bb")),
-    norms.Mean(value("a")),
-    norms.MeanSquare(value("a")),
-    norms.Variance(value("a"), value("bb", 1, 1, 2, 1)),
-    norms.Deviation(value("a"), 0.5),
+    features.Relu(vector("bb")),
+    features.Phi(vector("bb")),
+    features.TanhGate(vector("bb")),
+    features.Mean(value("a")),
+    features.MeanSquare(value("a")),
+    features.Variance(value("a"), value("bb", 1, 1, 2, 1)),
+    features.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
-    recurrent.Row(value("a"), 1),
-    recurrent.AsRow(vector("a")),
-    recurrent.MatVec(value("a"), vector("bb")),
-    recurrent.Stacked((vector("a"), vector("bb"))),
-    recurrent.Below((vector("a"), vector("bb"))),
-    recurrent.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
+    operations.Row(value("a"), 1),
+    operations.AsRow(vector("a")),
+    operations.MatVec(value("a"), vector("bb")),
+    operations.Stacked((vector("a"), vector("bb"))),
+    operations.Below((vector("a"), vector("bb"))),
+    states.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
     gradient.Total(value("a")),
     gradient.SquaredError(
-        value("a"), Tape().given("t", np.ones((1, 1, 2, 3)), ("query", "key")), 3.0
+        value("a"), Tape().put("t", np.ones((1, 1, 2, 3)), ("query", "key")), 3.0
     ),
 ]
 
@@ -400,7 +400,7 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
     result = array_of(operation)
     numbers = np.random.default_rng(7).uniform(-1, 1, result.shape)
     weights = np.where(np.isinf(result), 0, numbers)
-    upstream = Tape().given("g", weights, operation.trailing)
+    upstream = Tape().put("g", weights, operation.trailing)
     pairs = [
         (a, array_of(summed_to_shape(d, a))) for a, d in operation.derivative(operation, upstream)
     ]
@@ -423,7 +423,7 @@ def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
     logits = value("a")
     powers = Exp(logits)
     loss = transformer.CrossEntropy(Divide(powers, Sum(powers, -1)), logits, (2, 0))
-    upstream = Tape().given("g", np.full((1, 1, 1, 1), 3.0), ("sum",))
+    upstream = Tape().put("g", np.full((1, 1, 1, 1), 3.0), ("sum",))
     ((operand, found),) = loss.derivative(loss, upstream)
     ((_, slope),) = loss.slopes()
     assert operand is logits
@@ -431,10 +431,10 @@ def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, norms, scores, activations)
+    rooms = (operations, masks, normalizers, features, scores)
     own = {
         name: kind
-        for room in (*rooms, recurrent, co_attention, gradient, transformer)
+        for room in (*rooms, gradient, states, transformer)
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }
@@ -614,7 +614,7 @@ def test_the_loss_begins_at_the_last_step() -> None:
 
 def test_what_was_used_a_thousand_times_is_added_up() -> None:
     """A sum of so many parts is no chain, in which every reader would go astray."""
-    used = Tape().given("A", np.ones((1, 1, 1, 2)), ("row", "column"), key="A")
+    used = Tape().put("A", np.ones((1, 1, 1, 2)), ("row", "column"), key="A")
     total = added([used] * 3000)
     assert array_of(total).tolist() == [[[[3000, 3000]]]]
     assert text(notation_of(total)).count("A") == 3000

@@ -22,7 +22,7 @@ import pytest
 
 import attncli
 from attncli.core.mechanisms import compute as computing
-from attncli.reading import stream
+from attncli.reading import yaml_documents
 from attncli.reading.load import load_each
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
 
@@ -307,7 +307,7 @@ except MemoryError:
 def test_a_problem_without_an_end_is_told(
     text: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "MAX_CHARACTERS", 10**6)
+    monkeypatch.setattr(yaml_documents, "MAX_CHARACTERS", 10**6)
     result = attn("compute", stdin=(text * 10**6).encode())
     assert result.status == 2
     assert "one problem of more than 1,000,000 characters" in result.err
@@ -316,7 +316,7 @@ def test_a_problem_without_an_end_is_told(
 def test_a_stream_of_problems_may_be_of_any_length(
     attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "MAX_CHARACTERS", 70_000)
+    monkeypatch.setattr(yaml_documents, "MAX_CHARACTERS", 70_000)
     line = json.dumps({"X": [[1]], "title": "a" * 1000}).encode() + b"\n"
     result = attn("compute", *OUTPUT, stdin=line * 200)
     assert result.status == 0

@@ -10,9 +10,9 @@ import pytest
 import typer
 
 import attncli
-from attncli.cli import commands, completion
+from attncli.cli import completion, main
 from attncli.core.numbers.form import ArrayForm, choice
-from attncli.core.problem.key_names import hint_for, key_of
+from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, Key
 from attncli.core.problem.kinds import KINDS
 from attncli.printing.problem_file import problem_file
@@ -32,12 +32,12 @@ SHADE = Key(
 def shade(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add a key, as a row of the table and nothing else."""
     monkeypatch.setitem(KEYS, "shade", SHADE)
-    monkeypatch.delitem(sys.modules, "attncli.cli.compute", raising=False)
+    monkeypatch.delitem(sys.modules, "attncli.cli.show", raising=False)
 
 
 @pytest.mark.usefixtures("shade")
 def test_a_row_makes_a_flag_and_its_help() -> None:
-    params: list[Any] = commands.build("compute").params
+    params: list[Any] = main.build("compute").params
     (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
     assert flag.help == "How dark the page is: light or dark."
@@ -63,7 +63,7 @@ def test_a_row_makes_names_and_hints() -> None:
 @pytest.mark.usefixtures("shade")
 def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
     assert "shade\\fR\nhow dark the page is." in attn("manual").out
-    context = typer.Context(commands.build("compute"), info_name="compute")
+    context = typer.Context(main.build("compute"), info_name="compute")
     assert completion.values_of("shade", "", context) == {"light": "", "dark": ""}
 
 

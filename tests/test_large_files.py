@@ -15,7 +15,7 @@ from attncli.classroom.submissions import load_answers
 from attncli.core.arithmetic import floats
 from attncli.core.errors import InputError
 from attncli.core.text.numbers import style_of
-from attncli.reading import arrays, file_access, load
+from attncli.reading import arrays, files, load
 
 FEW = 6
 
@@ -26,7 +26,7 @@ def _small_is_large() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "MAX_KEPT_AS_WRITTEN", FEW)
         patch.setattr(arrays, "MIN_CHARACTERS", 2 * FEW)
-        patch.setattr(file_access, "BYTES_AT_ONCE", 7)
+        patch.setattr(files, "BYTES_AT_ONCE", 7)
         yield
 
 

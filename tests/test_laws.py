@@ -10,7 +10,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import tile_loop, tiled
+from attncli.core.attention import tile_loop, weights
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
 from tests.bounds import of_mixed, share_of_bound
@@ -513,7 +513,7 @@ def streamed(keys: Keys, block: int) -> attncli.Trace:
         return tile_loop.Tiling(1 + block // 7, k.shape[-2] if whole_rows else block, 2)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiled, "MANY_SCORES", 1)
+        patch.setattr(weights, "MANY_SCORES", 1)
         patch.setattr(tile_loop, "tiling_of", tiling)
         return attncli.compute(attncli.Problem(**keys), only=("output",))
 

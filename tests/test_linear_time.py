@@ -16,8 +16,8 @@ from attncli.core.errors import InputError
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
-from attncli.core.numbers.written import number
-from attncli.reading import archives
+from attncli.core.numbers.written import value_of
+from attncli.reading import files
 from attncli.reading.read import read_bytes
 from tests.conftest import Attn
 
@@ -47,7 +47,7 @@ def documents(text: str, suffix: str, folder: Path) -> object:
 
 
 READERS: dict[str, Callable[[str, Path], object]] = {
-    "expression": lambda text, _: number(text),
+    "expression": lambda text, _: value_of(text),
     "answer": lambda text, _: number_of(text),
     "pasted": lambda text, _: grid_of(text),
     "yaml": lambda text, folder: documents(text, ".yaml", folder),
@@ -204,8 +204,8 @@ def test_the_list_of_a_zip_file_takes_linear_time(tmp_path: Path) -> None:
                 file.writestr(f"{number}/hw.yaml", "")
 
     def listed(path: str, _: Path) -> object:
-        archives._opened.cache_clear()
-        return [*archives.walk(path)]
+        files._opened.cache_clear()
+        return [*files.walk(path)]
 
     assert_linear(listed, paths, tmp_path)
 

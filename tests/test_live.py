@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import base64
-import inspect
-import pkgutil
+import json
 import re
-from collections.abc import Iterator
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from py_mini_racer import MiniRacer
 
 import attncli
-from attncli.core.tape.step import Operation
+from attncli.core.attention.features import Length, Phi, TanhGate
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.normalizers import Hardmax, Sparsemax
+from attncli.core.formulas import tree
+from attncli.core.numbers.written import NumberAsWritten
+from attncli.core.records import replace
+from attncli.core.tape.operations import Divide
+from attncli.core.tape.step import Operation, Step
 from attncli.pages import live_tape
+from attncli.pages.cell_formulas import key_of
+from attncli.pages.live_tape import Programs
+from attncli.pages.markup import file_text
 from docs.pictures import BROWSER
 from tests import live_page
 from tests.conftest import SAMPLES, Attn
@@ -33,47 +41,108 @@ def page_of(attn: Attn, sample: str, *flags: str) -> str:
     return attn("compute", SAMPLES / f"{sample}.yaml", "-f", "html", "--live", *flags).out
 
 
-def operations() -> Iterator[type[Operation]]:
-    """Yield the operations of calculations that define how they are applied."""
-    for module in pkgutil.walk_packages(attncli.__path__, "attncli."):
-        if "__main__" not in module.name:
-            import_module(module.name)
-    rest: list[type[Operation]] = Operation.__subclasses__()
-    while rest:
-        kind = rest.pop()
-        rest += kind.__subclasses__()
-        is_of_mistake = kind.__module__.startswith("attncli.checking")
-        if "apply" in kind.__dict__ and not is_of_mistake and "attncli." in kind.__module__:
-            yield kind
+def on_page(operation: Operation, *others: np.ndarray[Any, Any], **keys: float) -> Any:
+    """Return what a page gives for an operation, with other arrays in the operands of its steps.
+
+    `keys` are other numbers for those of the operation that a key of the problem gives.
+    """
+    programs = Programs()
+    steps = [part for part in operation.operands if isinstance(part, Step)]
+    known = {key_of(step): at for at, step in enumerate(steps)}
+    which, *operands = programs.add(programs.recorded(operation), known)
+    arrays = [{"shape": one.shape, "data": live_tape.plain(one.ravel())} for one in others]
+    scalars = {key: {"shape": [], "data": [number]} for key, number in keys.items()}
+    values = [scalars[one] if isinstance(one, str) else arrays[one] for one in operands]
+    script = MiniRacer()
+    script.eval(file_text("numpy.js"))
+    script.eval(
+        "function result(program, operands) {"
+        "  operands.forEach((one) => { one.data = one.data.map((x) => x ?? -Infinity); });"
+        "  const {shape, data} = attnNumpy.run(program, operands);"
+        "  return JSON.stringify({shape, data: Array.from(data, (x) => `${x}`)});"
+        "}"
+    )
+    called = json.dumps([json.loads([*programs.all][which]), values])
+    found = json.loads(str(script.eval(f"result(...{called})")))
+    return np.reshape([float(x) for x in found["data"]], found["shape"])
 
 
-def test_every_operation_has_its_function_or_a_reason() -> None:
-    known = {kind.__name__ for kind in operations()}
-    with_function = set(live_tape.functions())
-    assert len(with_function) == len(live_tape.functions())
-    assert with_function | live_tape.WITHOUT_FUNCTION.keys() == known
-    assert not with_function & live_tape.WITHOUT_FUNCTION.keys()
-    assert all(live_tape.WITHOUT_FUNCTION.values())
+def step_of(array: Any, name: str = "s") -> Step:
+    array = np.array(array, float).reshape(1, 1, *np.shape(array))
+    return Step(name, name, (), ("query", "key"), {}, None, array)
 
 
-def test_functions_stand_in_the_order_of_the_program() -> None:
-    places = {kind.__name__: inspect.getsourcelines(kind)[1] for kind in operations()}
-    modules = {kind.__name__: kind.__module__ for kind in operations()}
-    order = [
-        name for name in live_tape.functions() if modules[name] == "attncli.core.tape.operations"
-    ]
-    assert order == sorted(order, key=places.__getitem__)
-    assert order == live_tape.functions()[: len(order)]
+class Centred(Operation):
+    """An operation that no page knows: numbers less the median of their line, where one is kept."""
+
+    operand: Step
+    keep: Step
+    width: float
+
+    def apply(self, x: Any, keep: Any) -> Any:
+        ordered = np.sort(x, axis=-1)
+        middle = ordered[..., x.shape[-1] // 2, None]
+        sums = np.cumsum(np.where(keep > 0, x - middle, 0.0), axis=-1)
+        turned = np.concatenate([np.flip(sums, -1), np.repeat(middle, 2, axis=-1)], axis=-1)
+        return np.maximum(np.log1p(np.exp(turned / self.width)), turned.min(axis=-1)[..., None])
 
 
-def test_an_operation_without_a_function_is_refused_by_name(
+def test_a_new_operation_needs_no_script() -> None:
+    draw = np.random.default_rng(0)
+    first, keep = draw.normal(size=(2, 3, 5))
+    width = NumberAsWritten(2.0, tree.Own("score.width", tree.Number("2")))
+    operation = Centred(step_of(first), step_of(keep, "keep"), width)
+    others = draw.normal(size=(2, 1, 1, 3, 5))
+    shown = on_page(operation, *others, **{"score.width": 0.5})
+    wanted = replace(operation, width=0.5).apply(*others)
+    np.testing.assert_allclose(shown, wanted, rtol=1e-14)
+
+
+class Looking(Operation):
+    """An operation that does something else where a number is large."""
+
+    operand: Step
+
+    def apply(self, x: Any) -> Any:
+        return x / 2 if x.max() > 100 else x
+
+
+def test_an_operation_that_looks_at_numbers_is_refused_by_name() -> None:
+    with pytest.raises(attncli.InputError, match="a live page cannot calculate Looking"):
+        Programs().recorded(Looking(step_of([[1, 2]])))
+
+
+CHOICES: dict[str, tuple[Operation, list[Any]]] = {
+    "division by 0": (Divide(step_of([[1, 2]]), step_of([[3]], "t")), [[[1, 2]], [[0]]]),
+    "no division by 0": (Divide(step_of([[1, 2]]), step_of([[0]], "t")), [[[1, 2]], [[4]]]),
+    "a blocked row": (Sparsemax(step_of([[1, 2], [2, 3]]), -1), [[[-np.inf] * 2, [5, 1]]]),
+    "blocked cells": (Masked(step_of([[1, 2]]), step_of([[1, 1]], "mask")), [[[1, 2]], [[0, 1]]]),
+    "the first largest": (Hardmax(step_of([[1, 2, 3]]), -1), [[[7, 7, -np.inf]]]),
+    "far below 0": (TanhGate(step_of([[1, 2]])), [[[-7, -11]]]),
+    "far above 0": (Phi(step_of([[1, 2]])), [[[-9.5, 9.5]]]),
+    "large rows": (Length(step_of([[1, 2]])), [[[3e200, 4e200]]]),
+    "small rows": (Length(step_of([[1, 2]])), [[[3e-200, 4e-200]]]),
+}
+"""Operations on numbers, and others with which they choose otherwise."""
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_page_chooses_by_its_own_numbers(name: str) -> None:
+    operation, others = CHOICES[name]
+    arrays = [np.array(one, float).reshape(1, 1, *np.shape(one)) for one in others]
+    with np.errstate(all="ignore"):
+        wanted = operation.apply(*arrays)
+    np.testing.assert_allclose(on_page(operation, *arrays), wanted, rtol=1e-14)
+
+
+def test_functions_that_the_page_lacks_are_refused_by_name(
     attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_tape, "functions", lambda: ["MatMul", "Transposed"])
+    monkeypatch.setattr(live_tape, "functions", lambda: {"matmul", "move"})
     out = tmp_path / "page.html"
     result = attn("compute", SAMPLES / "i_am_good.yaml", "-o", out, "--live")
     assert result.status == 2
-    assert result.err.startswith("a live page cannot calculate Masked\n")
+    assert result.err.startswith("a live page cannot calculate where\n")
     assert not out.exists()
 
 
@@ -191,7 +260,7 @@ HELPERS = """
     w.dispatchEvent(new w.Event("hashchange"));
     return [one.state(), follows()];
   }
-  var key = w.attnLive.ownKey;
+  var key = w.attnLive.pageKey;
 """
 
 ROWS = [[1, -2], [-3, 1], [2, 0]]
@@ -298,7 +367,7 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
         press(field, "Escape");
         return found;
       }
-      var all = ["12abc", "1e100", "0,5", "14%", "0x10"].map(typed);
+      var all = ["12abc", "1e200", "0,5", "14%", "0x10"].map(typed);
       x.focus(); press(x, "s");
       return {all, opened: x.querySelector("input").value};
     """,
@@ -339,7 +408,7 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
     "a_number_of_an_operation_is_shown_as_it_was_typed": (
         {"X": [[97]], "scores": [[97]], "normalize": {"name": "none", "temperature": 2}},
         """
-      var field = d.querySelector("input.own"), cell = named("weights.")[0].td;
+      var field = d.querySelector("input.setting"), cell = named("weights.")[0].td;
       return ["1/3", "0.33333333", "2.50", "2*sqrt(2)"].map((text) => {
         field.value = text;
         field.dispatchEvent(new w.Event("change"));
@@ -366,11 +435,15 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
       });
     """,
     ),
-    "scores_that_would_need_a_shift_are_not_taken": (
-        "normalize_temperature",
+    "large_scores_are_shifted": (
+        {"scores": [[1, 2, 3]], "V": [[1], [2], [4]]},
         """
-      type(cell("scores.0"), "-3000");
-      return {says: follows(), state: one.state()};
+      function numbers(state) {
+        one.calculate(state);
+        one.tell();
+        return [...["exp", "weights"].map((name) => Array.from(one.arrayOf(name).data)), follows()];
+      }
+      return [{}, {"scores.0": "3000"}, {"scores.0": "3000", "scores.1": "2999"}].map(numbers);
     """,
     ),
 }
@@ -535,11 +608,10 @@ def test_far_below_0_the_page_is_as_the_program(activation: str, shown: dict[str
 
 
 @in_browser
-def test_scores_that_would_need_a_shift_are_not_taken(shown: dict[str, Any]) -> None:
-    found = shown["scores_that_would_need_a_shift_are_not_taken"]
-    assert found["says"].startswith("With this, the largest score would have to be subtracted")
-    assert found["state"] == {}
-
-
-def test_heads_that_the_other_page_does_not_have(attn: Attn) -> None:
-    assert "Content-Security-Policy" in page_of(attn, "heads_cut", "--head", "2")
+def test_large_scores_are_shifted(shown: dict[str, Any]) -> None:
+    plain, large, several = shown["large_scores_are_shifted"]
+    assert plain[0] == pytest.approx(np.exp([1, 2, 3]))
+    assert large[0] == large[1] == [1, 0, 0]
+    assert several[1] == pytest.approx([1 / (1 + np.exp(-1)), 1 / (1 + np.e), 0])
+    assert "The largest score of each line is subtracted from the others now." in large[2]
+    assert "largest" not in plain[2]

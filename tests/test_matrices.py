@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.errors import InputError, KeyPath
 from attncli.core.numbers.matrices import to_array, to_vector
-from attncli.core.numbers.scalars import to_count, to_number
+from attncli.core.numbers.written import to_count, to_number
 from attncli.reading.load import Overrides, load, load_all
 from tests.conftest import cases
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.classroom.distractors import WrongNumbers, wrong_numbers
+from attncli.classroom import answer_table
+from attncli.classroom.answer_table import WrongNumbers, wrong_numbers
 from attncli.core.records import replace
-from attncli.pages import moodle
-from attncli.printing.selection import WorksheetSelection
+from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import open_steps
 from tests.conftest import SAMPLES, Attn
 from tests.moodle_quiz import PROBLEMS, Judges, cells_of, judges_of_all, quiz_of
@@ -193,7 +193,7 @@ def test_feedback_with_the_signs_of_answers(monkeypatch: pytest.MonkeyPatch) -> 
     def hostile(*arguments: Any) -> list[WrongNumbers]:
         return [replace(one, sentence=said, advice="\\") for one in made(*arguments)]
 
-    monkeypatch.setattr(moodle, "wrong_numbers", hostile)
+    monkeypatch.setattr(answer_table, "wrong_numbers", hostile)
     fields = quiz(attncli.Problem(X=X, score="dot")).fields
     assert len(fields) == 39
     feedback = [one.feedback for field in fields for one in field.answers if "50%" in one.feedback]

@@ -13,8 +13,8 @@ from attncli.core.explaining.explain import cells
 from attncli.core.formulas.text import text
 from attncli.core.tape.cells import at_of, cell_name, row
 from attncli.core.tape.find import find_cells
+from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
-from attncli.printing.selection import Selection
 from attncli.printing.views import subscripted
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE

@@ -12,11 +12,11 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import Finding
 from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import Reference
+from attncli.checking.judging.operands import Reference
 from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
-from attncli.printing.tally import Tally
-from attncli.reading.submission import submission_of
+from attncli.printing.class_report import Tally
+from attncli.reading.document import submission_of
 from tests.conftest import cases
 
 Numbers = np.ndarray[Any, Any]

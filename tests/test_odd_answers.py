@@ -15,8 +15,7 @@ import yaml
 
 import attncli
 from attncli.core.mechanisms import trace
-from attncli.printing.formats import FORMATS
-from attncli.printing.selection import Selection
+from attncli.printing.formats import FORMATS, Selection
 from tests.conftest import SAMPLES, Attn
 
 SEEDS = 4

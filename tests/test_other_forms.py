@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.judging.ways import Log
-from attncli.core.explaining.formulas import FormulaOf, name_of
-from attncli.core.explaining.terms import Constant
+from attncli.checking.judging.forms import Log
+from attncli.core.explaining.terms import Constant, FormulaOf, name_of
 from attncli.core.formulas.text import text
 
 KEYS: dict[str, Any] = {

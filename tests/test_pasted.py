@@ -17,7 +17,7 @@ from attncli.core.explaining.exact import Exact
 from attncli.core.numbers.matrices import grid_in, labelled_texts, to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
-from attncli.core.numbers.written import number
+from attncli.core.numbers.written import value_of
 from tests.conftest import SAMPLES, cases, table
 
 INF = float("inf")
@@ -155,7 +155,7 @@ def test_what_is_pasted_is_what_was_meant(form: str) -> None:
     np.testing.assert_allclose(array, meant, rtol=1e-15)
     if not is_mask:
         answers, _ = labelled_texts(text, ("weights",), ragged=False)
-        np.testing.assert_allclose(np.vectorize(number)(answers), meant, rtol=1e-15)
+        np.testing.assert_allclose(np.vectorize(value_of)(answers), meant, rtol=1e-15)
 
 
 def test_there_are_at_least_sixty_forms() -> None:

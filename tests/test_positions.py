@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.core.formulas.text import text
-from attncli.core.problem.key_names import hint_for
+from attncli.core.problem.key_values import hint_for
 from tests.conftest import Attn
 from tests.oracles import positions as oracle
 

@@ -18,8 +18,7 @@ import pytest
 
 import attncli
 from attncli.core.explaining.explain import explain_all
-from attncli.core.mechanisms.named import find, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, find, with_named_steps
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.told import told_in
 

@@ -22,13 +22,12 @@ import pytest
 
 import attncli
 from attncli.classroom.variants import Work
-from attncli.core.problem.keys import KEYS, Fields
+from attncli.core.problem.keys import KEYS, ProblemFields
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.shapes import Bound
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
-from attncli.printing.formats import FORMATS
-from attncli.printing.selection import Selection
+from attncli.printing.formats import FORMATS, Selection
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 
@@ -329,7 +328,7 @@ def test_every_public_name_is_shown_and_can_be_had() -> None:
 
 def test_arguments_and_attributes_of_a_problem_are_the_keys() -> None:
     assert list(attncli.ProblemKeys.__annotations__) == list(KEYS)
-    assert list(Fields.__annotations__) == list(KEYS)
+    assert list(ProblemFields.__annotations__) == list(KEYS)
     assert KEYS.keys() <= vars(attncli.Problem(X=[[1.0]])).keys()
 
 

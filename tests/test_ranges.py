@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli.core.arithmetic.intervals import Interval, hull, interval
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Hardmax, Sparsemax, Unblocked
 from attncli.core.attention.scores import (
@@ -19,9 +18,12 @@ from attncli.core.attention.scores import (
     Cosine,
     EachPair,
     GaussianExponent,
+    MergeHeads,
     PairDot,
+    RepeatHeads,
+    SplitHeads,
 )
-from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.attention.softmax import Exp, Sum, shifted
 from attncli.core.tape.operations import (
     Add,
     Concatenate,
@@ -71,7 +73,7 @@ OPERATIONS: dict[str, Operation] = {
     "exp": Exp(A),
     "power of 2": Exp(A, 2.0, 0.5),
     "power less than 1": Exp(A, 0.5),
-    "shifted": Exp(A, np.e, 1.0, -1),
+    "shifted": shifted(Exp(A), -1, None)[0],
     "sum over keys": Sum(A, -1),
     "sum over queries": Sum(A, -2),
     "divide": Divide(E, T),

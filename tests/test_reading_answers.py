@@ -16,10 +16,10 @@ from attncli.checking.answers.answers import Written, read_submission
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import MISSING, Misshapen, NotGiven
 from attncli.core.errors import InputError
-from attncli.core.mechanisms.named import with_named_steps
+from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import SAMPLES, Attn, cases
 
 GOOD = SAMPLES / "i_am_good.yaml"

@@ -11,7 +11,7 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.core.numbers.grid import rows_of, whole_number
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.written import normalized, number
+from attncli.core.numbers.written import normalized, value_of
 from tests.conftest import cases
 
 
@@ -29,16 +29,16 @@ def test_signs_that_change_no_digit(written: str, plain: str) -> None:
 
 
 def test_values() -> None:
-    assert number("14%") == 0.14
-    assert number("1/8%") == 0.00125
+    assert value_of("14%") == 0.14
+    assert value_of("1/8%") == 0.00125
     for written in ("-oo", "−∞", "-infinity", "-Inf", "–inf"):
-        assert number(written) == -np.inf
+        assert value_of(written) == -np.inf
 
 
 @cases("reading_numbers", "what_is_no_number")
 def test_what_is_no_number(written: str, said: str) -> None:
     with pytest.raises(NumberError) as caught:
-        number(written)
+        value_of(written)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.mechanisms.recurrent import Stacked
-from attncli.core.tape.operations import Add, MatMul, Transposed
-from attncli.core.tape.replay import Replay, broadcast_to_step
+from attncli.core.records import replace
+from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import everywhere, mapped, rewritten, sources, transform, walk
+from attncli.core.tape.walk import (
+    Replay,
+    broadcast_to_step,
+    everywhere,
+    mapped,
+    rewritten,
+    sources,
+    transform,
+    walk,
+)
+from tests.conftest import SAMPLES
 
 
 def array(*rows: list[float]) -> np.ndarray[Any, Any]:
@@ -25,9 +35,9 @@ def array(*rows: list[float]) -> np.ndarray[Any, Any]:
 
 
 TAPE = Tape()
-X = TAPE.given("X", array([1, 2]), ("query", "feature"))
-W = TAPE.given("W", array([1, 0], [0, 2]), ("feature", "out"))
-B = TAPE.given("b", array([1, 1]), ("query", "out"))
+X = TAPE.put("X", array([1, 2]), ("query", "feature"))
+W = TAPE.put("W", array([1, 0], [0, 2]), ("feature", "out"))
+B = TAPE.put("b", array([1, 1]), ("query", "out"))
 PRODUCT = TAPE.record("product", MatMul(X, W))
 MOVED = TAPE.record("moved", Add(PRODUCT, B))
 SQUARE = TAPE.record("square", MatMul(MOVED, Transposed(MOVED)))
@@ -87,7 +97,7 @@ def test_other_operations_change_what_is_made_from_them() -> None:
 def test_a_changed_step_is_settled_before_its_use_and_the_result_is_not() -> None:
     tens: Replay[Any] = Replay(STEPS, settle=lambda step, value: np.round(value, -1))
     # 10 · [1, 4] = [10, 40], moved [11, 41] is settled to [10, 40], whose square is 1700.
-    ten = Tape().given("ten", array([10, 0], [0, 20]), ("feature", "out"))
+    ten = Tape().put("ten", array([10, 0], [0, 20]), ("feature", "out"))
     times = {"product": MatMul(X, ten)}
     assert changed(tens, MOVED, times).tolist() == [[[[11, 41]]]]
     assert changed(tens, SQUARE, times).item() == 1700
@@ -118,8 +128,8 @@ def test_values_that_were_worked_before_are_taken() -> None:
 
 def test_an_input_may_have_the_name_of_a_step() -> None:
     tape = Tape()
-    given = tape.given("Q", array([1, 2]), ("query", "feature"))
-    other = tape.given("K", array([3, 4]), ("query", "feature"))
+    given = tape.put("Q", array([1, 2]), ("query", "feature"))
+    other = tape.put("K", array([3, 4]), ("query", "feature"))
     q, k = tape.record("Q", given), tape.record("K", other)
     score = tape.record("score", MatMul(q, Transposed(k)))
     replay: Replay[Any] = Replay(tape.steps.values())
@@ -136,8 +146,8 @@ def test_the_steps_between_are_those_that_nobody_knows() -> None:
 
 def test_a_long_calculation_is_no_deep_recursion() -> None:
     tape = Tape()
-    step = tape.record("s0", tape.given("X", array([0]), ("query", "feature")))
-    one = tape.given("one", array([1]), ("query", "feature"))
+    step = tape.record("s0", tape.put("X", array([0]), ("query", "feature")))
+    one = tape.put("one", array([1]), ("query", "feature"))
     for i in range(1, 3000):
         step = tape.record(f"s{i}", Add(step, one))
     replay: Replay[Any] = Replay(tape.steps.values())
@@ -209,3 +219,14 @@ def test_a_rule_is_tried_at_each_node_by_itself() -> None:
 def parts(expression: Expression) -> tuple[Expression, ...]:
     assert isinstance(expression, Operation)
     return expression.operands
+
+
+@pytest.mark.parametrize("sample", ["normalize_sink", "transformer_training", "gradient_heads"])
+def test_steps_are_replaced_wherever_a_formula_has_them(sample: str) -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / f"{sample}.yaml"))
+    copies = {step: replace(step) for step in (*trace.inputs.values(), *trace)}
+    for step in trace:
+        assert step.operation is not None
+        changed = transform(step.operation, copies.__getitem__)
+        nodes = [node for node in walk(changed) if isinstance(node, Step)]
+        assert {id(node) for node in nodes} <= {id(copy) for copy in copies.values()}

@@ -24,13 +24,12 @@ from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Compared
 from attncli.classroom.grading import Unread
 from attncli.core.records import replace
 from attncli.core.text.escapes import visible
-from attncli.printing.formats import render
+from attncli.printing.formats import ReportSelection, render
 from attncli.printing.grades import as_csv
 from attncli.printing.layout import plain_text
-from attncli.printing.report_table import pages
-from attncli.printing.selection import ReportSelection
+from attncli.printing.table import report_lines
 from attncli.printing.verdicts import last_digits, verdict
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from tests.conftest import SAMPLES, Attn, in_terminal
 
 SCALED = SAMPLES / "integers_scaled.yaml"
@@ -438,7 +437,7 @@ def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None
     report = replace(attncli.check(problem(), sheet), comment="I am not sure. " * 20)
     shown = {}
     for width in (None, 44):
-        (page,) = pages([report], ReportSelection(), width)
+        (page,) = report_lines([report], ReportSelection(), width)
         shown[width] = [plain_text(line) for line in page]
     assert max(map(len, shown[44])) <= 44 < max(map(len, shown[None]))
     assert " ".join(" ".join(shown[44]).split()) == " ".join(" ".join(shown[None]).split())
@@ -549,7 +548,7 @@ def test_a_withheld_page_has_no_empty_line_and_no_advice_to_look_at_the_solution
 def test_labels_are_above_their_columns_where_a_number_is_not_a_number() -> None:
     own = problem(X=[[-1]], tokens=["AI"], score="cosine")
     report = attncli.check(own, {"K": [[0]], "scores": [["-0.1"]]})
-    (page,) = pages([report], ReportSelection(), 80)
+    (page,) = report_lines([report], ReportSelection(), 80)
     lines = [plain_text(line) for line in page]
     labels, row = (line for line in lines if "nan" in line or line.split() == ["AI"] * 3)
     ends = [found.end() for found in re.finditer("AI", labels)]

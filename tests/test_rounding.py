@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.arithmetic.rounding import Rounding
+from attncli.core.tape.by_hand import Rounding
 from tests.conftest import TYPICAL_SAMPLES, Attn
 
 Rows = list[list[Decimal]]

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, InputError, KeyPath
-from attncli.core.problem.key_names import key_of
+from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, UPDATES
 from attncli.reading.load import csv_options, load_each

@@ -11,7 +11,7 @@ import pytest
 
 import attncli
 from attncli.core.errors import InputError
-from attncli.core.problem.key_names import hint_for
+from attncli.core.problem.key_values import hint_for
 from attncli.core.problem.kinds import PROJECTIONS
 from tests.conftest import Attn
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.attention import threads, tile_loop, tiled
+from attncli.core.attention import threads, tile_loop, weights
 from attncli.core.attention.masks import MASKS, is_kept, keys_seen
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
@@ -44,8 +44,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
                 return tile_loop.Tiling(max(1, rows * keys // m), m, count)
             return tile_loop.Tiling(rows, keys, count)
 
-        monkeypatch.setattr(tiled, "MANY_SCORES", 1)
-        monkeypatch.setattr(tiled, "MASK_ROWS", rows)
+        monkeypatch.setattr(weights, "MANY_SCORES", 1)
+        monkeypatch.setattr(weights, "MASK_ROWS", rows)
         monkeypatch.setattr(tile_loop, "tiling_of", tiling)
 
     return set_sizes
@@ -196,7 +196,7 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
             assert re.sub(r"row \d+", "row", str(found)) == re.sub(r"row \d+", "row", str(plain))
             seen["refused"] += 1
             continue
-        assert not set(found.steps) - tiled.TILED
+        assert not set(found.steps) - weights.TILED
         assert found["output"].axes == plain["output"].axes
         assert sorted(found.warnings) == sorted(plain.warnings), seed
         share = share_of_bound(found, plain)

@@ -19,7 +19,7 @@ from attncli.core.errors import MAX_SHOWN_FAULTS
 from attncli.core.tape.tape import Tape
 from attncli.core.text import sentences
 from attncli.reading.load import load_each
-from attncli.reading.stream import chunks
+from attncli.reading.yaml_documents import chunks
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'

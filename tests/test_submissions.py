@@ -17,7 +17,7 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 
 FOLDER = Path(__file__).parent / "submissions"
 SURVEYS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))

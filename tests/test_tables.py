@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.cli.listings import score_tables
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention import masks, normalizers, scores
 from attncli.core.attention.masks import MASKS, Grid, MaskForm
@@ -19,7 +20,6 @@ from attncli.core.numbers.form import TRUTH, count, number
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.printing.score_tables import score_tables
 from attncli.reading.load import Overrides, load_all
 
 X = [[1, 0], [0, 1], [1, 1]]

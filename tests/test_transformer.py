@@ -14,8 +14,7 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.attention.activations import ACTIVATIONS, LEAST, WITH_GATE
-from attncli.core.attention.norms import LAYER_NORMS
+from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, LEAST, WITH_GATE
 from attncli.core.errors import InputError
 from attncli.core.problem.keys import FEED_FORWARD_ACTIVATIONS
 from attncli.core.problem.values import NORM_NAMES
@@ -242,7 +241,7 @@ EXACT = {
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_are_those_of_mpmath(name: str) -> None:
     numbers = np.linspace(-6, 6, 97)
-    given = Tape().given("x", numbers[None, None, None], ("feature",))
+    given = Tape().put("x", numbers[None, None, None], ("feature",))
     with mpmath.workdps(40):
         exact = [EXACT[name](mpmath.mpf(x)) for x in numbers.tolist()]
         found = evaluate(ACTIVATIONS[name].build(given), lambda step: step.array).ravel()
@@ -256,7 +255,7 @@ def test_bounds_of_activations_are_those_of_the_function(name: str) -> None:
     """They hold every value, and their ends are values."""
     random = np.random.default_rng(3)
     ends = np.sort(random.uniform(-4, 2, (2, 300)), axis=0)
-    given = Tape().given("x", ends[:1, None, None], ("feature",))
+    given = Tape().put("x", ends[:1, None, None], ("feature",))
     made = ACTIVATIONS[name].build(given)
     low, high = (end[None, None, None] for end in ends)
     found = evaluate(made, lambda step: Interval(low, high))

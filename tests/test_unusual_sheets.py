@@ -15,8 +15,7 @@ import attncli
 from attncli.checking.check import Report
 from attncli.checking.judging.judged import Given, Misshapen
 from attncli.core.numbers.last_place import numbers_of
-from attncli.printing.formats import FORMATS
-from attncli.printing.selection import ReportSelection
+from attncli.printing.formats import FORMATS, ReportSelection
 from tests.conftest import SAMPLES, Attn, cases
 
 PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"

@@ -16,7 +16,7 @@ import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import ENOUGH_WRONG, Distractors, Question
 from attncli.classroom.drawing import Drawing, calculated, own_values, read_values
-from attncli.classroom.roster import read_roster
+from attncli.classroom.name_index import read_roster
 from attncli.classroom.start import alike, saturated, small_flaws
 from attncli.classroom.submissions import load_answers
 from attncli.classroom.variants import VariantForm, work_of

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli.core.errors import InputError
-from attncli.reading import archives
+from attncli.reading import files
 from tests.conftest import Attn
 from tests.test_classes import RIGHT, SMALL, WRONG, book, write
 
@@ -205,9 +205,9 @@ def test_a_hostile_upload_is_one_error_and_the_class_goes_on(
 def test_many_files_are_refused_before_they_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "many.zip"
     path.write_bytes(zipped({f"{number:01000}.yaml": "" for number in range(4000)}))
-    assert not archives.is_folder(str(path))
+    assert not files.is_folder(str(path))
     with pytest.raises(InputError, match="the list of the files in the zip file takes"):
-        archives.opened(str(path))
+        files.opened(str(path))
 
 
 @pytest.mark.parametrize("name", ["{}.yaml", "{}/hw.yaml"])
@@ -225,17 +225,17 @@ def test_more_empty_files_than_a_class_hands_in_are_refused(
 def test_what_an_upload_takes_does_not_use_up_what_the_class_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MAX_FILE", 100_000)
+    monkeypatch.setattr(files, "MAX_FILE", 100_000)
     blank = " " * 40_000
     bomb = zipped({f"{number}.txt": blank for number in range(4)})
     path = tmp_path / "class.zip"
     path.write_bytes(zipped({"Ada.zip": bomb, "Bo.zip": zipped({"hw.yaml": "Q: [[1]]"})}))
-    read = [len(archives.opened(f"{path}/Ada.zip/{number}.txt").read()) for number in range(2)]
+    read = [len(files.opened(f"{path}/Ada.zip/{number}.txt").read()) for number in range(2)]
     assert read == [len(blank)] * 2
     with pytest.raises(InputError, match="more than 100 kB of the zip file would be read"):
-        archives.opened(f"{path}/Ada.zip/2.txt")
-    assert len(archives.opened(f"{path}/Ada.zip/0.txt").read()) == len(blank)
-    assert archives.opened(f"{path}/Bo.zip/hw.yaml").read() == b"Q: [[1]]"
+        files.opened(f"{path}/Ada.zip/2.txt")
+    assert len(files.opened(f"{path}/Ada.zip/0.txt").read()) == len(blank)
+    assert files.opened(f"{path}/Bo.zip/hw.yaml").read() == b"Q: [[1]]"
 
 
 def raw_name(name: bytes) -> bytes:
@@ -258,13 +258,10 @@ def test_odd_names_are_found_inside_the_zip_file(name: bytes, path: str, tmp_pat
     file = tmp_path / "class.zip"
     file.write_bytes(raw_name(name))
     folder, _, last = path.rpartition("/")
-    assert [*archives.walk(str(file))] == [
-        (str(file), [folder], []),
-        (f"{file}/{folder}", [], [last]),
-    ]
-    assert archives.opened(f"{file}/{path}").read() == b"Q: [[1]]"
-    assert archives.is_file(f"{file}/{path}")
-    assert not archives.is_folder(f"{file}/{path}")
+    assert [*files.walk(str(file))] == [(str(file), [folder], []), (f"{file}/{folder}", [], [last])]
+    assert files.opened(f"{file}/{path}").read() == b"Q: [[1]]"
+    assert files.is_file(f"{file}/{path}")
+    assert not files.is_folder(f"{file}/{path}")
 
 
 def test_a_zip_file_that_is_read_is_not_overwritten(attn: Attn, tmp_path: Path) -> None:
@@ -286,8 +283,8 @@ def test_a_link_to_a_zip_file_is_not_followed_in_a_folder(tmp_path: Path) -> Non
     (folder / "linked").symlink_to(tmp_path)
     (folder / "empty.zip").write_bytes(zipped({}))
     inside = (["Ada.zip", "empty.zip"], ["link.zip", "linked"])
-    assert next(archives.walk(str(folder)))[1:] == inside
-    assert [at for at, _, _ in archives.walk(str(folder))][1:] == [
+    assert next(files.walk(str(folder)))[1:] == inside
+    assert [at for at, _, _ in files.walk(str(folder))][1:] == [
         f"{folder}/Ada.zip",
         f"{folder}/empty.zip",
     ]
@@ -297,7 +294,7 @@ def test_a_zip_file_that_was_changed_is_read_anew(tmp_path: Path) -> None:
     file = tmp_path / "class.zip"
     for number in range(3):
         file.write_bytes(zipped({"hw.yaml": f"Q: [[{number}]]"}))
-        assert archives.opened(f"{file}/hw.yaml").read() == f"Q: [[{number}]]".encode()
+        assert files.opened(f"{file}/hw.yaml").read() == f"Q: [[{number}]]".encode()
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 40))
@@ -309,11 +306,7 @@ def test_broken_zip_files_raise_one_error(
     tmp = tmp_path_factory.mktemp("zips")
     file = tmp / "x.zip"
     file.write_bytes(whole[:at] + data + whole[at + cut :])
-    found = (
-        [*archives.walk(str(file))]
-        if archives.is_folder(str(file))
-        else [(str(tmp), [], ["x.zip"])]
-    )
+    found = [*files.walk(str(file))] if files.is_folder(str(file)) else [(str(tmp), [], ["x.zip"])]
     for path in (f"{folder}/{name}" for folder, _, names in found for name in names):
         with suppress(InputError):
-            archives.opened(path).read()
+            files.opened(path).read()

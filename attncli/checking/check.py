@@ -7,28 +7,33 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
 from attncli.checking.answers.dumped import Dumped, dtype_of, printed_floats, read_arrays
 from attncli.checking.answers.names import At, mask_of, named_steps, with_step_names
-from attncli.checking.carrying import carried_forward
 from attncli.checking.judging import judged as status
-from attncli.checking.judging.follow_through import behind, without_work
-from attncli.checking.judging.judged import STATUSES, Compared, Finding, Judged, Misshapen
-from attncli.checking.judging.readings import judged_as_read
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import Way, likeliest
+from attncli.checking.judging.agreement import agrees
+from attncli.checking.judging.judged import (
+    STATUSES,
+    Compared,
+    Finding,
+    Judged,
+    Misshapen,
+    behind,
+    without_work,
+)
+from attncli.checking.judging.operands import Reference
+from attncli.checking.judging.readings import Way, judged_as_read, likeliest
+from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
 from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
 from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.notebook import Shown
 from attncli.core.text.sentences import all_of
-from attncli.reading.submission import Submission, own_submission, submission_of
+from attncli.reading.document import Submission, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept for submissions with the same numbers. In a class of
@@ -94,10 +99,10 @@ class Report(Record, Shown, eq=False):
 
     @property
     def wanted(self) -> dict[str, Array]:
-        """The status of the cells that have a wanted name, by step; of given steps without one."""
+        """The status of the cells that have a wanted name, by step; of shown steps without one."""
         every = self.counting.items()
-        given = {name: codes for name, codes in every if (codes != status.MISSING).any()}
-        return self._codes_by_step(self.marking.expected) or given
+        written = {name: codes for name, codes in every if (codes != status.MISSING).any()}
+        return self._codes_by_step(self.marking.expected) or written
 
     def _codes_by_step(self, names: Collection[str]) -> dict[str, Array]:
         """Return the status of each cell that one of the names means, by the step that answers."""
@@ -126,9 +131,11 @@ class Report(Record, Shown, eq=False):
         if not self.marking.ask:
             return wrong
         cells = self.counting.items()
-        found = {name for name, codes in cells if np.isin(codes, self._bad).any()}
-        found.update(behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps))
-        return [name for name in wrong if name in found]
+        counting = {name for name, codes in cells if np.isin(codes, self._bad).any()}
+        counting.update(
+            behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps)
+        )
+        return [name for name in wrong if name in counting]
 
     @property
     def first_wrong_step(self) -> str | None:
@@ -239,7 +246,7 @@ class AnswerKey:
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
-        from attncli.checking.mistakes.conventions import CONVENTIONS
+        from attncli.checking.mistakes.catalogue import CONVENTIONS
 
         best, said = compared(trace.unrounded or trace, arrays, self.marking, dtype)
         finding = best.explained() if best.wrong else None
@@ -254,12 +261,12 @@ class AnswerKey:
         trace: Trace,
         steps: Mapping[str, Judged],
         findings: Mapping[str, Finding],
-        given: Container[str],
+        shown: Container[str],
         said: tuple[str, ...],
         renamed: Mapping[str, str] = EMPTY,
     ) -> Report:
         meant, same = self._meant.items(), self._same
-        answers = {n: answered_by(step.name, same, given, renamed) for n, (step, _) in meant}
+        answers = {n: answered_by(step.name, same, shown, renamed) for n, (step, _) in meant}
         unearned = dict(without_work(steps, findings))
         asked = {answers[name] for name in self.marking.expected}
         if names := [name for name in unearned if name in asked]:
@@ -303,8 +310,8 @@ class AnswerKey:
                 return replace(report, skipped=skipped)
             way = likeliest(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
-        trace, given = way.reference.trace, way.given
-        report = self._report(submission, trace, steps, findings, given, way.said, way.renamed)
+        trace, shown = way.reference.trace, way.matrices
+        report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)
         return replace(report, skipped=skipped)
 
 
@@ -315,12 +322,12 @@ def _in_float64(problem: Problem) -> Problem:
 
 
 def answered_by(
-    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str] = EMPTY
+    name: str, same: Mapping[str, str], shown: Container[str], renamed: Mapping[str, str] = EMPTY
 ) -> str:
     """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
-    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)
+    return next((one for one in (*group, renamed.get(base, base)) if one in shown), base)
 
 
 def check(

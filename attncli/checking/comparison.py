@@ -10,14 +10,14 @@ from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import FLOAT_ERROR
 from attncli.checking.answers.answers import LIKE_BLOCKED
 from attncli.checking.answers.dumped import ROUNDOFF, Dumped
+from attncli.checking.judging import forms
 from attncli.checking.judging import judged as status
-from attncli.checking.judging import ways
+from attncli.checking.judging.agreement import FLOAT_ERROR
+from attncli.checking.judging.forms import operation_or_input
 from attncli.checking.judging.judged import Difference, Finding, Judged, NotGiven
-from attncli.checking.judging.ways import operation_or_input
-from attncli.checking.mistakes.conventions import CONVENTIONS, changes
+from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
@@ -25,9 +25,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.replay import Change, Replay
 from attncli.core.tape.step import LEADING, Expression, Step
-from attncli.core.tape.walk import evaluate, sources, transform
+from attncli.core.tape.walk import Change, Replay, evaluate, sources, transform
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its
@@ -58,14 +57,14 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
     of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
     roundoff = ROUNDOFF[dtype] * max(1.0, of_sums)
-    found = {name: roundoff * _largest(trace[name].array) for name in steps}
+    errors = {name: roundoff * _largest(trace[name].array) for name in steps}
     size = sum(step.array.size for step in trace)
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
         for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
-            if step.name in found:
+            if step.name in errors:
                 off = _largest(_off(numbers, step.array))
-                found[step.name] = max(found[step.name], off)
-    return found
+                errors[step.name] = max(errors[step.name], off)
+    return errors
 
 
 def _sample(
@@ -78,8 +77,8 @@ def _sample(
 
     def rounded(numbers: Array) -> Array:
         is_up = random.integers(0, 2, numbers.shape, np.int8).astype(bool)
-        found: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
-        return found
+        off: Array = numbers * np.where(is_up, 1 + roundoff, 1 - roundoff)
+        return off
 
     def key(step: Step) -> tuple[str, bool]:
         return step.name, step.operation is None  # an input may have the name of a step
@@ -178,7 +177,7 @@ class Comparison:
         every = [*before, *(name for name in self.arrays if name not in before)]
         conventions = [
             (self.misfit(every, change), convention_of(id_, self.trace.problem))
-            for id_, change in changes(self.trace)
+            for id_, change in by_conventions(self.trace)
         ]
         if min((misfit for misfit, _ in conventions), default=np.inf) <= 1:
             return _nearest(conventions)
@@ -243,9 +242,9 @@ class Comparison:
         return cells
 
 
-def _nearest(found: Iterable[tuple[float, Finding]]) -> Finding | None:
+def _nearest(causes: Iterable[tuple[float, Finding]]) -> Finding | None:
     """Return the nearest cause, with another one that fits as well in the same steps."""
-    fitting = sorted((one for one in found if one[0] <= 1), key=lambda one: one[0])
+    fitting = sorted((one for one in causes if one[0] <= 1), key=lambda one: one[0])
     if not fitting:
         return None
     (least, first), *rest = fitting
@@ -272,7 +271,7 @@ def compared(
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, best.known) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
-            again = Comparison(ways.with_change(trace, change), arrays, marking, dtype)
+            again = Comparison(forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
@@ -280,9 +279,9 @@ def compared(
 
 
 def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from ways.masked_early(trace, shown)
-    yield from ways.shifts(trace)
-    yield from ways.other_forms(trace)
+    yield from forms.masked_early(trace, shown)
+    yield from forms.shifts(trace)
+    yield from forms.other_forms(trace)
     for kind in ("scaled", "masked"):
         if "scores" in shown and kind in trace and kind not in shown:
             later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}
@@ -291,6 +290,8 @@ def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str
 
 def _from_the_start(step: Step) -> Expression:
     """Return how adjusted scores are made from queries and keys."""
-    own = ("scores", *ADJUSTED)
-    made = operation_or_input(step)
-    return transform(made, lambda part: _from_the_start(part) if part.plain in own else part)
+    adjusted = ("scores", *ADJUSTED)
+    operation = operation_or_input(step)
+    return transform(
+        operation, lambda part: _from_the_start(part) if part.plain in adjusted else part
+    )

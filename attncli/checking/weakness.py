@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import agrees
 from attncli.checking.check import AnswerKey
+from attncli.checking.judging.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.replay import Change, Replay, broadcast_to_step
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Change, Replay, broadcast_to_step
 
 MAX_LISTED_NAMES = 4  # in one line, then how many others there are
 
@@ -51,8 +51,8 @@ def without_effect(trace: Trace) -> dict[str, str]:
 
 
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
-    found = broadcast_to_step(replay.changed(step, change), step)
-    return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
+    changed = broadcast_to_step(replay.changed(step, change), step)
+    return None if changed is None else not agrees(changed, 10.0**-decimals, step.array).all()
 
 
 SLIPS = (100, 30, 10, 5, 3, 2)
@@ -82,14 +82,14 @@ def largest_slips(
         changed.flat[place] = number + slip * 10.0**-decimals
         return key.check(right | {name: _as_texts(changed, decimals)}).verdict == "correct"
 
-    found = {}
+    largest = {}
     for name in names:
         finite = np.flatnonzero(np.isfinite(key.trace[name].value))
         places = finite[:: max(1, -(-len(finite) // MAX_CELLS))].tolist()
         tried = [(place, sign) for place in places for sign in (1, -1)]
         passed = (size for size in sizes if any(passes(name, at, n * size) for at, n in tried))
-        found[name] = next(passed, 1)
-    return found
+        largest[name] = next(passed, 1)
+    return largest
 
 
 def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: int) -> str | None:
@@ -99,8 +99,8 @@ def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: in
     others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
 
     def is_better(name: str) -> bool:
-        found = largest_slips(problem, (*names, name), decimals, (slips,))
-        return max(found[one] for one in names) < slips
+        passing = largest_slips(problem, (*names, name), decimals, (slips,))
+        return max(passing[one] for one in names) < slips
 
     return next(filter(is_better, others), None)
 

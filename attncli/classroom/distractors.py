@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import CUT_OFF, ROUNDED, RoundingRule
-from attncli.checking.judging.reference import together
+from attncli.checking.judging import agreement
+from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, RoundingRule
+from attncli.checking.judging.operands import together
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.naming.catalogued import in_order, is_possible, mistakes_in
+from attncli.checking.naming.catalogued import is_possible
 from attncli.classroom.drawing import tidy
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
@@ -20,9 +20,16 @@ from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate, sources, walk
+from attncli.core.tape.walk import (
+    Change,
+    Replay,
+    Values,
+    broadcast_to_step,
+    evaluate,
+    sources,
+    walk,
+)
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""
@@ -223,38 +230,3 @@ def alike_pairs(
             is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
             found.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
     return found
-
-
-class WrongNumbers(Record, eq=False):
-    """The wrong numbers of a step by one mistake, with the words of a report on them."""
-
-    id: str
-    step: str
-    numbers: Array  # as on paper, with every digit
-    sentence: str
-    advice: str
-    changed: frozenset[str]  # the names of the steps in which the mistake is made
-
-
-def wrong_numbers(trace: Trace, names: Collection[str], decimals: int) -> list[WrongNumbers]:
-    """Return the wrong numbers of steps that a student writes, by each mistake that shows.
-
-    A mistake is made in the step itself, or in one before it that the student does not write. It
-    shows if the rounded numbers differ from the right ones and from those of mistakes before it.
-    """
-    wrong, rounded = [], RoundingRule(decimals)
-    right: Replay[Array] = Replay(trace, lambda step: step.array if step.name in names else None)
-    for step in (step for step in trace if step.name in names):
-        seen = {(rounded(step.array) + 0.0).tobytes()}
-        for made in in_order(step, right.unknown_before(step), partial(mistakes_in, trace)):
-            found = right.changed(step, made.change)
-            numbers = broadcast_to_step(found, step)
-            if found is None or numbers is None or not (numbers < np.inf).all():
-                continue  # of another shape, or no numbers that a student writes
-            key = (rounded(numbers) + 0.0).tobytes()
-            if key not in seen and is_possible(trace, right, step, made.change, found):
-                seen.add(key)
-                said = made.finding(step)
-                about = step.on_paper(numbers), said.sentence(solution=False), said.advice
-                wrong.append(WrongNumbers(said.id, step.name, *about, frozenset(made.change)))
-    return wrong

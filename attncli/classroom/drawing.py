@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import largest
+from attncli.checking.judging.agreement import largest
 from attncli.classroom.start import draw, in_lists, with_new_row
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import to_number
+from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
@@ -149,7 +149,7 @@ def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> 
 
 def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, Any]:
     own = {key.removeprefix(start): numbers for key, numbers in new.items() if start in key}
-    return _with_new(layer, [key for key in KEYS if key in layer.own], own)
+    return _with_new(layer, [key for key in KEYS if key in layer.layer_keys], own)
 
 
 def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:

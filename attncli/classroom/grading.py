@@ -10,9 +10,17 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.check import Report
 from attncli.classroom.assignment import Assignment, ProblemSet
 from attncli.classroom.handed_in import Course
-from attncli.classroom.manifest import OPEN, ManifestEntry, answers_to, by_person, manifest
-from attncli.classroom.manifest_file import ABSENT, read_manifest, tell_missing
-from attncli.classroom.roster import Roster
+from attncli.classroom.manifest import (
+    ABSENT,
+    OPEN,
+    ManifestEntry,
+    answers_to,
+    by_person,
+    manifest,
+    read_manifest,
+    tell_missing,
+)
+from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import (
     ReadAnswers,
     answer_files,
@@ -23,9 +31,15 @@ from attncli.core.errors import InputError, Place, fail
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
-from attncli.reading.archives import is_folder
-from attncli.reading.document import Document, Headings, KnownClass, error_at
-from attncli.reading.submission import Submission, own_submission
+from attncli.reading.document import (
+    Document,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    own_submission,
+)
+from attncli.reading.files import is_folder
 
 
 class Unread(Record):
@@ -39,7 +53,7 @@ class Unread(Record):
 Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
-"""What was found in the answers of one student, one item per problem."""
+"""The results of one student, one item per problem."""
 
 
 def silent(_: str) -> None:
@@ -71,7 +85,7 @@ class Grading(Record):
     def course(self) -> Course:
         roster = self.assignment.roster if self.roster is None else self.roster
         first = self.assignment.first
-        which = (lambda said: first.in_name(said)[0]) if len(first.keys) > 1 else None
+        which = (lambda said: first.names.in_name(said)[0]) if len(first.keys) > 1 else None
         known = KnownClass(self.headings, roster, which)
         load = partial(
             load_each_submission, stdin=self.stdin, allow_outside=self.allow_outside, known=known
@@ -84,13 +98,13 @@ class Grading(Record):
         Without a roster, a folder is of a class unless it has the name of one student.
         """
         course = self.course
-        found = manifest(sources, course)
+        entries = manifest(sources, course)
         people = [person.name for person in course.roster.people]
         of_class = (s for s in sources if is_folder(s) and Path(s).resolve().name not in people)
         if self.roster or any(of_class):
-            seen = {one.student for one in found}
-            found += [ManifestEntry(name, "", "", ABSENT) for name in people if name not in seen]
-        return found
+            seen = {one.student for one in entries}
+            entries += [ManifestEntry(name, "", "", ABSENT) for name in people if name not in seen]
+        return entries
 
     def _followed(self, sources: Sequence[str]) -> list[ManifestEntry]:
         entries = read_manifest(self.manifest, self.course)
@@ -104,7 +118,7 @@ class Grading(Record):
         _refuse_several(self.matrices, len(first.keys), "problems")
         _refuse_several(self.matrices, len(sources), "files of answers")
         if not sources and not self.manifest:
-            yield from self._own_answers(first, files)
+            yield from self._inside(first, files)
             return
         every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
@@ -119,16 +133,17 @@ class Grading(Record):
             if _counts(group[0]):
                 yield self._graded(group, perhaps.get(group[0].student, ()))
 
-    def _own_answers(self, given: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+    def _inside(self, problems: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+        """Yield the results for the answers that the problems themselves hold."""
         if len(self.assignment.names) > 1:
             hint = "name the files of answers, or their folder"
             raise fail("variants have no answers to check", hint=hint)
-        own = [_own_answers(key.problem, self.matrices) for key in given.keys]
-        for number, one in enumerate(own):
-            yield (self._report(given, number, one.name, with_matrices(one, files)),)
+        answers = [_own_answers(key.problem, self.matrices) for key in problems.keys]
+        for number, one in enumerate(answers):
+            yield (self._report(problems, number, one.name, with_matrices(one, files)),)
 
     def _graded(self, group: Sequence[ManifestEntry], perhaps: Sequence[ManifestEntry]) -> Student:
-        """Return what is found on each problem of one student; missing answers are empty.
+        """Return the results of one student; missing answers are empty.
 
         They are unknown if they may be in one of the files that are `perhaps` the student's.
         """
@@ -138,28 +153,28 @@ class Grading(Record):
         if not first.student:
             answers = dict.fromkeys(every, _untold(first))
         else:
-            found = ((index, answers_to(index, group)) for index in every)
-            answers |= {index: one for index, one in found if one is not None}
+            merged = ((index, answers_to(index, group)) for index in every)
+            answers |= {index: one for index, one in merged if one is not None}
         variants = [one.variant for one in answers.values() if isinstance(one, Submission)]
         names = [*variants, first.student, Path(first.file).stem]
         try:
-            given = self.assignment.given_to(*filter(None, names))
+            problems = self.assignment.given_to(*filter(None, names))
         except InputError as error:
-            given = self.assignment.first
-            own = next((one for one in answers.values() if isinstance(one, InputError)), error)
-            answers = dict.fromkeys(every, own)
+            problems = self.assignment.first
+            unread = next((one for one in answers.values() if isinstance(one, InputError)), error)
+            answers = dict.fromkeys(every, unread)
         nothing = Submission(name, {})
         return tuple(
-            self._report(given, number, name, answers.get(number, nothing))
-            for number in range(len(given.keys))
+            self._report(problems, number, name, answers.get(number, nothing))
+            for number in range(len(problems.keys))
         )
 
-    def _report(self, given: ProblemSet, number: int, name: str, one: ReadAnswers) -> Graded:
-        title = given.title(number)
+    def _report(self, problems: ProblemSet, number: int, name: str, one: ReadAnswers) -> Graded:
+        title = problems.title(number)
         if isinstance(one, InputError):
             return Unread(name, one, title)
         try:
-            report = given.keys[number].check(replace(one, name=name), self.strict)
+            report = problems.keys[number].check(replace(one, name=name), self.strict)
         except InputError as error:
             return Unread(name, error, title)
         return report if report.title == title else replace(report, title=title)

@@ -5,26 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
-from attncli.classroom.roster import Roster
+from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place
 from attncli.core.records import Record, replace
-from attncli.reading.archives import (
-    files_in,
-    folder_name,
-    folders_in,
-    is_file,
-    is_folder,
-    is_hidden,
-)
-from attncli.reading.document import error_at
-from attncli.reading.file_access import BY_SUFFIX
-from attncli.reading.read import WORKSHEET_SUFFIXES, read
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
+from attncli.reading.read import BY_SUFFIX, STDIN, WORKSHEET_SUFFIXES, read
 
 READ = (*PROBLEM_SUFFIXES, ".txt")
 """Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
@@ -49,7 +41,7 @@ class Handed(Record, eq=False):
     """A file that was handed in.
 
     Attributes:
-        parts: the names of the folders around it and its own, without the suffix.
+        parts: the names of the folders around it and of the file, without the suffix.
         source: the file or folder that the user named.
         read: its submissions.
         is_of_several: True for a table with a row per student, and a file that names several.
@@ -98,7 +90,7 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
         InputError: if the only thing that the user names is a folder without answers.
     """
     several = len({Path(source).resolve() for source in sources}) > 1
-    found: dict[object, Handed] = {}
+    handed: dict[object, Handed] = {}
     for source in sources:
         if is_folder(source):
             within = (folder_name(source),) if several else ()
@@ -112,23 +104,23 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
             some = [opened(source, parts, source, course)]
         for one in some:
             key = one.path if one.path == "-" else Path(one.path).resolve()
-            found.setdefault(key, one)
-    return list(found.values())
+            handed.setdefault(key, one)
+    return list(handed.values())
 
 
 def _in_folder(folder: str, course: Course) -> list[Handed]:
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
-    found: list[Handed] = []
+    files: list[Handed] = []
     for path, parts in files_in(folder):
         kind = _kind(path, folder)
         if kind == "other":
-            found.append(Handed(path, parts, folder, kind))
+            files.append(Handed(path, parts, folder, kind))
         elif kind != "metadata":
-            found.append(replace(opened(path, parts, folder, course), kind=kind))
-    used = {one.parts[:n] for one in found if one.kind != "other" for n in range(len(one.parts))}
+            files.append(replace(opened(path, parts, folder, course), kind=kind))
+    used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
-    found += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
-    return sorted(found, key=lambda one: get_args(FileKind).index(one.kind))
+    files += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
+    return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
 
 
 def answer_paths(sources: Sequence[str]) -> Iterator[str]:
@@ -167,11 +159,11 @@ def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
         read = tuple(course.load(path))
     except InputError as error:
         return Handed(path, parts, source, error=error)
-    found = Handed(path, parts, source, read=read)
+    file = Handed(path, parts, source, read=read)
     # Several submissions without a problem's number are of several students, or attempts.
-    is_of_several = len(set(found.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
+    is_of_several = len(set(file.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
     are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
-    return replace(found, is_of_several=is_of_several or are_rows)
+    return replace(file, is_of_several=is_of_several or are_rows)
 
 
 def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
@@ -189,7 +181,8 @@ class ClassFolders:
     """
 
     def __init__(self, every: Sequence[Handed], course: Course) -> None:
-        self._problems = course.problems
+        self.course = course
+        self._problems = course.problems.names
         answers = [one for one in every if one.kind == "answers"]
         self._names = Counter(map(self.own_words, answers))
         chains = [self._folders(one) for one in answers]
@@ -224,8 +217,8 @@ class ClassFolders:
 
     def student(self, one: Handed) -> PathParts:
         """Return the path of the student's folder around a file; () if there is none."""
-        chain, own = self._folders(one), self.own_words(one)
-        is_named = one.is_listed and own and self._names[own] == 1
+        chain, words = self._folders(one), self.own_words(one)
+        is_named = one.is_listed and words and self._names[words] == 1
         if len(chain) >= self._depth and not is_named:
             return chain[: self._depth]
         return (self._around,) if self._around and not chain else ()
@@ -247,17 +240,17 @@ class ClassFolders:
 
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Return the students of each folder: https://help.gradescope.com (Export submissions)."""
-    found: dict[str, Sequence[tuple[str, ...]]] = {}
+    students: dict[str, Sequence[tuple[str, ...]]] = {}
     for document in read(file) if is_file(str(file)) else ():
         for folder, about in document.values.items():
             people = about.get(":submitters") if isinstance(about, Mapping) else None
             words = (":name", ":sid", ":email")
-            found[folder] = [
+            students[folder] = [
                 tuple(str(one[word]) for word in words if one.get(word))
                 for one in people or ()
                 if isinstance(one, Mapping)
             ]
-    return found
+    return students
 
 
 def by_platform(pattern: re.Pattern[str], one: Handed) -> re.Match[str] | None:
@@ -271,3 +264,69 @@ def own_name(one: Handed) -> str:
         if match := pattern.fullmatch(one.parts[-1]):
             return match["file"]
     return one.parts[-1]
+
+
+Rule: TypeAlias = Callable[[Handed, ClassFolders], Sequence[str]]
+"""Returns texts that name the students of a file, or nothing."""
+
+
+def _by_key(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    return one.names[:1]
+
+
+def _by_metadata(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    people = layout.submitters(one)
+    return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
+
+
+def _by_platform(pattern: re.Pattern[str], one: Handed, layout: ClassFolders) -> Sequence[str]:
+    match = by_platform(pattern, one)
+    return [match["who"]] if match else []
+
+
+def _by_folder(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    return layout.student(one)[-1:]
+
+
+def _by_class(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    around = [] if one.is_listed else [folder_name(one.source)]
+    people = (layout.course.roster.find(part) for part in (*one.parts, *around))
+    return [person.name for person in people if person is not None][:1]
+
+
+def _by_name(one: Handed, layout: ClassFolders) -> Sequence[str]:
+    if one.is_listed and not layout.course.roster:
+        only = one.read[0][0] if len(one.read) == 1 else one.path
+        return [STDIN if only == "-" else only]
+    words = layout.own_words(one)
+    return [words] if words or one.kind == "unreadable" or layout.course.roster else [one.parts[-1]]
+
+
+RULES: Mapping[str, Rule] = {
+    "its key student": _by_key,
+    f"Gradescope's {METADATA}": _by_metadata,
+    "the name that Moodle gave": partial(_by_platform, MOODLE),
+    "the name that Canvas gave": partial(_by_platform, CANVAS),
+    "its folder": _by_folder,
+    "a name of the class in its path": _by_class,
+    "its name": _by_name,
+}
+"""Functions that find the students of a file, the most reliable first. If the class is known, names
+that are not in it are left out."""
+
+
+def whose(one: Handed, layout: ClassFolders) -> tuple[Sequence[str], str, Sequence[str]]:
+    """Return the students of a file, and the rule that tells them; or whom it may mean.
+
+    A name is "" if it is that of nobody in the class; there are none if no rule tells any.
+    """
+    roster, unknown = layout.course.roster, list[str]()
+    for rule, texts_of in RULES.items():
+        texts = [text for text in texts_of(one, layout) if text]
+        if texts and not roster:
+            return texts, rule, ()
+        people = [roster.find(text) for text in texts]
+        if any(people):
+            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
+        unknown += texts
+    return (), "", next(filter(None, map(roster.nearest, unknown)), ())

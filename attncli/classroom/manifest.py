@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
 from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.handed_in import (
     CANVAS,
-    METADATA,
-    MOODLE,
     NO_ANSWERS,
     ClassFolders,
     Course,
     Handed,
+    answer_paths,
     by_platform,
     handed_in,
+    opened,
     own_name,
+    whose,
 )
-from attncli.classroom.roster import words_of
+from attncli.classroom.name_index import words_of
 from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells_problem
-from attncli.core.errors import InputError, Place
+from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of
-from attncli.reading.archives import folder_name, is_hidden, natural, without_zip
-from attncli.reading.document import error_at
-from attncli.reading.read import STDIN
-from attncli.reading.submission import Submission
+from attncli.core.text.escapes import as_cell, visible
+from attncli.core.text.sentences import all_of, count_of
+from attncli.reading.csv_blocks import CsvText
+from attncli.reading.document import Submission, error_at
+from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
+from attncli.reading.read import read_text
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""
@@ -62,78 +65,8 @@ class ManifestEntry(Record, eq=False):
 
     def read(self, index: int) -> Submission | None:
         """Return the answers to a problem, if they could be read."""
-        found = self.answers.get(index)
-        return found if isinstance(found, Submission) else None
-
-
-Told: TypeAlias = Callable[[Handed, ClassFolders, Course], Sequence[str]]
-"""Returns texts that name the students of a file, or nothing."""
-
-
-def _by_key(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
-    return one.names[:1]
-
-
-def _by_metadata(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
-    people = layout.submitters(one)
-    return [" ".join(words) if course.roster else words[0] for words in people if words]
-
-
-def _by_platform(
-    pattern: re.Pattern[str], one: Handed, layout: ClassFolders, course: Course
-) -> Sequence[str]:
-    match = by_platform(pattern, one)
-    return [match["who"]] if match else []
-
-
-def _by_folder(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
-    return layout.student(one)[-1:]
-
-
-def _by_class(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
-    around = [] if one.is_listed else [folder_name(one.source)]
-    people = (course.roster.find(part) for part in (*one.parts, *around))
-    return [person.name for person in people if person is not None][:1]
-
-
-def _by_name(one: Handed, layout: ClassFolders, course: Course) -> Sequence[str]:
-    if one.is_listed and not course.roster:
-        only = one.read[0][0] if len(one.read) == 1 else one.path
-        return [STDIN if only == "-" else only]
-    own = layout.own_words(one)
-    return [own] if own or one.kind == "unreadable" or course.roster else [one.parts[-1]]
-
-
-RULES: Mapping[str, Told] = {
-    "its key student": _by_key,
-    f"Gradescope's {METADATA}": _by_metadata,
-    "the name that Moodle gave": partial(_by_platform, MOODLE),
-    "the name that Canvas gave": partial(_by_platform, CANVAS),
-    "its folder": _by_folder,
-    "a name of the class in its path": _by_class,
-    "its name": _by_name,
-}
-"""Functions that find the students of a file, the most reliable first. If the class is known, names
-that are not in it are left out."""
-
-
-def whose(
-    one: Handed, layout: ClassFolders, course: Course
-) -> tuple[Sequence[str], str, Sequence[str]]:
-    """Return the students of a file, and the rule that tells them; or whom it may mean.
-
-    A name is "" if it is that of nobody in the class; there are none if no rule tells any.
-    """
-    said: list[str] = []
-    for rule, tell in RULES.items():
-        texts = [text for text in tell(one, layout, course) if text]
-        if texts and not course.roster:
-            return texts, rule, ()
-        people = [course.roster.find(text) for text in texts]
-        if any(people):
-            return list(dict.fromkeys(person.name if person else "" for person in people)), rule, ()
-        said += texts
-    return (), "", next(filter(None, map(course.roster.nearest, said)), ())
+        answers = self.answers.get(index)
+        return answers if isinstance(answers, Submission) else None
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
@@ -143,30 +76,30 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
     """
     every = handed_in(sources, course)
     layout = ClassFolders(every, course)
-    found: list[ManifestEntry] = []
+    entries: list[ManifestEntry] = []
     spelled: dict[object, str] = {}  # the first way in which a name is written
     for one in sorted(every, key=lambda one: one.kind == "folder"):
         if one.kind == "folder":
-            found += _without_answers(one, layout, course, found)
+            entries += _without_answers(one, layout, entries)
         elif one.kind == "other":
-            found.append(ManifestEntry("", "", one.path, PASSED_OVER))
+            entries.append(ManifestEntry("", "", one.path, PASSED_OVER))
         elif one.is_of_several:
-            found += _of_several(one, course)
+            entries += _of_several(one, course)
         else:
-            for entry in _of_one(one, layout, course):
+            for entry in _of_one(one, layout):
                 words = entry.student if course.roster else frozenset(words_of(entry.student))
                 name = spelled.setdefault(words or entry.student, entry.student)
-                found.append(replace(entry, student=name))
+                entries.append(replace(entry, student=name))
     count = len(course.problems.keys)
-    found = [one for group in by_person(found) for one in _settled(group, count)]
-    answered = {(one.student, n) for one in found for n in one.answers if one.read(n)}
-    found = [_opened(one, answered) for one in found]
-    _tell_passed_over(every, found, course)
-    return [one for one in found if not is_hidden(Path(one.file).name)]
+    entries = [one for group in by_person(entries) for one in _settled(group, count)]
+    answered = {(one.student, n) for one in entries for n in one.answers if one.read(n)}
+    entries = [_opened(one, answered) for one in entries]
+    _tell_passed_over(every, entries, course)
+    return [one for one in entries if not is_hidden(Path(one.file).name)]
 
 
 def _without_answers(
-    one: Handed, layout: ClassFolders, course: Course, known: Sequence[ManifestEntry]
+    one: Handed, layout: ClassFolders, known: Sequence[ManifestEntry]
 ) -> Iterator[ManifestEntry]:
     """Yield the entry of a student whose folder has no files, if no other file is the student's."""
     seen = {entry.student for entry in known}
@@ -174,9 +107,9 @@ def _without_answers(
         return
     name = layout.student(one)[-1]
     path = next(p for p in (Path(one.path), *Path(one.path).parents) if without_zip(p.name) == name)
-    students, rule, _ = whose(one, layout, course)
+    students, rule, _ = whose(one, layout)
     error = error_at(Place(str(path)), NO_ANSWERS)
-    answers = dict.fromkeys(range(len(course.problems.keys)), error)
+    answers = dict.fromkeys(range(len(layout.course.problems.keys)), error)
     for student in students:
         if student not in seen:
             yield ManifestEntry(student, "", str(path), rule, answers)
@@ -193,15 +126,15 @@ def _of_several(one: Handed, course: Course) -> Iterator[ManifestEntry]:
         yield ManifestEntry(name, "", file, rule, part.by_problem, nearest=nearest)
 
 
-def _of_one(one: Handed, layout: ClassFolders, course: Course) -> Iterator[ManifestEntry]:
+def _of_one(one: Handed, layout: ClassFolders) -> Iterator[ManifestEntry]:
     """Yield an entry for each student of a file: a group may hand in one together."""
-    names, rule, nearest = whose(one, layout, course)
+    names, rule, nearest = whose(one, layout)
     if not names and one.kind == "unreadable" and not layout.own_words(one):
         yield ManifestEntry("", "", one.path, PASSED_OVER)
         return
     match = by_platform(CANVAS, one)
     version = int(match["version"] or 0) if match else 0
-    answers, told = answers_of(one, course.problems)
+    answers, told = answers_of(one, layout.course.problems)
     rule = "; ".join(filter(None, (rule, told)))
     for name in names or [""]:
         yield ManifestEntry(name, "", one.path, rule, answers, version, nearest)
@@ -212,12 +145,12 @@ def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadAnsw
     if one.error:
         return dict.fromkeys(range(len(problems.keys)), one.error), ""
     inner_first = (own_name(one), *one.parts[-2::-1])
-    told = [index for part in inner_first if (index := problems.in_name(part)[0]) is not None]
+    told = [index for part in inner_first if (index := problems.names.in_name(part)[0]) is not None]
     if told and len(one.read) == 1 and not tells_problem(problems, one.read[0][1]):
         return {told[0]: one.read[0][1]}, "the problem by its path"
     parts = by_student(problems, one.read, Place(one.path))
-    found = {index: read for part in parts for index, read in part.by_problem.items()}
-    return found, "the problem by its contents" if len(problems.keys) > 1 else ""
+    answers = {index: read for part in parts for index, read in part.by_problem.items()}
+    return answers, "the problem by its contents" if len(problems.keys) > 1 else ""
 
 
 def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | None:
@@ -225,9 +158,9 @@ def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | No
     read = [(one.file, answers) for one in entries if (answers := one.read(index))]
     if read:
         return merged(read, index)
-    own = [one.answers[index] for one in entries if index in one.answers]
-    faults = (fault for error in own if isinstance(error, InputError) for fault in error.faults)
-    return InputError(*dict.fromkeys(faults)) if own else None
+    unread = [one.answers[index] for one in entries if index in one.answers]
+    faults = (fault for error in unread if isinstance(error, InputError) for fault in error.faults)
+    return InputError(*dict.fromkeys(faults)) if unread else None
 
 
 def by_person(entries: Sequence[ManifestEntry]) -> Iterator[list[ManifestEntry]]:
@@ -285,17 +218,17 @@ def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> Manif
 
 
 def _tell_passed_over(
-    every: Sequence[Handed], found: Sequence[ManifestEntry], course: Course
+    every: Sequence[Handed], entries: Sequence[ManifestEntry], course: Course
 ) -> None:
-    paths = {one.file for one in found if one.rule.startswith(PASSED_OVER)}
+    paths = {one.file for one in entries if one.rule.startswith(PASSED_OVER)}
     for source in dict.fromkeys(one.source for one in every):
-        own = [one.path for one in every if one.source == source and one.path in paths]
-        own.sort(key=lambda path: (len(Path(path).parts), natural(path)))
-        shown = [path for path in own if not is_hidden(Path(path).name)]
+        passed_over = [one.path for one in every if one.source == source and one.path in paths]
+        passed_over.sort(key=lambda path: (len(Path(path).parts), natural(path)))
+        shown = [path for path in passed_over if not is_hidden(Path(path).name)]
         names = [visible(str(Path(path).relative_to(source))) for path in shown]
-        hidden = len(own) - len(shown)
-        others = [f"{hidden} hidden file{'s'[: hidden != 1]}"] if hidden else []
-        if own:
+        hidden = len(passed_over) - len(shown)
+        others = [count_of(hidden, "hidden file")] if hidden else []
+        if passed_over:
             course.tell(f"{visible(source)}: passed over {few(names, *others)}")
 
 
@@ -304,3 +237,107 @@ def few(names: Sequence[str], *others: str) -> str:
     more = len(names) - MAX_PATHS_NAMED
     shown = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
     return all_of([*shown, *others])
+
+
+LinesOf: TypeAlias = Callable[[str], Mapping[int, Mapping[int, ReadAnswers]]]
+COLUMNS = ("student", "problem", "file", "rule")
+ABSENT = "handed in nothing"
+"""The rule for a student without a file."""
+
+LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)\Z")
+"""A line of a file of several students."""
+
+
+def manifest_text(entries: Iterable[ManifestEntry]) -> bytes:
+    """Return the manifest: a row per file, and one for each student who handed in nothing."""
+    out = io.StringIO()
+    rows = [(one.student, one.problem, one.file, one.rule) for one in entries]
+    written = csv.writer(out, lineterminator="\n")
+    written.writerows([COLUMNS, *([as_cell(cell) for cell in row] for row in rows)])
+    return out.getvalue().encode()
+
+
+def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
+    """Return the entries of a manifest, as `manifest_text` wrote them or as they were corrected.
+
+    Raises:
+        InputError: for missing columns, an unknown student or problem, and a missing file.
+    """
+    table = CsvText(read_text(file), file)
+    header = [cell.casefold() for cell in table.rows[0].cells] if table.rows else []
+    if missing := [name for name in COLUMNS[:3] if name not in header]:
+        hint = f"the first line of a manifest is {','.join(COLUMNS)}"
+        raise error_at(Place(file, 1), f"a column is missing: {', '.join(missing)}", hint)
+    entries, faults = list[ManifestEntry](), list[Fault]()
+    lines_of = cache(partial(_lines, course=course))  # of a table, which many rows name
+    for row in table.rows[1:]:
+        cells = dict(zip(header, [*row.cells, *[""] * len(header)], strict=False))
+        with collected(faults):
+            entries.append(_followed(cells, table.place(row.line), course, lines_of))
+    refuse(list(dict.fromkeys(faults)))
+    return entries
+
+
+def tell_missing(
+    file: str, entries: Sequence[ManifestEntry], sources: Sequence[str], course: Course
+) -> None:
+    """Say which files of answers have no row in a manifest, as what was handed in since."""
+    known = {LINE.sub(r"\g<file>", one.file) for one in entries} | {one.file for one in entries}
+    if missing := [visible(path) for path in answer_paths(sources) if path not in known]:
+        course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
+
+
+def _followed(
+    cells: Mapping[str, str], place: Place, course: Course, lines_of: LinesOf
+) -> ManifestEntry:
+    student, problem, path, rule = (cells.get(name, "") for name in COLUMNS)
+    person = course.roster.find(student)
+    if student and course.roster and person is None:
+        near = " or ".join(map(visible, course.roster.nearest(student)))
+        hint = f"did you mean {near}?" if near else "name one of the class, or nobody"
+        raise error_at(place, f"no student is called {visible(student)}", hint)
+    student = person.name if person else student
+    if not student and not rule.startswith((OPEN, PASSED_OVER)):
+        rule = OPEN
+    if not path or (not student and rule.startswith(PASSED_OVER)):
+        return ManifestEntry(student, problem, path, rule)
+    words = [word for word in re.split(r"[\s,;]+", problem) if word]
+    indices = (course.problems.names.which(word) for word in words)
+    wanted = [index for index in indices if index is not None]
+    if len(wanted) < len(words):
+        hint = f"there are {len(course.problems.keys)}: write their numbers"
+        raise error_at(place, f"there is no problem {visible(problem)}", hint)
+    answers = _read(path, wanted, place, course, lines_of)
+    chosen = {n: read for n, read in answers.items() if not wanted or n in wanted}
+    nearest = [] if student else course.roster.named_in(rule)
+    return ManifestEntry(student, problem, path, rule, chosen, nearest=nearest)
+
+
+def _read(
+    path: str, wanted: Sequence[int], place: Place, course: Course, lines_of: LinesOf
+) -> Mapping[int, ReadAnswers]:
+    """Return the answers in a file, or in a line of one."""
+    if is_folder(path):
+        error = error_at(Place(path), NO_ANSWERS)
+        return dict.fromkeys(range(len(course.problems.keys)), error)
+    match = LINE.fullmatch(path)
+    if match and is_file(match["file"]) and not is_file(path):
+        if (answers := lines_of(match["file"]).get(int(match["line"]))) is not None:
+            return answers
+        message = f"there are no answers in line {match['line']} of {visible(match['file'])}"
+        raise error_at(place, message)
+    if not is_file(path):
+        raise error_at(place, f"there is no such file: {visible(path)}")
+    one = opened(path, (Path(path).stem,), path, course)
+    if len(wanted) == len(one.read) == 1:
+        return {wanted[0]: one.read[0][1]}
+    return answers_of(one, course.problems)[0]
+
+
+def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, ReadAnswers]]:
+    """Return the answers in a file of several students, by the line in which each is named."""
+    one = opened(file, (Path(file).stem,), file, course)
+    if one.error:
+        raise one.error
+    parts = by_student(course.problems, one.read, Place(file))
+    return {part.line: part.by_problem for part in parts}

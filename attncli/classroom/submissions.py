@@ -1,4 +1,7 @@
-"""Submissions from files, with the matrix files that they name, and the problems they answer."""
+"""Submissions from files, with the matrix files that they name, and the problems they answer.
+
+`read_headings` says what the columns of a class's table hold, where its headings do not (`--map`).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,30 @@ from typing import BinaryIO, TypeAlias
 from attncli.checking.answers.answers import contents_of
 from attncli.classroom.assignment import ProblemSet
 from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.core.problem.key_values import REPLACES
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
-from attncli.core.tape.words import may_mean_step
+from attncli.core.tape.cells import may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.reading.document import Document, FileName, KnownClass, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.csv_blocks import CsvText
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    Document,
+    FileName,
+    Headings,
+    KnownClass,
+    Submission,
+    error_at,
+    submission_of,
+)
+from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import read, with_key
-from attncli.reading.submission import KEYS_BESIDE_STEPS, PROBLEM, Submission, submission_of
+from attncli.reading.read import CSV_SUFFIXES, read, read_text, renamed
 
 UNKNOWN_CLASS = KnownClass()
+
+MAP_HINT = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
 
 ReadAnswers: TypeAlias = Submission | InputError
 """The answers to a problem, or why they could not be read."""
@@ -60,9 +75,9 @@ def load_answers(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    found = [one for _, one in load_each_submission(source, stdin, allow_outside)]
-    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
-    return [one for one in found if not isinstance(one, InputError)]
+    submissions = [one for _, one in load_each_submission(source, stdin, allow_outside)]
+    refuse([fault for one in submissions if isinstance(one, InputError) for fault in one.faults])
+    return [one for one in submissions if not isinstance(one, InputError)]
 
 
 def load_each_submission(
@@ -81,31 +96,31 @@ def load_each_submission(
         try:
             with located(document.locate):
                 values, labels = {} if document.bare else document.values, document.labels
-                found = submission_of(
+                submission = submission_of(
                     *(values, name, document.locate, bool(labels), labels),
                     heading=document.heading,
                     is_file=not several and source != "-",
                 )
-                name = found.name
+                name = submission.name
                 if document.bare:
                     hint = "write them under its name, such as weights: [[0.5, 0.5]]"
                     raise fail("these numbers do not tell of which step they are", hint=hint)
                 if document.error:
                     raise document.error
                 folder = Folder(document.folder, allow_outside)
-                named = {word: raw for word, raw in found.matrices.items() if names_file(raw)}
+                named = {word: raw for word, raw in submission.matrices.items() if names_file(raw)}
                 files = {word: matrix_of(word, raw, folder) for word, raw in named.items()}
-                found = with_matrices(found, files)
+                submission = with_matrices(submission, files)
         except InputError as error:
             yield name, error
         else:
-            yield name, found
+            yield name, submission
 
 
 def _with_step(document: Document) -> Document:
     """Return a document whose matrix without a key has that of the step in the file's name."""
     step = step_in(Path(document.name).stem) if document.bare else ""
-    return with_key(document, step) if step else document
+    return renamed(document, "X", step) if step else document
 
 
 def step_in(stem: str) -> str:
@@ -117,8 +132,8 @@ def step_in(stem: str) -> str:
         return stem
     words = re.split(r"[\s_.-]+", stem)
     runs = ["_".join(words[i:j]) for i, j in combinations(range(len(words) + 1), 2)]
-    found = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
-    return max(found, key=len, default="")
+    steps = (run for run in runs if len(run) > 2 and may_mean_step(run, ()))
+    return max(steps, key=len, default="")
 
 
 def for_problem_or_answers(matrices: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -178,8 +193,8 @@ def by_student(
     for student, named in rest:
         groups.setdefault(student or only, []).append(named)
     for student, some in groups.items():
-        found = _by_problem(problems, [one for _, one in some], place)
-        yield StudentsAnswers(student or some[0][0], found)
+        by_problem = _by_problem(problems, [one for _, one in some], place)
+        yield StudentsAnswers(student or some[0][0], by_problem)
 
 
 def _student(name: str, one: ReadAnswers, file: str) -> str:
@@ -195,7 +210,7 @@ def _by_problem(
     told: dict[int, ReadAnswers] = {}
     rest: list[ReadAnswers] = []
     for one in submissions:
-        index = problems.which(one.problem) if isinstance(one, Submission) else None
+        index = problems.names.which(one.problem) if isinstance(one, Submission) else None
         if isinstance(one, InputError) or index is None:
             rest.append(one)
         elif index in told:
@@ -241,7 +256,7 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
     others: list[str] = []
     for key in whole.matrices if isinstance(whole, Submission) else ():
         word, colon, name = key.partition(":")
-        index = problems.which(word) if colon and name.strip() else None
+        index = problems.names.which(word) if colon and name.strip() else None
         if index is not None:
             keys.setdefault(index, {})[name.strip()] = key
         elif key not in KEYS_BESIDE_STEPS:
@@ -252,7 +267,7 @@ def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
         message = f"{visible(others[0])} does not tell of which problem it is"
         error = error_at(whole.heading((others[0],)), message, f"write 1: {visible(others[0])}")
         return dict.fromkeys(range(len(problems.keys)), error)
-    return {index: _part(whole, own) for index, own in keys.items()}
+    return {index: _part(whole, names) for index, names in keys.items()}
 
 
 def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
@@ -272,12 +287,12 @@ def tells_problem(problems: ProblemSet, one: ReadAnswers) -> bool:
     return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
 
 
-def merged(found: Sequence[tuple[str, Submission]], index: int) -> ReadAnswers:
+def merged(files_read: Sequence[tuple[str, Submission]], index: int) -> ReadAnswers:
     """Return the submissions of several files to one problem as one; equal ones count once.
 
     If two files answer the same step with other numbers, the result is an error.
     """
-    (file, whole), *others = found
+    (file, whole), *others = files_read
     files = dict.fromkeys(whole.matrices, file)
     for other_file, other in others:
         if contents_of(other) and contents_of(other) == contents_of(whole):
@@ -307,3 +322,43 @@ def _joined(one: Submission, other: Submission) -> Submission:
         comment="\n".join(filter(None, (one.comment, other.comment))),
         locate=locate,
     )
+
+
+def read_headings(flags: Sequence[str]) -> Headings:
+    """Return the meaning of each heading: the name of a cell or a step, `name` or `comment`.
+
+    A flag is a pair `HEADING=CELL`, or a file: a mapping in YAML or JSON, or CSV with two columns.
+    """
+    meanings: dict[str, str] = {}
+    for flag in flags:
+        heading, sign, cell = flag.rpartition("=")
+        is_pair = bool(sign and heading.strip() and cell.strip())
+        pairs = [(heading, cell)] if is_pair and not is_file(flag) else _pairs_in(flag)
+        for word, meaning in ((one.strip(), other.strip()) for one, other in pairs):
+            if meanings.setdefault(word, meaning) != meaning:
+                message = f"--map gives {visible(word)} two meanings"
+                raise fail(message, hint="leave one of them out")
+    return meanings
+
+
+def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
+    suffix = Path(name).suffix.lower()
+    if not suffix:
+        raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=MAP_HINT)
+    if suffix in CSV_SUFFIXES:
+        table = CsvText(read_text(name), name)
+        for row in table.rows:
+            if len(row.cells) != 2:
+                message = "a line of a map has two cells: the heading and what it means"
+                raise table.error(row.line, message, 'quote a comma: "weights[1,1]"')
+        return [(row.cells[0], row.cells[1]) for row in table.rows]
+    pairs: list[tuple[str, str]] = []
+    for document in read(name):
+        if document.error:
+            raise document.error
+        for heading, cell in document.values.items():
+            if not isinstance(cell, str) or not cell:
+                message = f"{visible(heading)} must mean a cell"
+                raise error_at(document.locate((heading,)), message, MAP_HINT)
+            pairs.append((heading, cell))
+    return pairs

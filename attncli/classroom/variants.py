@@ -22,9 +22,8 @@ from attncli.classroom.search import Candidate, Search
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, Worked
 from attncli.core.explaining.terms import found as terms_in
-from attncli.core.mechanisms.named import equal_steps
-from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import to_count
+from attncli.core.mechanisms.trace import Trace, equal_steps
+from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.tape.step import Operation

@@ -1,26 +1,26 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.cli import options, output, run, targets
+from attncli.cli import options, output, targets
 from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
-from attncli.core.records import replace
+from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.grading import Grading, Student
-    from attncli.classroom.roster import Roster
+    from attncli.classroom.name_index import Roster
     from attncli.core.problem.problem import Problem
-    from attncli.printing.selection import ReportSelection
-    from attncli.printing.tally import Tally
+    from attncli.printing.class_report import Tally
+    from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
@@ -29,15 +29,7 @@ by default INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
-ASKED_HELP = "The steps, or cells, that count; by default all."
-POINTS_HELP = "Points of each right step, or cell."
-DIGITS_HELP = "Digits that answers must have; fewer are wrong."
-TOLERANCE_HELP = "How far a right number may be off."
 NAMES_HELP = "What the course calls the steps."
-FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
-DTYPE_HELP = "The floats of arrays from a program: float64, float32, float16, bfloat16."
-RTOL_HELP = "How far such an array may be off, relative to its step's largest number."
-FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
 MANIFEST_HELP = """Whose each file is: written where FILE does not exist, without marking; followed
@@ -55,21 +47,14 @@ NamesFlag = Annotated[str | None, options.marking(metavar="'NAME: STEP, …'", h
 MapFlag = Annotated[WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
+@options.marking_flags()
 def check(
-    ctx: typer.Context,
     problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
     answers: Annotated[WordList, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
     names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
-    points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
-    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
-    tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
-    follow: Annotated[str | None, options.marking(metavar="X", help=FOLLOW_HELP)] = None,
-    few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
-    dtype: Annotated[str | None, options.marking(metavar="TYPE", help=DTYPE_HELP)] = None,
-    rtol: Annotated[str | None, options.marking(metavar="X", help=RTOL_HELP)] = None,
+    asked: Mapping[str, str] = EMPTY,
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
     manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
@@ -88,16 +73,16 @@ def check(
     no_pager: options.NoPager = False,
 ) -> None:
     sources = list(answers or ())
-    matrices = run.matrix_flags(matrix or (), "weights=w.csv")
-    run.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
+    matrices = options.matrix_flags(matrix or (), "weights=w.csv")
+    options.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
-    from attncli.classroom.roster import read_headings
-    from attncli.classroom.submissions import for_problem_or_answers
-    from attncli.printing.selection import ReportSelection
+    from attncli.classroom.submissions import for_problem_or_answers, read_headings
+    from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
     of_problem, of_answers = for_problem_or_answers(matrices)
-    overrides = Overrides(run.marking_options(ctx), of_problem, allow_outside)
+    marking = {**asked, **({"names": names} if names else {})}
+    overrides = Overrides(marking, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)
@@ -107,7 +92,11 @@ def check(
     assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points, totals=totals, roster=_roster(roster))
     grading = Grading(
-        *(assignment, strict, run.standard_input(), of_answers, allow_outside),
+        assignment=assignment,
+        strict=strict,
+        stdin=options.standard_input(),
+        matrices=of_answers,
+        allow_outside=allow_outside,
         headings=read_headings(map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
@@ -118,9 +107,9 @@ def check(
 
 
 def _roster(file: str | None) -> "Roster | None":
-    from attncli.classroom.roster import read_roster
+    from attncli.classroom.name_index import read_roster
 
-    return None if file is None else read_roster(file, run.standard_input())
+    return None if file is None else read_roster(file, options.standard_input())
 
 
 def _mark(
@@ -133,7 +122,7 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
-    from attncli.printing.tally import Tally
+    from attncli.printing.class_report import Tally
 
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -141,7 +130,7 @@ def _mark(
     if selection.totals:
         _refuse_totals(grading.assignment, format_, out)
     if "-" in sources:
-        run.wait_for("answers")
+        options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
     students = output.counted(grading.students(sources), "students", prints=prints)
     statuses, tally = {0}, Tally(doubts_key=True)
@@ -151,9 +140,9 @@ def _mark(
     if selection.totals:
         _write_totals(graded, format_, selection, out)
     elif format_ == "table" and out is None:
-        from attncli.printing.report_table import pages
+        from attncli.printing.table import report_lines
 
-        write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
+        write_lines(report_lines(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
         targets.write_format("reports", format_, graded, selection, out)
     if not selection.quiet:
@@ -211,12 +200,12 @@ def _with_pages(
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.pages import report_html
 
-    rows, taken = [], {alike(CLASS_PAGE)}
+    rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
         stem = safe(student[0].name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
-        name = next(name for name in names if alike(name) not in taken)
-        taken.add(alike(name))
+        name = next(name for name in names if alike(name) not in used)
+        used.add(alike(name))
         output.write_bytes(report_html.student(student, selection), folder / name)
         rows.append(report_html.row(student, name))
         yield student
@@ -226,7 +215,7 @@ def _with_pages(
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     """Return the problems of a file, or of a folder, or the variants in them."""
     from attncli.classroom.assignment import assigned, load_assignment
-    from attncli.reading.archives import is_folder
+    from attncli.reading.files import is_folder
 
     if is_folder(source):
         return load_assignment(source, overrides)
@@ -235,8 +224,8 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
-    from attncli.classroom.manifest import OPEN
-    from attncli.classroom.manifest_file import manifest_text
+    from attncli.classroom.manifest import OPEN, manifest_text
+    from attncli.core.text.sentences import count_of
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")
@@ -245,15 +234,12 @@ def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     files = [one for one in entries if one.file]
     students = {one.student for one in files} - {""}
     still_open = sum(one.rule.startswith(OPEN) for one in files)
-    said = f"{visible(str(path))} has {_number(files, 'file')} of {_number(students, 'student')}"
+    counts = f"{count_of(len(files), 'file')} of {count_of(len(students), 'student')}"
+    said = f"{visible(str(path))} has {counts}"
     if still_open:
         said += f"; {still_open} of them {'is' if still_open == 1 else 'are'} open"
     output.tell(said)
     output.tell("correct it, delete the rows that do not count, and run the same command again")
-
-
-def _number(items: Collection[object], noun: str) -> str:
-    return f"{len(items)} {noun}{'s'[: len(items) != 1]}"
 
 
 def _print_weaknesses(
@@ -269,8 +255,8 @@ def _print_weaknesses(
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
     """Return the problems of a file; if one is wrong, print why and end the command."""
-    found = run.Run([source], overrides, keep_going=True)
-    problems = list(found.problems())
-    if found.failed:
+    run = options.Run([source], overrides, keep_going=True)
+    problems = list(run.problems())
+    if run.failed:
         raise typer.Exit(output.BAD_INPUT)
     return problems

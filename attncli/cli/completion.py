@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 from typer import Option
 
+from attncli.cli.options import LARGE_FILES, prepare
 from attncli.cli.output import print_lines, write_bytes
-from attncli.cli.run import LARGE_FILES, prepare
 from attncli.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,19 +65,19 @@ def completion(
     prepare([])
     words, last, quote = split(line)
     try:
-        found = candidates(words, last, ctx.find_root())
+        matches = candidates(words, last, ctx.find_root())
     except (InputError, OSError):  # a problem that cannot be read has no steps
-        found = {}
-    if found is None:
+        matches = {}
+    if matches is None:
         print_lines(["files"])
         return
-    found = {text: meaning for text, meaning in found.items() if text.isprintable()}
+    matches = {text: meaning for text, meaning in matches.items() if text.isprintable()}
     if shell == "bash":
         # bash replaces `word` only, the end of the word after a sign such as "=".
         kept = len(last) - len(split(quote + word)[1])
-        shown = [text[kept:] for text in found]
+        shown = [text[kept:] for text in matches]
     else:
-        shown = [f"{text}\t{found[text]}".rstrip("\t") for text in found]
+        shown = [f"{text}\t{matches[text]}".rstrip("\t") for text in matches]
     print_lines(["words", *shown])
 
 
@@ -120,11 +120,11 @@ def candidates(words: list[str], last: str, root: Any) -> Candidates | None:
     parameter = parameter or _next_argument(context)
     if parameter is None:
         return {}
-    found = values_of(parameter.name, last, context)
-    if found is None:
+    values = values_of(parameter.name, last, context)
+    if values is None:
         return None
-    found = found or dict.fromkeys(getattr(parameter.type, "choices", ()), "")
-    return {prefix + word: found[word] for word in found if word.startswith(last)}
+    values = values or dict.fromkeys(getattr(parameter.type, "choices", ()), "")
+    return {prefix + word: values[word] for word in values if word.startswith(last)}
 
 
 def _named(items: Any) -> Candidates:
@@ -141,12 +141,12 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
     command = str(context.info_name)
     if parameter in STEP_PARAMETERS or parameter == "rows":
         before = last[: last.rfind(",") + 1]
-        found: dict[str, str] = {}
+        words: dict[str, str] = {}
         for trace in _traces(context):
             labels = dict.fromkeys(trace.labels.get("query", ()), "")
             names = {step.name: step.formula for step in trace}
-            found |= labels if parameter == "rows" else names
-        return {before + name: found[name] for name in found if name not in before.split(",")}
+            words |= labels if parameter == "rows" else names
+        return {before + name: words[name] for name in words if name not in before.split(",")}
     if parameter == "cells":
         return {cell: text for trace in _traces(context) for cell, text in _cells(trace, last)}
     if parameter in FILE_PARAMETERS or (parameter == "matrix" and "=" in last):
@@ -158,7 +158,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
             return {"table": "for a terminal", "json": "for programs"}
         return {name: row.meaning for name, row in formats_of(KIND_OF_OUTPUT[command]).items()}
     if parameter == "name":
-        from attncli.reading.sample_files import sample_files, title
+        from attncli.reading.files import sample_files, title
 
         return {name: title(path) for name, path in sample_files().items()}
     return _of_keys(command, parameter.rstrip("_"))

@@ -1,15 +1,27 @@
-"""The commands that print what there is: `attn scores`, `schema`, `samples` and `manual`."""
+"""The commands that show what there is: `attn scores`, `schema`, `samples`, `demo`, `manual`."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.cli import options
-from attncli.cli.commands import SUMMARIES, build, groups_of
-from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, print_lines, write_bytes
+from attncli.cli.main import SUMMARIES, build, groups_of
+from attncli.cli.output import (
+    BAD_INPUT,
+    READER_WENT_AWAY,
+    WRONG_ANSWER,
+    print_lines,
+    tell,
+    write_bytes,
+)
 from attncli.cli.terminal import Display, write_lines
+
+if TYPE_CHECKING:
+    from attncli.core.attention.parameters import Parameter
+    from attncli.printing.layout import Line
 
 EXIT_STATUSES = {
     0: "Nothing went wrong.",
@@ -40,9 +52,58 @@ def scores(
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
 ) -> None:
-    from attncli.printing.score_tables import score_tables
-
     write_lines([score_tables()], Display(color, theme, not no_pager))
+
+
+def score_tables() -> Iterator["Line"]:
+    """Yield a table for each key whose value is a row of one, and how they are written."""
+    from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, NORMS
+    from attncli.core.attention.masks import MASKS
+    from attncli.core.attention.normalizers import NORMALIZERS
+    from attncli.core.attention.positions import POSITIONS
+    from attncli.core.attention.scores import SCORES
+
+    tables: list[tuple[str, Mapping[str, Any], str]] = [
+        ("score: how alike a query q and a key k are", SCORES, "source"),
+        ("positions: how tokens know their places; t = start + i − 1", POSITIONS, "source"),
+        ("qk_norm: the norm of each query and key x", NORMS, ""),
+        ("mask: which keys j a query i may attend to; p = i + offset", MASKS, "summary"),
+        ("normalize: how scores s become weights", NORMALIZERS, "summary"),
+        ("norm: of the features x of a token, in a layer of a transformer", LAYER_NORMS, "source"),
+        ("activation: of a number x, in a layer of a transformer", ACTIVATIONS, "source"),
+    ]
+    for title, rows, about in tables:
+        yield [(title, "title")]
+        cells = [(name, row.formula, getattr(row, about, "")) for name, row in rows.items()]
+        for line, row in zip(_columns(cells), rows.values(), strict=True):
+            yield line
+            if parameters := getattr(row, "parameters", ()):
+                yield [(f"      with {', '.join(map(_parameter, parameters))}", "faint")]
+        yield []
+    yield [("In a file:  score: {name: distance, width: 2}", "faint")]
+    yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]
+    yield [("            mask: {causal: true, align: bottom-right, window: [2, 0]}", "faint")]
+    yield [("            normalize: {name: softmax, temperature: 2, base: 3, axis: keys}", "faint")]
+
+
+def _parameter(parameter: "Parameter") -> str:
+    shape = f" ({', '.join(parameter.shape)})" if parameter.shape else ""
+    value = parameter.default
+    default = "" if value is None else f" = {value if isinstance(value, str) else f'{value:g}'}"
+    optional = "" if parameter.required or default else "optional "
+    return f"{optional}{parameter.name}{shape}{default}"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
+    from attncli.core.text.escapes import cell_width
+
+    widths = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        line = [("  ", "")]
+        for index, (text, width) in enumerate(zip(row, widths, strict=True)):
+            style = "label" if index == 0 else "faint" if index == len(row) - 1 else ""
+            line += [(text, style), (" " * (width - cell_width(text) + 2), "")]
+        yield line
 
 
 def schema() -> None:
@@ -57,10 +118,10 @@ def samples(
         str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
-    from attncli.reading.sample_files import sample, sample_files, title
+    from attncli.reading.files import sample_files, sample_path, title
 
     if name is not None:
-        write_bytes([sample(name)], None)
+        write_bytes([sample_path(name).read_bytes()], None)
         return
     files = sample_files()
     width = max(map(len, files))
@@ -124,3 +185,33 @@ def _roff(text: str) -> str:
     signs = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
     plain = "".join(signs.get(c) or (c if c.isascii() else rf"\[u{ord(c):04X}]") for c in text)
     return rf"\&{plain}" if plain.startswith(".") else plain
+
+
+DEFAULT_SAMPLE = "mask_causal"
+
+OPEN_HELP = "Open the page in the browser, or only print where it is."
+
+
+def demo(
+    sample: Annotated[
+        str, typer.Argument(metavar="[SAMPLE]", help="The name of a sample, as attn samples lists.")
+    ] = DEFAULT_SAMPLE,
+    opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
+) -> None:
+    import tempfile
+    import webbrowser
+
+    from attncli.core.mechanisms.compute import compute
+    from attncli.pages.html import traces
+    from attncli.printing.formats import Selection
+    from attncli.reading.files import sample_path
+    from attncli.reading.load import load_all
+
+    source = sample_path(sample)
+    page = traces([compute(problem) for problem in load_all(source)], Selection(live=True))
+    path = Path(tempfile.mkdtemp(prefix="attn-")) / f"{source.stem}.html"
+    write_bytes(page, path)
+    if not opens:
+        print_lines([str(path)])
+    elif not webbrowser.open(path.as_uri()):
+        tell(f"no browser could be opened; the page is {path}")

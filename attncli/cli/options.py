@@ -1,14 +1,33 @@
-"""The options that several commands share, each declared once, and the groups of all options.
+"""What commands share: their options, what they do first, and a run over any number of problems.
 
 Modules of commands have no postponed annotations: typer would evaluate each of them at every start.
 """
 
-import inspect
-from collections.abc import Callable
-from functools import partial, wraps
-from typing import Annotated, Any, Literal, TypeAlias
+from __future__ import annotations
 
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
+
+import typer
 from typer import Option
+
+from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
+from attncli.core.arithmetic.memory import of_bytes, room_within_limit
+from attncli.core.errors import InputError, fail
+from attncli.core.text.escapes import visible
+
+if TYPE_CHECKING:
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.problem.problem import Problem
+    from attncli.core.tape.tape import TakeRows
+    from attncli.reading.load import Overrides
+
 
 Color: TypeAlias = Literal["auto", "always", "never"]
 Theme: TypeAlias = Literal["auto", "dark", "light"]
@@ -25,7 +44,7 @@ blanks = partial(Option, rich_help_panel="Blanks")
 content = partial(Option, rich_help_panel="Content")
 output = partial(Option, rich_help_panel="Output")
 
-# These options have a help of their own in each command.
+# Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
 quiet = partial(content, "--quiet", "-q")
 format_ = partial(output, "--format", "-f", metavar="FORMAT")
@@ -55,7 +74,22 @@ AllowOutside = Annotated[
 ]
 
 
-def key_flags(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
+    "ask": ("STEP[,STEP]", "The steps, or cells, that count; by default all."),
+    "points": ("'STEP: N, …'", "Points of each right step, or cell."),
+    "decimals_asked": ("N", "Digits that answers must have; fewer are wrong."),
+    "tolerance": ("X", "How far a right number may be off."),
+    "follow": ("X", "Share of the points for numbers that follow from an earlier error."),
+    "few_digits": ("X", "Share of the points for numbers with too few digits."),
+    "dtype": ("TYPE", "The floats of arrays from a program: float64, float32, float16, bfloat16."),
+    "rtol": ("X", "How far such an array may be off, relative to its step's largest number."),
+}
+"""The options that set parts of the key `marking`: how a value is written, and the help."""
+
+Command: TypeAlias = Callable[..., None]
+
+
+def key_flags(*only: str) -> Callable[[Command], Command]:
     """Return a decorator that replaces the parameter `keys` of a command by flags.
 
     There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
@@ -63,24 +97,233 @@ def key_flags(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]
     """
     from attncli.core.problem.keys import KEYS
 
-    flags = []
+    flags: dict[str, object] = {}
     for key in only or KEYS:
         if names := KEYS[key].flags_of(key):
-            kind = Annotated[str | None, Option(*names, help=KEYS[key].help)]
-            place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-            flags.append(inspect.Parameter(key, place, default=None, annotation=kind))
+            flags[key] = Annotated[str | None, Option(*names, help=KEYS[key].help)]
+    return partial(_with_flags, "keys", flags, lambda key: key)
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def with_flags(**given: Any) -> None:
-            texts = {flag.name: given.pop(flag.name) for flag in flags}
-            keys = {key: text for key, text in texts.items() if text is not None}
-            command(**given, keys=keys)
 
-        own = inspect.signature(command)
-        of_each = (flags if name == "keys" else [one] for name, one in own.parameters.items())
-        parameters = [parameter for some in of_each for parameter in some]
-        with_flags.__dict__["__signature__"] = own.replace(parameters=parameters)
-        return with_flags
+def marking_flags(**helps: str) -> Callable[[Command], Command]:
+    """Return a decorator that replaces the parameter `asked` of a command by `MARKING_OPTIONS`.
 
-    return decorated
+    With `helps` there are only those options, with another help. The command gets a mapping of keys
+    such as `marking.ask` to the texts of their options.
+    """
+    flags: dict[str, object] = {}
+    for name in helps or MARKING_OPTIONS:
+        metavar, help_ = MARKING_OPTIONS[name]
+        option = marking(metavar=metavar, help=helps.get(name, help_))
+        several = name == "ask"
+        flags[name] = Annotated[WordList, option] if several else Annotated[str | None, option]
+    key_of = "marking.{}".format
+    return partial(_with_flags, "asked", flags, lambda name: key_of(name.removesuffix("_asked")))
+
+
+def _with_flags(
+    parameter: str, flags: Mapping[str, object], key_of: Callable[[str], str], command: Command
+) -> Command:
+    """Return a command whose parameter is a mapping, with an option for each of its keys."""
+
+    @wraps(command)
+    def with_flags(**arguments: Any) -> None:
+        values = {key_of(name): arguments.pop(name) for name in flags}
+        chosen = {key: value for key, value in values.items() if value not in (None, [], ())}
+        texts = {key: x if isinstance(x, str) else ",".join(x) for key, x in chosen.items()}
+        command(**arguments, **{parameter: texts})
+
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    options = [inspect.Parameter(n, place, default=None, annotation=flags[n]) for n in flags]
+    signature = inspect.signature(command)
+    of_each = (options if n == parameter else [p] for n, p in signature.parameters.items())
+    signature = signature.replace(parameters=[*chain.from_iterable(of_each)])
+    with_flags.__dict__["__signature__"] = signature
+    return with_flags
+
+
+ReadProblem: TypeAlias = "Problem | InputError"
+
+LARGE_FILES = 2**20
+"""Size of the input, in bytes, from which on NumPy may start threads."""
+
+NUMPY_BYTES = 120_000_000
+"""Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
+
+
+def prepare(sources: Sequence[str], *written: str | None) -> None:
+    """Note which files will be read, and prepare for NumPy, which is imported later.
+
+    Without room for it, it would end the process; its threads only cost time in small problems.
+    """
+    from attncli.reading import files
+
+    if "" in (*sources, *written):
+        raise fail("the name of a file is empty", hint="write its name, or leave it out")
+    if (room := room_within_limit()) < NUMPY_BYTES:
+        message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
+        raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
+    files.begin_run("/dev/stdin" if name == "-" else name for name in sources)
+    try:
+        size = sum(Path(name).stat().st_size for name in sources if name != "-")
+    except OSError:  # the reader of the file will say what is wrong with it
+        size = 0
+    if size < LARGE_FILES:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
+    """Return the files of NAME=FILE flags by name."""
+    from attncli.core.problem.key_values import key_of
+
+    pairs: dict[str, str] = {}
+    for text in matrices:
+        name, sign, file = text.partition("=")
+        if not (name and sign and file):
+            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
+        if file == "-":
+            message = f"-m {visible(text)}: a matrix is read from a file, not from standard input"
+            raise fail(message, hint=f"-m {such_as}")
+        key = key_of(name.strip())
+        if key in pairs:
+            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
+        pairs[key] = file
+    return pairs
+
+
+def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
+    words = (word.strip() for text in texts or () for word in text.split(","))
+    return tuple(filter(None, words))
+
+
+def standard_input() -> BinaryIO | None:
+    """Return what `-` reads; None if standard input is closed."""
+    return sys.stdin.buffer if sys.stdin is not None else None
+
+
+def wait_for(what: str) -> None:
+    """Say what to type, if standard input is a terminal."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
+
+
+class Run:
+    """Problems of some files, one after the other; errors are printed as they come.
+
+    Without files, the flags are the only problem; with `quiet`, there are no warnings.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        overrides: Overrides,
+        keep_going: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self.sources = sources
+        self.overrides = overrides
+        self.keep_going = keep_going
+        self.quiet = quiet
+        self.single = False  # whether there may be one problem only, as in an npz file
+        self.is_one_file = False  # whether all goes to one file, which an error leaves as it is
+        self.failed = False  # whether there was an error
+        self._is_alone = not sources
+        self._source = ""
+        self._number = 0  # of the problem in its source
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems that can be read; the others leave gaps in `number`."""
+        for number, problem in enumerate(counted(self._read(), "problems"), 1):
+            if not isinstance(problem, InputError):
+                yield problem if self._is_alone else problem.numbered(number)
+            elif self._is_over(problem):
+                return
+
+    def traces(
+        self,
+        only: tuple[str, ...] = (),
+        alone: bool = False,
+        foresee: Callable[[Problem], None] | None = None,
+        accept: Callable[[Trace], object] | None = None,
+        take_rows: TakeRows | None = None,
+    ) -> Iterator[Trace]:
+        """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
+
+        With `alone`, no other large steps are kept. `foresee` gets each problem before it is
+        calculated, and `accept` each calculation; both may raise an InputError. `take_rows` may
+        get the weights of a problem without others; see `compute`.
+        """
+        from attncli.core.mechanisms.compute import compute as calculate
+
+        for problem in self.problems():
+            try:
+                if foresee is not None:
+                    foresee(problem)
+                is_one_step = self._is_alone and not (problem.columns or problem.layers)
+                take = take_rows if is_one_step else None
+                trace = calculate(problem, only or None, alone=alone, take_rows=take)
+                if accept is not None:
+                    accept(trace)
+            except InputError as error:
+                if self._is_over(error, problem.title):
+                    return
+                continue
+            yield trace
+            if not self.quiet:
+                is_counted = self._number > 1 or len(self.sources) < 2
+                name = f"problem {self._number}" if is_counted else self._source
+                warn(trace.warnings, "" if self._is_alone else problem.title or name)
+
+    def _read(self) -> Iterator[ReadProblem]:
+        from attncli.reading.load import from_flags, load_each
+
+        if not self.sources:
+            self._number = 1
+            yield from_flags(self.overrides)
+        for source in self.sources:
+            self._source, self._number = source, 0
+            if source == "-":
+                wait_for("a problem")
+            try:
+                problems = load_each(source, self.overrides, standard_input())
+                for problem in self._counted_up_to_two(problems):
+                    self._number += 1
+                    yield problem
+            except InputError as error:
+                yield error
+
+    def _counted_up_to_two(self, problems: Iterator[ReadProblem]) -> Iterable[ReadProblem]:
+        """Return the same problems, and find out whether there is only one.
+
+        A pipe may bring its second problem much later, so the first does not wait for it.
+        """
+        first: list[ReadProblem] = []
+        if len(self.sources) == 1 and (self.single or _is_whole(self._source)):
+            try:
+                first.extend(islice(problems, 2))
+            except InputError as error:
+                first.append(error)
+            self._is_alone = len(first) < 2
+        if self.single and not self._is_alone:
+            hint = "use json, yaml or csv; or a file for each, as in -o '{number}.npz'"
+            raise fail("an npz file holds one problem", hint=hint)
+        return chain(first, problems)
+
+    def _is_over(self, error: InputError, title: str = "") -> bool:
+        """Print an error, with the problem's name; return whether it ends the run."""
+        complain(error)
+        if self._number > 1:
+            name = f", {visible(title)}" if title else ""
+            tell(f"  in problem {self._number}{name}")
+        self.failed = True
+        if self.is_one_file and not self.keep_going:
+            raise typer.Exit(BAD_INPUT)
+        return not self.keep_going
+
+
+def _is_whole(source: str) -> bool:
+    from attncli.reading import files
+
+    if source == "-":
+        file = standard_input()
+        return file is not None and file.seekable()
+    return files.is_file(source)

@@ -17,7 +17,6 @@ import typer
 
 from attncli.core.errors import InputError, fail, reason_of
 from attncli.core.text.escapes import visible
-from attncli.reading import file_access
 
 Item = TypeVar("Item")
 
@@ -52,8 +51,8 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
 
     known = [getattr(signal, name) for name in END_SIGNALS if hasattr(signal, name)]
     # Signals with a handler, or ignored as by `nohup`, stay as they are.
-    taken = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
+    handled = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    for number in handled:
         signal.signal(number, end)
     try:
         yield
@@ -61,7 +60,7 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
         undo()
         raise
     finally:
-        for number in taken:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 
@@ -142,7 +141,9 @@ def _replace(out: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _refuse_input(out: Path) -> None:
-    if file_access.is_input(out):
+    from attncli.reading import files
+
+    if files.is_input(out):
         message = f"{visible(str(out))} is read here, and would be overwritten"
         raise fail(message, hint="name another file with -o")
 

@@ -1,4 +1,4 @@
-"""The format of output, and its target: a file, a folder, or names made by a pattern."""
+"""The format of output, and its target: a file, a folder, or a pattern of names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
 from attncli.core.text.escapes import alike, safe, visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.sentences import near_words
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
-    from attncli.printing.formats import FormatKind, Write
-    from attncli.printing.selection import PageSelection
+    from attncli.printing.formats import FormatKind, PageSelection, Write
 
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
@@ -44,7 +43,7 @@ def is_many(out: str | None) -> bool:
 
 
 def format_name(kind: FormatKind, name: str | None, out: str | None = None) -> str:
-    """Return the name of a format: the given one, or that of the output file's suffix."""
+    """Return the name of a format: that of the flag, or of the output file's suffix."""
     from attncli.printing.formats import FORMATS, format_named, format_of_file, formats_of
 
     if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
@@ -194,5 +193,5 @@ class Targets:
 
     def _hint(self, field: str) -> str:
         known = ", ".join(f"{{{name}}}" for name in self._fields)
-        near = did_you_mean(field, self._fields) if field else ""
-        return near if near.startswith("did") else f"there is {known}; write {{{{ for a bracket"
+        near = near_words(field, self._fields) if field else []
+        return f"did you mean {near[0]}?" if near else f"there is {known}; write {{{{ for a bracket"

@@ -35,13 +35,13 @@ PAGER_SETTINGS = {"LESS": "FRX", "LV": "-c"}
 
 def _shades(start: tuple[int, int, int], step: tuple[int, int, int]) -> dict[str, str]:
     """Return ten styles, from no colour at all to a strong blue background."""
-    found = {"shade0": ""}
+    styles = {"shade0": ""}
     for number in range(1, 10):
         red, green, blue = (low + number * more for low, more in zip(start, step, strict=True))
         brightness = 0.299 * red + 0.587 * green + 0.114 * blue
         text = "0,0,0" if brightness > BLACK_TEXT_FROM else "255,255,255"
-        found[f"shade{number}"] = f"rgb({text}) on rgb({red},{green},{blue})"
-    return found
+        styles[f"shade{number}"] = f"rgb({text}) on rgb({red},{green},{blue})"
+    return styles
 
 
 STYLES: Mapping[Theme, Mapping[str, str]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TypeAlias
 
 from attncli.core.records import Record, replace
 from attncli.core.text.escapes import cell_width, visible
@@ -43,6 +44,15 @@ class Place(Record):
         before = visible(self.text[start:column])
         caret = f"\n    {' ' * (len(lead) + cell_width(before))}^" if self.column else ""
         return f"    {lead}{window}{caret}"
+
+
+Locate: TypeAlias = Callable[[KeyPath], Place]
+"""A function that returns the place of a value in a file."""
+
+
+def nowhere(_: KeyPath) -> Place:
+    """Return the place of what is in no file."""
+    return Place("")
 
 
 MAX_MESSAGE = 1000
@@ -86,6 +96,16 @@ class Fault(Record):
         if self.hint:
             parts.append(f"  {visible(self.hint)}")
         return "\n".join(parts)
+
+
+class NotThere(Fault):
+    """A name of something that there is not.
+
+    Attributes:
+        nearest: what was probably meant, as the hint says; "" if the hint lists what there is.
+    """
+
+    nearest: str = ""
 
 
 MAX_SHOWN_FAULTS = 50
@@ -150,7 +170,7 @@ def refuse(faults: list[Fault]) -> None:
 
 
 @contextmanager
-def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
+def located(locate: Locate) -> Iterator[None]:
     """Add the place to every fault that is raised inside and has none yet."""
     try:
         yield
@@ -159,7 +179,7 @@ def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
         raise InputError(*(_placed(fault, locate) for fault in shown), *others) from None
 
 
-def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
+def _placed(fault: Fault, locate: Locate) -> Fault:
     if fault.place:
         return fault
     place = locate(fault.path)

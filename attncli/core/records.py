@@ -50,10 +50,10 @@ class Record:
             # `strict` would take a third of the time; the lengths were compared above.
             self.__dict__.update(zip(self.fields, values))  # noqa: B905
             return
-        given = dict(zip(self.fields, values, strict=False)) | named
+        values_by_name = dict(zip(self.fields, values, strict=False)) | named
         # Defaults are put into the instance: a function in the class would become a method.
-        everything = self.defaults | given
-        if len(everything) != len(self.fields) or len(given) != len(values) + len(named):
+        everything = self.defaults | values_by_name
+        if len(everything) != len(self.fields) or len(values_by_name) != len(values) + len(named):
             raise TypeError(f"{type(self).__name__} takes the fields {', '.join(self.fields)}")
         self.__dict__.update(everything)
 

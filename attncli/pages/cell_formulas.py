@@ -6,15 +6,15 @@ elements of the class `s`; for each cell only the texts that fill these elements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.formulas import tree
-from attncli.core.formulas.mathml import MathML
+from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.cells import Index, place_of
@@ -23,9 +23,6 @@ from attncli.core.tape.walk import array_of, evaluate
 from attncli.core.text.escapes import label_text
 from attncli.pages.markup import text
 from attncli.printing.views import Panel
-
-WriteBody: TypeAlias = "Callable[[Sequence[Trace], CellFormulas], Iterator[str]]"
-"""Returns the markup of a page of problems, and adds its explanations to what it is given."""
 
 CellPlace = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
@@ -40,9 +37,8 @@ class PageCells:
     """The cells of one trace that a page shows, numbered in the order in which they are shown.
 
     Every cell of a step has an id, counted from 1 over all steps of the page. To see whose number
-    is where in an operand, such as Kᵀ, the operation itself is evaluated on arrays of ids. NumPy
-    holds them as 8 bytes without a meaning, which can be moved (transposed, cut, repeated, put
-    side by side) but not calculated with.
+    is where in an operand, such as Kᵀ, the calls of its operation are recorded: if they only move
+    numbers (transpose, cut, repeat, put side by side), the ids are moved in the same way.
     """
 
     def __init__(self, before: int = 0) -> None:
@@ -67,14 +63,18 @@ class PageCells:
     def whole(self, part: Expression) -> Array:
         """Return the ids of all numbers of a part, in its layout; 0 if they are not of a step."""
         try:
-            moved = evaluate(part, self._as_bytes)
-        except TypeError:  # NumPy knows no sum or product of bytes
+            call = evaluate(part, lambda step: Call(step.array, source=step))
+        except (NotImplementedError, TypeError):  # it is no program of calls
             return self.of_calculated(part)
-        return np.ascontiguousarray(moved).view(np.int64)
-
-    def of_weights(self, part: Expression) -> Array | None:
-        """Return the ids of the weights of a sum; None on a page that stands still."""
-        return None
+        operands, places = call.origin() if isinstance(call, Call) else ((), call)
+        if not operands or any(operand.name for operand in operands):
+            return self.of_calculated(part)
+        ids = [
+            np.zeros(one.shape, int) if one.source is None else self._ids_of(one.source)
+            for one in operands
+        ]
+        moved: Array = np.concatenate([one.ravel() for one in ids])[places]
+        return moved
 
     def of_calculated(self, part: Expression) -> Array:
         return np.zeros(array_of(part).shape, np.int64)
@@ -88,9 +88,9 @@ class PageCells:
             self.count += step.array.size
         return self.starts[key]
 
-    def _as_bytes(self, step: Step) -> Array:
+    def _ids_of(self, step: Step) -> Array:
         first, size = self.register(step) + 1, step.array.size
-        return np.arange(first, first + size, dtype=np.int64).view("V8").reshape(step.array.shape)
+        return np.arange(first, first + size).reshape(step.array.shape)
 
     def numbered(self, ids: Array) -> list[list[int]]:
         """Return the numbers of cells by their ids; those that have none get the next ones."""
@@ -107,15 +107,15 @@ class PageCells:
 
     def by_source(self, most: float = np.inf) -> dict[CellPlace, int]:
         """Return the numbers of the cells that are shown, of steps of at most `most` cells."""
-        found = []
+        cells = []
         for step in self.steps:
             if step.array.size <= most:
                 first = self.starts[key_of(step)] + 1
                 some = [self.numbers.get(one, 0) for one in range(first, first + step.array.size)]
                 numbers = step.on_paper(np.reshape(some, step.array.shape))
                 for place in map(tuple, np.argwhere(numbers).tolist()):
-                    found.append((int(numbers[place]), (step.name, place)))
-        return {source: number for number, source in sorted(found)}
+                    cells.append((int(numbers[place]), (step.name, place)))
+        return {source: number for number, source in sorted(cells)}
 
 
 class CellFormulas:
@@ -140,38 +140,35 @@ class CellFormulas:
     def end(self) -> None:
         """End a problem."""
 
-    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
-        """Add the same problem with another number of heads, where the page can change."""
-
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        found = self.explainer.explain(step, place)
+        explanation = self.explainer.explain(step, place)
         printer = Shape(shown)
-        shape = "".join(lines(printer, found))
+        shape = "".join(lines(printer, explanation))
         which = self.shapes.setdefault(shape, len(self.shapes))
-        cells = [(source.step, source.index) for source in found.sources]
+        cells = [(source.step, source.index) for source in explanation.sources]
         lit = sorted(shown[cell] for cell in cells if cell in shown)
-        self.cells[number] = [runs(lit), which, found.name, *printer.fills]
+        self.cells[number] = [runs(lit), which, explanation.name, *printer.fills]
 
     @property
     def data(self) -> Mapping[str, object]:
         return {"shapes": list(self.shapes), "cells": self.cells}
 
 
-def lines(printer: Shape, found: Explanation) -> Iterator[str]:
+def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
     name = '<span class="name s"></span> '
-    parts = [(part, node) for part, node in found.kept.items() if part != "name"]
-    last = "≈" if "unrounded" in found.nodes else "="
+    parts = [(part, node) for part, node in explanation.kept.items() if part != "name"]
+    last = "≈" if "unrounded" in explanation.nodes else "="
     for place, (part, node) in enumerate(parts):
         sign = last if place == len(parts) - 1 else "="
         printer.begin(part)
         formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
-        given = " (given)" if found.given and not found.reasons else ""
+        given = " (given)" if explanation.given and not explanation.reasons else ""
         yield f"<p>{'' if place else name}{formulas}{given}</p>"
-    if found.reasons:
+    if explanation.reasons:
         told = []
-        for place, reason in enumerate(found.reasons):
+        for place, reason in enumerate(explanation.reasons):
             printer.begin(place)
             told.append(f"<math>{printer(reason)}</math>")
         yield f'<p class="reason">as {"; ".join(told)}</p>'
@@ -236,10 +233,10 @@ def runs(numbers: Sequence[int]) -> str:
     >>> runs([1, 2, 3, 7])
     '1-3 7'
     """
-    found: list[list[int]] = []
+    pairs: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if pairs and number == pairs[-1][1] + 1:
+            pairs[-1][1] = number
         else:
-            found.append([number, number])
-    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in found)
+            pairs.append([number, number])
+    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in pairs)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.formulas.mathml import mathml
+from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
@@ -17,9 +17,8 @@ from attncli.core.tape.walk import sources
 from attncli.pages import fields
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
 from attncli.pages.markup import Script, matrix_table, page_parts, text
+from attncli.printing.formats import Selection, in_parts
 from attncli.printing.page import Entry, Figure, page_of, title_of
-from attncli.printing.pieces import in_parts
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel, WeightedSum
 
 LARGEST_EXPLAINED = 1500
@@ -60,7 +59,7 @@ def traces(
     links = [(f"problem-{n}", name or f"Problem {n}") for n, name in enumerate(names, 1)]
     formulas, script = CellFormulas(), Script()
     if selection.live:
-        from attncli.pages import live  # most pages stand still
+        from attncli.pages import live
 
         shown = [live.live_trace(trace.problem) for trace in shown]
         formulas, script = live.LiveFormulas(), live.SCRIPT
@@ -93,7 +92,6 @@ def traces(
         return practice.page_data(numbered, formulas)
 
     script = fields.SCRIPT if selection.is_worksheet else script
-    formulas.add_other_heads(shown, body)
     title = next(filter(None, titles), "")
     yield from in_parts([page_parts(title, body(shown, formulas), script, data)], "")
 
@@ -116,7 +114,7 @@ class _Writer:
         self.answers = answers
         self.formulas = formulas
         self.shown = formulas.begin(trace, count, self.page.decimals, selection.full)
-        self.reveal = selection.reveal
+        self.reveal, self.is_live = selection.reveal, selection.live
         self.level = 2
 
     def parts(self) -> Iterator[str]:
@@ -210,7 +208,9 @@ class _Writer:
         yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
             made = entry.steps[0].operation
-            ids = self.shown.of_weights(made.left) if isinstance(made, MatMul) else None
+            ids = None
+            if self.is_live and isinstance(made, MatMul):
+                ids = self.shown.whole(made.left)
             texts = (" ".join(_texts(weighted, ids)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'

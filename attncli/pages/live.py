@@ -1,7 +1,8 @@
-"""Pages that recalculate: what they are made of beside the page of a trace that stands still.
+"""Pages that recalculate: their trace, and explanations without numbers that a script fills in.
 
-The script `web/live.js` evaluates the tape by the functions of `web/operations.js`, one for each
-operation, and puts the numbers where they belong; `web/controls.js` lets the reader change them.
+The script `web/live.js` repeats the calls of NumPy that the program made, with the functions of
+`web/numpy.js`, and puts the numbers where they belong; `web/controls.js` lets the reader change
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from copy import copy
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -17,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.weights import Factor, Rules
-from attncli.core.errors import InputError
+from attncli.core.attention.parameters import Factor, Rules
+from attncli.core.explaining import terms
 from attncli.core.explaining.explain import Explainer, Explanation
-from attncli.core.explaining.terms import structure
+from attncli.core.explaining.terms import Leaf, Named, Term, structure
 from attncli.core.formulas import tree
+from attncli.core.formulas.text import binds_enough
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
@@ -29,16 +32,14 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.cells import Index
 from attncli.core.tape.operations import constant
-from attncli.core.tape.step import Operation, Step
-from attncli.core.tape.walk import array_of, sources, transform, walk
-from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, WriteBody, lines, runs
-from attncli.pages.live_shapes import LiveShape
-from attncli.pages.live_tape import WITHOUT_FUNCTION, LiveCells
+from attncli.core.tape.step import Step
+from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, lines, runs
+from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
 
 SCRIPT = Script(
     (
-        *("boot.js", "numbers.js", "shapes.js", "tables.js", "operations.js"),
+        *("boot.js", "numbers.js", "shapes.js", "tables.js", "numpy.js"),
         *("live.js", "controls.js", "script.js"),
     ),
     ("style.css", "live.css"),
@@ -57,69 +58,39 @@ def live_trace(problem: Problem) -> Trace:
     step `masked` even if nothing is blocked, so that cells can be.
     """
     scales = {one.rules.scale and float(one.rules.scale.over) for one in problem.layers}
-    own = problem.with_rules(partial(_with_own_numbers, is_one_scale=len(scales) < 2))
-    trace = compute(own)
+    tagged = problem.with_rules(partial(_with_tagged_numbers, is_one_scale=len(scales) < 2))
+    trace = compute(tagged)
     m, is_softmax = problem.keys, problem.rules.normalize.name == "softmax"
     is_masked = any(step.plain == "mask" for step in trace.inputs.values())
     if is_masked or problem.round or problem.gradient or not is_softmax:
         return trace
     if problem.kind not in WITH_A_MASK or m == 1:
         return trace
-    keep = np.ones((1, 1, problem.sizes.size("n") or 1, m))
-    keep[..., 0, -1] = 0
-    blocked = own.with_rules(lambda rules, named: replace(rules, mask={"keep": keep}))
-    return replace(_unblocked(compute(blocked)), problem=own, warnings=trace.warnings)
+    masked = tagged.with_rules(lambda rules, named: replace(rules, mask={"shown": True}))
+    return replace(compute(masked), problem=tagged)
 
 
-def _with_other_heads(problem: Problem) -> Problem | None:
-    """Return a problem with two heads in place of one, or one of two; None if it has no such."""
-    if problem.kind not in ("self", "cross") or problem.heads > 2:
-        return None
-    left_out = ("heads", "kv_heads", "answers", "marking")
-    kept = (key for key in problem.given if key not in left_out)
-    given = {key: problem.written.get(key, getattr(problem, key)) for key in kept}
-    try:
-        other = Problem(**given, heads=3 - problem.heads)
-        compute(other)
-    except InputError:
-        return None
-    return other
-
-
-def _with_own_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:
+def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:
     """Return rules whose numbers know which key of the problem gives them."""
 
-    def own(key: str, number: Any) -> NumberAsWritten:
+    def tag(key: str, number: Any) -> NumberAsWritten:
         return NumberAsWritten(float(number), tree.Own(named(key), constant(number)))
 
     scale, softcap, normalize = rules.scale, rules.softcap, rules.normalize
     if scale is not None and (is_one_scale or named("scale") != "scale"):
         number = scale.over if scale.times == 1 else scale.times / scale.over
-        tagged = own("scale", NumberAsWritten(number, getattr(number, "formula", scale.symbol)))
+        tagged = tag("scale", NumberAsWritten(number, getattr(number, "formula", scale.symbol)))
         factors = (1.0, tagged) if scale.times == 1 else (tagged, 1.0)
         symbols = (one and tree.Own(named("scale"), one) for one in (scale.symbol, scale.value))
         scale = Factor(*factors, *symbols)
     if normalize.temperature != 1:
-        temperature = own("normalize.temperature", normalize.temperature)
+        temperature = tag("normalize.temperature", normalize.temperature)
         normalize = replace(normalize, temperature=temperature)
     parts = rules.parameters.items()
-    parameters = {k: own(f"score.{k}", x) if isinstance(x, float) else x for k, x in parts}
-    capped = None if softcap is None else own("softcap", softcap)
+    parameters = {k: tag(f"score.{k}", x) if isinstance(x, float) else x for k, x in parts}
+    capped = None if softcap is None else tag("softcap", softcap)
     about = {"scale": scale, "softcap": capped, "normalize": normalize, "parameters": parameters}
     return replace(rules, **about)
-
-
-def _unblocked(trace: Trace) -> Trace:
-    """Return a trace with the mask 1 everywhere, and every step after it calculated again."""
-    known: dict[Step, Step] = {}
-    for step in (*trace.inputs.values(), *trace):
-        made = None if step.operation is None else transform(step.operation, known.__getitem__)
-        array = step.array if made is None else array_of(made)
-        if step is trace.inputs["mask"]:
-            array = np.ones_like(array)
-        known[step] = replace(step, operation=made, array=array)
-    inputs, steps = ({k: known[x] for k, x in one.items()} for one in (trace.inputs, trace.steps))
-    return replace(trace, inputs=inputs, steps=steps)
 
 
 WORLDS = (0.0, 1.0, -np.inf)
@@ -131,29 +102,31 @@ class LiveFormulas(CellFormulas):
 
     Attributes:
         tapes: of each problem of the page.
-        about: what the script needs beside them.
+        programs: of all steps.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.tapes: list[Mapping[str, Any]] = []
-        self.about: dict[str, Any] = {}
+        self.programs = Programs()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
-        self.worlds = Worlds(trace, decimals, full)
-        self.page_cells = LiveCells(trace, before)
+        self.page_cells = LiveCells(trace, before, self.programs)
+        self.worlds = Worlds(trace, decimals, full, self.page_cells.fixed)
         return self.page_cells
 
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add the explanations of a cell in several worlds, of which the first is the real one."""
         variants: dict[int, list[Any]] = {}
-        for found in self.worlds.explain(step, place):
-            printer = LiveShape(found, self.page_cells)
-            markup = "".join(lines(printer, found))
+        for explanation in self.worlds.explain(step, place):
+            printer = LiveShape(explanation, self.page_cells)
+            markup = "".join(lines(printer, explanation))
             shape = as_json([markup, *printer.about])
             which = self.shapes.setdefault(shape, len(self.shapes))
-            lit = sorted({shown[c] for s in found.sources if (c := (s.step, s.index)) in shown})
-            about = [printer.conditions, which, runs(lit), found.name, printer.texts]
+            lit = sorted(
+                {shown[c] for s in explanation.sources if (c := (s.step, s.index)) in shown}
+            )
+            about = [printer.conditions, which, runs(lit), explanation.name, printer.texts]
             variants.setdefault(which, [*about, *printer.leaves])
         self.cells[number] = list(variants.values())
 
@@ -161,28 +134,12 @@ class LiveFormulas(CellFormulas):
         self.tapes.append(self.page_cells.tape(self.worlds.real.decimals))
 
     @property
-    def explanations(self) -> Mapping[str, object]:
-        return {"shapes": [*map(json.loads, self.shapes)], "cells": self.cells}
-
-    @property
     def data(self) -> Mapping[str, object]:
-        """The tapes as they are with a key of all, and the explanations compressed."""
-        found = {"tapes": self.tapes, "packed": _packed(as_json(self.explanations)), **self.about}
-        return found | {"key": sha256(as_json(self.tapes).encode()).hexdigest()[:8]}
-
-    def add_other_heads(self, shown: Sequence[Trace], body: WriteBody) -> None:
-        """Add the page of the one problem with two heads in place of one, or with one of two."""
-        other = _with_other_heads(shown[0].problem) if len(shown) == 1 else None
-        if other is None:
-            return
-        formulas = LiveFormulas()
-        try:
-            markup = "".join(body([live_trace(other)], formulas))
-        except InputError:  # it has no head 2 to show
-            return
-        about = {"tapes": formulas.tapes, "heads": other.heads, "is_other": True}
-        both = f"{markup}\0{as_json({**formulas.explanations, **about})}"
-        self.about = {"heads": shown[0].problem.heads, "other": _packed(both)}
+        """The tapes with a key of all; the programs and explanations, compressed."""
+        shapes, programs = ([*map(json.loads, texts)] for texts in (self.shapes, self.programs.all))
+        packed = _packed(as_json({"shapes": shapes, "cells": self.cells, "programs": programs}))
+        key = sha256(as_json(self.tapes).encode()).hexdigest()[:8]
+        return {"tapes": self.tapes, "packed": packed, "key": key}
 
 
 def _packed(text: str) -> str:
@@ -193,18 +150,12 @@ def _packed(text: str) -> str:
 class Worlds:
     """Explains cells in the real world, and in others in which choices fall otherwise."""
 
-    def __init__(self, trace: Trace, decimals: int, full: bool) -> None:
+    def __init__(self, trace: Trace, decimals: int, full: bool, fixed: Container[Step]) -> None:
+        self.fixed = fixed
         self.rounds = trace.problem.round is not None
         self.real = Explainer(trace, decimals, full, to_refill=True)
         worlds = (partial(self._numbers, number) for number in WORLDS)
         self.others = [Explainer(trace, decimals, full, numbers, True) for numbers in worlds]
-        self.fixed: set[Step] = set()  # no number of the problem changes them
-        for step in trace:
-            made = walk(step.operation) if step.operation is not None else ()
-            kinds = {type(part).__name__ for part in made if isinstance(part, Operation)}
-            is_fixed = step.operation is not None and self.fixed.issuperset(sources(step))
-            if is_fixed or kinds & WITHOUT_FUNCTION.keys():
-                self.fixed.add(step)
         self.choosing: dict[Step, Sequence[Explainer]] = {}
 
     def _numbers(self, number: float, step: Step) -> Array:
@@ -212,25 +163,174 @@ class Worlds:
 
     def explain(self, step: Step, place: Index) -> list[Explanation]:
         """Return the explanation of a cell, then how it would be if choices fell otherwise."""
-        found = self.real.explain(step, place)
+        real = self.real.explain(step, place)
         if step not in self.choosing:
             keys = [_key(one.explain(step, place)) for one in self.others]
-            self.choosing[step] = self.others if any(key != _key(found) for key in keys) else []
+            self.choosing[step] = self.others if any(key != _key(real) for key in keys) else []
         others = [one.explain(step, place) for one in self.choosing[step]]
-        if self.rounds and "unfolded" in found.nodes:  # which rounded steps may not follow from
+        if self.rounds and "unfolded" in real.nodes:  # which rounded steps may not follow from
             nodes, worked = (
                 {name: part for name, part in parts.items() if name != "unfolded"}
-                for parts in (found.nodes, found.worked)
+                for parts in (real.nodes, real.worked)
             )
-            others.append(replace(found, nodes=nodes, worked=worked))
-        return [found, *(other for other in others if not _has_nan(other))]
+            others.append(replace(real, nodes=nodes, worked=worked))
+        return [real, *(other for other in others if not _has_nan(other))]
 
 
-def _has_nan(found: Explanation) -> bool:
-    seen = [part.value for choice in found.chosen for part in choice.seen]
-    return bool(np.isnan([found.value, *seen]).any())
+def _has_nan(explanation: Explanation) -> bool:
+    seen = [part.value for choice in explanation.chosen for part in choice.seen]
+    return bool(np.isnan([explanation.value, *seen]).any())
 
 
-def _key(found: Explanation) -> object:
+def _key(explanation: Explanation) -> object:
     """Return what is equal for explanations that were worked in the same way."""
-    return [structure(one.term, []) for one in found.worked.values()]
+    return [structure(one.term, []) for one in explanation.worked.values()]
+
+
+class LiveShape(Shape):
+    """Prints an explanation without its numbers, and keeps where each comes from.
+
+    Attributes:
+        worked: how each formula with numbers is worked; None for the numbers that a choice saw.
+        leaves: the leaves of each of these: an id, or a list with the place of a formula.
+        slots: for each number or text to fill in, in order: 0 for a text, 1 for the result, or the
+            places of a formula and of its leaf (with a third number if it has parentheses); in
+            place of that of a leaf, one of `LARGEST`, `WHICH` and `VALUE`.
+        conditions: what each choice saw, with the largest number of it.
+        about: what cells of the same shape share: the slots, how formulas are worked, which of
+            these give the result, and which is that of a letter (or None).
+    """
+
+    LARGEST, WHICH, VALUE = -1, -2, -3
+
+    def __init__(self, explanation: Explanation, cells: PageCells) -> None:
+        super().__init__({})
+        self.explanation, self.cells, self.texts = explanation, cells, self.fills
+        self.letters = [name for name in explanation.worked if name not in ("numbers", "unfolded")]
+        self.places = {name: place for place, name in enumerate(explanation.worked)}
+        self.worked: list[Any] = [None for _ in explanation.worked]
+        self.leaves: list[list[Any]] = [[] for _ in explanation.worked]
+        for name, place in self.places.items():
+            worked = explanation.worked[name]
+            self.worked[place] = _worked(worked.term)
+            self.leaves[place] = list(map(self.leaf, worked.leaves))
+        self.conditions = [
+            [self.added(None, choice.seen), plain(max(part.value for part in choice.seen))]
+            for choice in explanation.chosen
+        ]
+        # A formula that is only a number is the result itself.
+        is_constant = "numbers" in self.places and not self.leaves[self.places["numbers"]]
+        self.is_number = is_constant and isinstance(explanation.nodes["numbers"], tree.Number)
+        others = [name for name in self.places if name not in self.letters]
+        whole = [self.places[name] for name in others if not self.is_number]
+        letter = self.places[self.letters[0]] if self.letters else None
+        if self.is_number:
+            self.worked[self.places["numbers"]] = None
+        self.slots: list[Any] = []
+        self.about = self.slots, self.worked, whole, letter
+        self.meant: dict[int, Any] = {}
+
+    def leaf(self, term: Term) -> Any:
+        """Return the id of a cell, or the place of the formula of any other term in a list."""
+        if isinstance(term, Leaf):
+            flat = np.ravel_multi_index(term.at, term.step.array.shape)
+            return self.cells.register(term.step) + 1 + int(flat)
+        if isinstance(term, Named):
+            return [self.places[term.symbol]]
+        leaves: list[Term] = []
+        terms.structure(term, leaves)
+        return [self.added(_worked(term), leaves)]
+
+    def added(self, worked: Any, leaves: Sequence[Term]) -> int:
+        self.worked.append(worked)
+        self.leaves.append([])
+        place = len(self.worked) - 1
+        self.leaves[place] = list(map(self.leaf, leaves))
+        return place
+
+    def begin(self, part: str | int) -> None:
+        explanation, count = self.explanation, len(self.letters)
+        self.meant = {id(explanation.nodes["result"]): 1}
+        if self.is_number:
+            self.meant[id(explanation.nodes["numbers"])] = 1
+        if isinstance(part, int) and part >= count:
+            self.meant |= self._of_choice(
+                explanation.reasons[part], self.conditions[part - count][0]
+            )
+            return
+        name = self.letters[part] if isinstance(part, int) else part
+        if name == "unrounded":
+            self.meant[id(explanation.nodes[name])] = [self.places["numbers"], self.VALUE]
+        if name in self.places:
+            place = self.places[name]
+            numbers = enumerate(explanation.worked[name].numbers)
+            self.meant |= {id(node): [place, leaf] for leaf, node in numbers}
+            if isinstance(part, int):
+                self.meant[id(tree.parts(explanation.reasons[part])[-1])] = [place, self.VALUE]
+
+    def _of_choice(self, reason: tree.Formula, place: int) -> dict[int, Any]:
+        """Return what the numbers and words of the reason of a choice mean, by their nodes."""
+        meant: dict[int, Any] = {}
+        for part in tree.parts(reason):
+            inner = tree.parts(part)
+            if isinstance(part, tree.Listed):
+                meant |= {id(node): [place, leaf] for leaf, node in enumerate(inner)}
+            elif isinstance(part, tree.Relation):
+                meant[id(inner[-1])] = [place, 0]
+            elif isinstance(part, tree.Number):
+                meant[id(part)] = [place, self.LARGEST]
+            elif isinstance(part, tree.Words) and part.text.endswith("largest"):
+                meant[id(part)] = [place, self.WHICH]
+        return meant
+
+    def smaller(self) -> LiveShape:
+        smaller = copy(self)
+        smaller.small, smaller.fraction_is_atom = True, False
+        return smaller
+
+    def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
+        if isinstance(formula, tree.Number) and id(formula) in self.meant:
+            is_loose = not binds_enough(tree.Number("-1"), binds, first)
+            return self._number(formula, "({})" if is_loose else "{}")
+        return super().inside(formula, binds, first)
+
+    def _number(self, node: tree.Number, form: str) -> str:
+        slot = self.meant.get(id(node), 0)
+        if not slot:
+            self.texts.append(form.format(node.text.replace("-", "−")))
+        self.slots.append([*slot, 1] if slot and slot != 1 and form != "{}" else slot)
+        return '<mn class="s"></mn>'
+
+    def words(self, node: tree.Words, first: bool) -> str:
+        if (slot := self.meant.get(id(node))) is None:
+            return super().words(node, first)
+        self.slots.append(slot)
+        return '<mtext class="s"></mtext>'
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        self.slots.append(0)
+        return super().omitted(node, first)
+
+    def place(self, word: str) -> str:
+        self.slots.append(0)
+        return super().place(word)
+
+
+CHECKED_DIGITS = 12
+"""Significant digits of numbers in formulas; those that check a result need 9."""
+
+
+def _worked(term: Term) -> Any:
+    """Return how a term is worked, as [operation, operands…]; "x" for each leaf in order."""
+    if isinstance(term, Leaf | Named):
+        return "x"
+    if isinstance(term, terms.Constant):
+        number = term.number
+        is_tagged = isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own)
+        return plain(number if is_tagged else float(f"{term.value:.{CHECKED_DIGITS}g}"))
+    if isinstance(term, terms.Chosen):
+        return _worked(term.operands[0])
+    if terms.is_sum(term):
+        return ["+", *([int(minus), _worked(part)] for minus, part in terms.summands(term))]
+    assert isinstance(term, terms.Made)  # there is no other kind
+    return [term.op, *map(_worked, term.operands)]

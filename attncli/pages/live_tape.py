@@ -1,137 +1,241 @@
-"""The tape of a page that recalculates, as data: inputs, operations, and where cells stand."""
+"""The tape of a page that recalculates, as data: inputs, programs, and where cells stand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from math import log
 from typing import Any
 
 import numpy as np
 
+from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances, SumOfDistances
-from attncli.core.attention.softmax import SinkPower
-from attncli.core.attention.waves import Rotated
-from attncli.core.errors import fail
+from attncli.core.arithmetic.floats import largest_exponent
+from attncli.core.attention.softmax import (
+    Exp,
+    Largest,
+    ShiftedExp,
+    ShiftedSinkPower,
+    SinkPower,
+    Sum,
+    WithSink,
+)
+from attncli.core.errors import InputError, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.kinds import KINDS
-from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import array_of, walk
+from attncli.core.tape.walk import array_of, evaluate, mapped, sources, walk
 from attncli.pages.cell_formulas import PageCells, key_of
-from attncli.pages.markup import file_text
+from attncli.pages.markup import as_json, file_text
 
-WITHOUT_FUNCTION = {
-    "Angles": "follows from the places of tokens; its numbers are on the tape",
-    "Sinusoids": "follows from the places of tokens; its numbers are on the tape",
-    "Ones": "is 1 everywhere; its numbers are on the tape",
-    "Targets": "follows from the targets, which are no numbers; its numbers are on the tape",
-    "Tiled": "keeps no step to recalculate, and is refused",
-}
-"""The operations for which `operations.js` has no function, with the reason of each."""
 
-OWN_FIELDS: Mapping[type[Operation], Callable[[Any], Mapping[str, Any]]] = {
-    AddedByPlace: lambda op: {"numbers": op.numbers(*array_of(op.operand).shape[1:]).ravel()},
-    AtDistances: lambda op: {"which": op.which.ravel()},
-    SumOfDistances: lambda op: {
-        "which": op.added.which.ravel(), "count": array_of(op.added.table).shape[-1]
-    },
-    Rotated: lambda op: {"pairs": _pairs(op)},
-    SinkPower: lambda op: {} if op.power is None else _fields(op.power),
-}  # fmt: skip
-"""What the functions of some operations need that is not in their fields as a number."""
+class LargestIfNeeded(Largest):
+    """What is subtracted from the scores where floats need that, as in `softmax`; else 0."""
+
+    def apply(self, scores: Any, *sinks: Any) -> Any:
+        size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(keepdims=True)
+        size = size / self.temperature * log(self.base)
+        for sink in sinks:
+            size = np.maximum(size, sink.max(keepdims=True))
+        is_large = size > largest_exponent(scores.dtype)
+        return np.where(is_large, super().apply(scores, *sinks), 0.0)
+
+
+class Programs:
+    """The calls of NumPy that make the steps of a trace; what steps have in common is kept once.
+
+    A program is a list of calls, `[name, operands, option…]`, of which the last gives the step. An
+    operand from 0 on is one of those that the program is called with, −1 is the result of the first
+    call, −2 that of the second; a text is a number.
+    """
+
+    def __init__(self) -> None:
+        self.functions = functions()
+        self.all: dict[str, int] = {}  # as JSON, each with its place
+        self.shift_of: dict[Expression, LargestIfNeeded] = {}  # by the powers of scores and sinks
+
+    def begin(self, trace: Trace) -> None:
+        self.shift_of = {}
+        for step in trace:
+            whole, total, of_sink = step.operation, step.operation, None
+            if isinstance(whole, WithSink):
+                total, of_sink = whole.left, whole.right
+            power = sources(step)[0].operation if isinstance(total, Sum) else None
+            if isinstance(total, Sum) and isinstance(power, Exp):
+                sinks = (of_sink.sink,) if isinstance(of_sink, SinkPower) else ()
+                of_line = power.operand, total.along, sinks, power.base, power.temperature
+                self.shift_of[power] = LargestIfNeeded(*of_line)
+                if of_sink is not None:
+                    self.shift_of[of_sink] = self.shift_of[power]
+
+    def recorded(self, expression: Expression) -> Call | Array:
+        """Return what makes a step, recorded; an array if no number of the problem changes it.
+
+        Raises:
+            InputError: if it makes calls that a page cannot make, or looks at the numbers.
+        """
+        try:
+            general = mapped(expression, self._for_any_number)
+            call: Call | Array = evaluate(general, _of_step, _of_number)
+        except (InputError, NotImplementedError, TypeError, ValueError):
+            raise _refused(type(expression).__name__) from None
+        return call
+
+    def _for_any_number(self, part: Operation) -> Operation:
+        """Return an operation that calculates also where another one is made for other numbers."""
+        if (shift := self.shift_of.get(part)) is None:
+            return part
+        numbers = shift.base, shift.temperature
+        if isinstance(part, SinkPower):
+            return ShiftedSinkPower(part.sink, shift, (shift.base, _of_number(shift.temperature)))
+        return ShiftedExp(shift.operand, *numbers, shift)
+
+    def shifts(self) -> list[Call]:
+        """Return what is subtracted from the scores of each softmax; 0 where nothing is."""
+        shifts = (shift for power, shift in self.shift_of.items() if isinstance(power, Exp))
+        return [evaluate(shift, _of_step, _of_number) for shift in shifts]
+
+    def add(self, result: Call | Array, known: Mapping[object, int]) -> list[Any]:
+        """Return the place of a program, then its operands: places on the tape, or keys.
+
+        Raises:
+            InputError: if it calls a function that the page does not have.
+        """
+        operands: dict[object, int] = {}
+        calls: dict[str, int] = {}
+        seen: dict[int, Any] = {}
+
+        def operand(part: Any) -> Any:
+            if not isinstance(part, Call) and np.ndim(part) == 0:
+                return str(float(part)).replace("inf", "Infinity")
+            if id(part) not in seen:
+                seen[id(part)] = place(part if isinstance(part, Call) else Call(part))
+            return seen[id(part)]
+
+        def place(call: Call) -> int:
+            if call.source is not None:
+                is_step = isinstance(call.source, Step)
+                source = known[key_of(call.source)] if is_step else call.source
+                return operands.setdefault(source, len(operands))
+            if call.name and call.name not in self.functions:
+                raise _refused(call.name)
+            parts = [call.name or "constant", [operand(one) for one in call.operands]]
+            return calls.setdefault(as_json([*parts, *_options(call)]), -1 - len(calls))
+
+        operand(result)
+        program = f"[{','.join(calls)}]"
+        return [self.all.setdefault(program, len(self.all)), *operands]
+
+
+def _options(call: Call) -> list[Any]:
+    """Return the options of a call; those of a move are its shape, and the places, or one of them.
+
+    After one place stands for each axis how far the next one along it is.
+    """
+    if call.name != "move":
+        return [*call.options] if call.name else [call.shape, plain(call.array.ravel())]
+    (places,) = call.options
+    units = np.eye(places.ndim, dtype=int)
+    first = int(places.flat[0])
+    steps = [
+        int(places[tuple(unit)]) - first if size > 1 else 0
+        for unit, size in zip(units, places.shape, strict=True)
+    ]
+    regular = first + np.tensordot(steps, np.indices(places.shape), 1)
+    if np.array_equal(regular, places):
+        return [places.shape, first, steps]
+    return [places.shape, places.ravel().tolist(), None]
+
+
+def _refused(name: str) -> InputError:
+    hint = "leave out --live, or take a problem with fewer tokens"
+    return fail(f"a live page cannot calculate {name}", hint=hint)
+
+
+def _of_step(step: Step) -> Call:
+    return Call(step.array, source=step)
+
+
+def _of_number(number: float) -> Any:
+    """Return a number of an operation, recorded if a key of the problem gives it."""
+    if isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own):
+        return Call(np.asarray(float(number)), source=number.formula.key)
+    return float(number)
 
 
 class LiveCells(PageCells):
     """The cells of a trace in the order of its tape, then those that a page calculates beside."""
 
-    def __init__(self, trace: Trace, before: int) -> None:
+    def __init__(self, trace: Trace, before: int, programs: Programs) -> None:
         super().__init__(before)
-        self.trace = trace
+        self.trace, self.programs = trace, programs
+        programs.begin(trace)
+        self.fixed: set[Step] = set()  # steps that no number of the problem changes
         for step in (*trace.inputs.values(), *trace):
             self.register(step)
+            if step.operation is not None and (
+                self.fixed.issuperset(sources(step))
+                or not isinstance(programs.recorded(step.operation), Call)
+            ):
+                self.fixed.add(step)
 
     def of_calculated(self, part: Expression) -> Array:
         array = array_of(part)
         name = f"{text(notation_of(part))} {len(self.steps)}"  # which no other has
         step = Step(name, "", part.leading, part.trailing, {}, part, array)
-        return self._as_bytes(step).view(np.int64)
-
-    def of_weights(self, part: Expression) -> Array:
-        return self.whole(part)
+        return self._ids_of(step)
 
     def tape(self, decimals: int) -> Mapping[str, Any]:
         """Return the inputs and steps with their operations, and where the page shows them."""
         trace, problem = self.trace, self.trace.problem
         known = {key: i for i, key in enumerate(self.starts)}
         written = {k: x for k, x in problem.written.items() if k not in ("answers", "marking")}
-        given = {step.name for step in trace if step.is_given}
-        entries = [_entry(step, problem, known, step.name in given) for step in self.steps]
-        ids = sorted((number, one) for one, number in self.numbers.items())
-        found = {"steps": entries, "cells": list(_in_runs(ids)), "decimals": decimals}
-        found |= {"own": _own_numbers(trace), "round": problem.round, "problem": plain(written)}
         by_position = KINDS[problem.kind].by_position and problem.kind != "cross"
-        return found | {"offset": problem.sizes.size("p") or 0 if by_position else None}
+        return {
+            "steps": [self._entry(step, known) for step in self.steps],
+            "cells": [self.before + 1, *self.numbers],
+            "decimals": decimals,
+            "settings": _numbers_of_keys(trace),
+            "round": problem.round,
+            "problem": plain(written),
+            "shifts": [self.programs.add(shift, known) for shift in self.programs.shifts()],
+            "offset": problem.sizes.size("p") or 0 if by_position else None,
+        }
+
+    def _entry(self, step: Step, known: Mapping[Any, int]) -> list[Any]:
+        """Return the name and shape of a step with its operation, or of an input with its numbers.
+
+        An input has its key, its shape in the file, whether it is transposed there, whether −∞ may
+        be in it, and whether it is also a step.
+        """
+        entry = [step.name, list(step.array.shape)]
+        if step.operation is not None and not step.is_given:
+            call = self.programs.recorded(step.operation)
+            return [*entry, self.programs.add(call, known), step.backward]
+        problem = self.trace.problem
+        source = step.operation if isinstance(step.operation, Step) else step
+        key = f"{source.key}.keep" if source.key.endswith("mask") else source.key
+        matrix = problem.matrices().get(key)
+        shape = step.array.shape[0 if step.leading else 2 :]
+        if matrix is not None and matrix.size == step.array.size:  # a mask may be of one row
+            shape = matrix.shape
+        flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
+        is_step = step.name in self.trace and self.trace[step.name].is_given
+        about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_step]
+        return [*entry, about, plain(step.array.ravel())]
 
 
-def _entry(step: Step, problem: Problem, known: Mapping[Any, int], is_given: bool) -> list[Any]:
-    """Return the name and shape of a step with its operation, or of an input with its numbers.
-
-    An input has its key, its shape in the file, whether it is transposed there, whether −∞ may be
-    in it, and whether it is also a step.
-    """
-    entry = [step.name, list(step.array.shape)]
-    if step.operation is not None and not step.is_given:
-        return [*entry, _expression(step.operation, known), step.backward]
-    source = step.operation if isinstance(step.operation, Step) else step
-    key = f"{source.key}.keep" if source.key.endswith("mask") else source.key
-    own = problem.matrices().get(key)
-    shape = step.array.shape[0 if step.leading else 2 :]
-    if own is not None and own.size == step.array.size:  # a mask may be of one row
-        shape = own.shape
-    flips = bool(key) and is_transposed(key, problem.tokens_as, problem.weights_as)
-    about = [source.key, list(shape), flips, source.plain in ("bias", "scores"), is_given]
-    return [*entry, about, plain(step.array.ravel())]
-
-
-def _expression(part: Expression, known: Mapping[Any, int]) -> Any:
-    """Return an operation as [name, fields, operands…]; a step as its place on the tape."""
-    if isinstance(part, Step):
-        return known[key_of(part)]
-    name = next(c.__name__ for c in type(part).__mro__ if "apply" in c.__dict__)
-    if name in WITHOUT_FUNCTION and name != "Tiled":
-        return ["", {"shape": array_of(part).shape, "data": plain(array_of(part).ravel())}]
-    if name not in functions():
-        message = f"a live page cannot calculate {name}"
-        raise fail(message, hint="leave out --live, or take a problem with fewer tokens")
-    return [name, plain(_fields(part)), *(_expression(one, known) for one in part.operands)]
-
-
-def _fields(part: Operation) -> dict[str, Any]:
-    """Return the fields of an operation that are numbers and the like."""
-    values = {name: getattr(part, name) for name in part.fields if name not in part.operand_fields}
-    fields = {name: x for name, x in values.items() if _isplain(x)}
-    made = next((of for kind, of in OWN_FIELDS.items() if isinstance(part, kind)), None)
-    return fields | dict(made(part) if made else {})
-
-
-def _isplain(value: object) -> bool:
-    items = value if isinstance(value, tuple) else (value,)
-    return all(isinstance(x, int | float | str | None) for x in items)
-
-
-def functions() -> list[str]:
-    """Return the names of the operations that have a function in the script, in its order."""
-    return re.findall(r"^    ([A-Z]\w*): \(o", file_text("operations.js"), re.M)
-
-
-def _pairs(part: Rotated) -> list[tuple[int, int]]:
-    first, second = (range(2 * part.waves.size)[own] for own in part.waves.columns())
-    return list(zip(first, second, strict=False))
+def functions() -> set[str]:
+    """Return the names of the functions of NumPy that the script has."""
+    table = file_text("numpy.js").partition("const functions")[2]
+    of_math = re.search('"([a-z0-9 ]+)".split', table)
+    assert of_math  # they are in the table
+    return {*re.findall(r"^    (\w+)[,:]", table, re.M), *of_math[1].split()}
 
 
 def plain(value: Any) -> Any:
@@ -139,7 +243,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, NumberAsWritten) and isinstance(value.formula, tree.Own):
-        return {"own": value.formula.key}
+        return {"setting": value.formula.key}
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -149,9 +253,9 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, int | str) or value is None else text(value)
 
 
-def _own_numbers(trace: Trace) -> dict[str, Any]:
+def _numbers_of_keys(trace: Trace) -> dict[str, Any]:
     """Return the numbers of operations that keys give: their values, and formulas of the symbol."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for step in trace:
         for part in walk(step.operation) if step.operation is not None else ():
             for name in part.float_fields if isinstance(part, Operation) else ():
@@ -159,17 +263,5 @@ def _own_numbers(trace: Trace) -> dict[str, Any]:
                 if isinstance(number, NumberAsWritten) and isinstance(number.formula, tree.Own):
                     divides = name == "over" and number.formula.key.endswith("scale")
                     symbol = text(getattr(part, "symbol", None) or number.formula)
-                    found.setdefault(number.formula.key, [float(number), divides, symbol])
-    return found
-
-
-def _in_runs(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return runs of page numbers and ids: the first of both, the step between ids, the count."""
-    found: list[list[int]] = []
-    for number, one in pairs:
-        first, start, step, count = found[-1] if found else (0, 0, 0, 0)
-        if first + count == number and (count == 1 or start + step * count == one):
-            found[-1][2:] = one - start if count == 1 else step, count + 1
-        else:
-            found.append([number, one, 0, 1])
-    return found
+                    numbers.setdefault(number.formula.key, [float(number), divides, symbol])
+    return numbers

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.printing.matrix import LineIndex, Matrix
+from attncli.printing.layout import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"
 
@@ -46,7 +46,7 @@ class Script(Record):
         """What the element of the scripts contains, without comments and indentation."""
         texts = [re.sub(r"^\s*(//.*)?\n?", "", file_text(one), flags=re.M) for one in self.files]
         if self.files[:1] == ("boot.js",):  # the others begin when it has unpacked the page
-            texts[1:] = ["attnBoot().then(function (attnMade) {\n", *texts[1:], "});\n"]
+            texts[1:] = ["attnBoot().then(function (attnPage) {\n", *texts[1:], "});\n"]
         return f"\n//<![CDATA[\n{''.join(texts)}//]]>\n"
 
     @property

@@ -16,36 +16,28 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attncli.checking.answers.agreement import ROUNDED, RoundingRule, float_error
 from attncli.checking.answers.names import mask_of, with_step_names
-from attncli.checking.check import AnswerKey
-from attncli.checking.judging.judged import CORRECT, LAST_DIGIT
-from attncli.checking.judging.reference import Reference
-from attncli.checking.judging.ways import other_readings
-from attncli.classroom.distractors import wrong_numbers
+from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
+from attncli.classroom.answer_table import AnswerTable
 from attncli.classroom.variants import ASKED_DECIMALS
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail, located
-from attncli.core.formulas.tex import tex
+from attncli.core.formulas.printers import tex
 from attncli.core.formulas.text import text as as_text
 from attncli.core.formulas.tree import Formula
-from attncli.core.mechanisms.named import equal_steps
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import visible
 from attncli.pages.markup import matrix_table, text
+from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel
 from attncli.printing.worksheet import has_number, open_steps
 
 FINER = 4
 """Number of decimals, beyond those asked for, of the middle of an interval. Chosen: Moodle makes a
 field as wide as its longest answer, and the ends are off by at most 1/10,000 of a unit."""
-
-ALMOST = 1 - 1e-6
-"""Share of half a unit that makes a number round down or up, unless it has no more digits."""
 
 MINUS_INFINITY = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
 """How people write −∞; for Moodle, an asterisk is any further characters."""
@@ -150,29 +142,23 @@ class _Fields:
 
     def __init__(self, trace: Trace, opened: Mapping[str, Step]) -> None:
         marking = trace.problem.marking
-        self.key = AnswerKey(trace.problem)
         with located(trace.problem.source):
             self.weights = _weights(trace, opened)
         self.digits, self.few_digits = marking.decimals or 0, marking.few_digits
         self.short = f"Write {self.digits} decimals; keep more of them until the last step."
-        self.rounded = RoundingRule(self.digits)
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
-        self.right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
-        self.seen = [name for name in trace.steps if name not in opened or name in self.weights]
-        self.wrong = wrong_numbers(trace, self.seen, self.digits)
+        seen = [name for name in trace.steps if name not in opened or name in self.weights]
+        self.table = AnswerTable(trace, seen, self.digits)
 
     def of_step(self, step: Step) -> Array:
         """Return the fields of a step as on paper; "" for a cell without one."""
-        ways = [(step, self.right, ""), *other_readings(self.right, step)]
-        ways = [one for one in ways if one[2] not in self.seen]
-        steps = [trace[one.name] for one, way, _ in ways for trace in (way.trace, *way.others)]
-        right = [step.on_paper(one.array) for one in steps]
-        accepted = [one for numbers in right for one in self._accepted(step, numbers)]
+        rounded = RoundingRule(self.digits)
+        accepted = [*self._accepted(step)]
         wrong = [(RoundingRule(count)(step.value), self.short) for count in range(self.digits)]
-        for one in self.wrong:
+        for one in self.table.wrong:
             if one.step == step.name:
-                wrong.append((self.rounded(one.numbers), f"{one.sentence} {one.advice}"))
+                wrong.append((rounded(one.numbers), f"{one.sentence} {one.advice}"))
         weights = self.weights[step.name]
         fields = np.full(weights.shape, "", object)
         for at in map(tuple, np.argwhere(weights).tolist()):
@@ -188,21 +174,19 @@ class _Fields:
             fields[at] = f"{FIELD_START}{weights[at]}:{escape(self._answers(tolerances, said))}}}"
         return fields
 
-    def _accepted(self, step: Step, right: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield right numbers with how far from them others may be: the rounded ones first.
+    def _accepted(self, step: Step) -> Iterator[tuple[Array, Array]]:
+        """Yield right numbers as on paper, with how far from them others may be.
 
-        `attn check` may take those on the other side of the exact ones, too, as off by one unit.
+        For each calculation, the rounded numbers are first, then those that are off by one unit.
         """
-        rounded, exactly = self.rounded(right), np.zeros(right.shape)
-        yield rounded, exactly
-        for sign in (-1, 1):
-            near = self.rounded(right + sign * ALMOST * self.half)
-            answers = np.char.mod(f"%.{self.digits}f", near).astype(object)
-            answers[~has_number(step)] = None
-            judged = self.key.check({step.name: answers.tolist()}).steps[step.name]
-            is_right = np.isin(step.on_paper(judged.codes), (CORRECT, LAST_DIGIT))
-            yield np.where(is_right, near, rounded), exactly
-        yield right, self.tolerance + float_error(right)
+        exactly = np.zeros(step.value.shape)
+        for right in self.table.right(step):
+            for exact in right.exact if right.unless not in self.table.seen else ():
+                rounded = RoundingRule(self.digits)(exact)
+                yield step.on_paper(rounded), exactly
+                for numbers, is_accepted in right.beside(exact, self.digits):
+                    yield step.on_paper(np.where(is_accepted, numbers, rounded)), exactly
+                yield step.on_paper(exact), self.tolerance + float_error(step.on_paper(exact))
 
     def _answers(self, right: Mapping[float, float], wrong: Mapping[float, list[str]]) -> str:
         """Return the type of a field and its answers, from numbers with tolerances or sentences."""

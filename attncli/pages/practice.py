@@ -1,8 +1,8 @@
-"""The data of the practice page: for each number what is right and what mistakes give, and hints.
+"""The data of the practice page: the table of answers of each step, and hints.
 
-The script (`web/judging.js`) compares typed numbers with these, and judges the numbers of a step as
-`check` does for a submission of them alone. Whether rounding on the way explains a wrong number is
-worked out by `check` only; the page knows how far it may lead, and says that it cannot tell.
+The script (`web/judging.js`) looks typed numbers up in the table. Only `check` works out whether
+rounding on the way explains a wrong number; the table says how far it may lead, and within that
+distance the page says that it cannot tell.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers import agreement, answers
-from attncli.checking.judging.early_rounding import RoundingReach, reaches
-from attncli.checking.judging.reference import Reference, axis_of_shares
-from attncli.checking.judging.ways import other_readings
-from attncli.classroom.distractors import wrong_numbers
+from attncli.checking.answers import answers
+from attncli.checking.judging import agreement
+from attncli.checking.judging.operands import axis_of_shares
+from attncli.classroom.answer_table import ALMOST, AnswerTable, Reach, RightNumbers
 from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import BLANK_CELLS
@@ -30,21 +29,14 @@ from attncli.pages.cell_formulas import CellFormulas, CellPlace
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
 
-CONSTANTS = {
-    "rounded": agreement.ROUNDED,
-    "cutOff": agreement.CUT_OFF,
-    "finer": agreement.MAX_FINER,
-    "share": agreement.FLOAT_ERROR,
-    "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
-    "coarsestShare": agreement.MAX_TOLERATED_UNIT,
-    "fine": agreement.FINE_UNIT,
-    "fewest": agreement.MIN_GIVEN,
-    "fewestShare": agreement.MIN_SHARE_GIVEN,
-    "otherwise": agreement.MAX_OTHERWISE,
-    "likeBlocked": answers.LIKE_BLOCKED,
-    "missing": sorted(BLANK_CELLS),
-}
-"""Tolerances shared with judging.js, so that the page and the program agree."""
+ERROR_OF_SIX_DIGITS = 5e-6
+"""Maximum relative error of the numbers of mistakes, which are rounded to six digits. Derived."""
+
+MIN_UNITS = 2
+"""Minimum reach around the numbers of another right calculation, in units in the last place."""
+
+RULES = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
+"""How the page reads a cell that has no number."""
 
 
 def page_data(
@@ -52,7 +44,7 @@ def page_data(
 ) -> Mapping[str, str]:
     """Return the script's data; `problems` has the number of each field, by its cell."""
     fields: dict[int, tuple[int, int]] = {}
-    judged, count = [], 0
+    tables, count = [], 0
     for trace, shown in problems:
         open_names = {name for name, _ in shown}
         steps = {step.name: step for step in trace if step.name in open_names}
@@ -60,71 +52,83 @@ def page_data(
         for (name, place), number in shown.items():
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
-        judged.append(judged_by(trace, steps))
-    data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
+        tables.append(table_of(trace, steps))
+    data = {"rules": RULES, "problems": tables, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     # Encoded, so that right numbers are not read by accident.
     return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}
 
 
-def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    right = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
+def table_of(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
+    """Return the table of a problem: of each open step its answers, and whose problem it is."""
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        reach = reaches(right, [*steps.values()])
-        made = {name: _of_step(step, right, reach[name]) for name, step in steps.items()}
-        mistakes = wrong_numbers(trace.unrounded or trace, steps, MISTAKE_DECIMALS)
-    order = list(trace.steps)
-    for one in mistakes:
-        # Where an open step is between, the numbers depend on whether it was written.
-        first = min(order.index(name) for name in one.changed)
-        if steps.keys().isdisjoint(order[first : order.index(one.step)]):
-            says = f"{one.sentence} {one.advice}".strip()
-            made[one.step]["mistakes"].append({"numbers": _numbers(one.numbers, 6), "says": says})
+        table = AnswerTable(trace, [*trace.steps], MISTAKE_DECIMALS)
+        reaches = table.reaches([*steps.values()])
     problem = trace.problem
     return {
         "title": visible(problem.title),
         "variant": problem.variant,
         "problem": problem.problem,
         "decimals": problem.marking.decimals or 0,
-        "tolerance": problem.marking.tolerance,
-        "steps": made,
+        "steps": {name: _of_step(step, table, reaches[name]) for name, step in steps.items()},
     }
 
 
-def _of_step(step: Step, right: Reference, reach: RoundingReach) -> dict[str, Any]:
-    """Return the numbers of a step on paper, and how they are judged: see `RoundingReach`.
+def _of_step(step: Step, table: AnswerTable, reach: Reach) -> dict[str, Any]:
+    """Return the table of a step: its readings, which are right calculations, and its mistakes.
 
-    `readings` are right calculations: the numbers of each, and of others beside it; one with
-    `unless` counts only where that step was not written.
+    The first reading is the problem's own calculation. Others, and mistakes, hold what differs.
     """
-    others = other_readings(right, step)
-    more = [_reading(one, other) | {"unless": name} for one, other, name in others]
-    return {
-        "shape": step.value.shape,
-        "readings": [_reading(step, right), *more],
+    main, *others = table.right(step)
+    own = _reading(step, main) | {
         "isShare": axis_of_shares(step) is not None,
+        "error": agreement.FLOAT_ERROR,
+        "tolerance": table.tolerance,
+        "lastDigit": agreement.CUT_OFF * ALMOST,
+        "fewest": agreement.MIN_GIVEN,
+        "fewestShare": agreement.MIN_SHARE_GIVEN,
         "below": _distances(step.on_paper(reach.below)),
         "above": _distances(step.on_paper(reach.above)),
-        "finer": _distances(step.on_paper(reach.finer)),
-        "adjusted": np.flatnonzero(step.on_paper(reach.adjusted)).tolist(),
-        "mistakes": [],
+        "units": _numbers(step.on_paper(reach.units), 2),
+        "finer": _numbers(step.on_paper(reach.finer), 2),
+    }
+    return {
+        "shape": step.value.shape,
+        "readings": [own, *(_other(step, one) for one in others)],
+        "mistaken": {"error": ERROR_OF_SIX_DIGITS, "tolerance": 0},  # in each mistake
+        "mistakes": [
+            {"right": [_numbers(one.numbers, 6)], "says": f"{one.sentence} {one.advice}".strip()}
+            for one in table.wrong
+            if one.step == step.name
+        ],
     }
 
 
-def _reading(step: Step, right: Reference) -> dict[str, Any]:
-    """Return right numbers, the error of floats near 0, and the coarsest unit that may be off."""
-    traces = (right.trace, *right.others)
-    numbers = [_numbers(step.on_paper(trace[step.name].array)) for trace in traces]
-    most = agreement.largest(right.trace[step.name].array)
+def _reading(step: Step, right: RightNumbers) -> dict[str, Any]:
+    """Return right numbers, the least error of floats, and the coarsest unit that is forgiven."""
+    most = agreement.largest(right.exact[0])
     near = agreement.NEAR_ZERO * min(max(most, agreement.SMALLEST_TERM), agreement.LARGEST_TERM)
-    coarsest = max(agreement.TOLERATED_UNIT, min(most, 0.1), agreement.MAX_TOLERATED_UNIT * most)
-    return {"right": numbers[0], "others": numbers[1:], "near": near, "coarsest": coarsest}
+    return {
+        "right": [_numbers(step.on_paper(exact)) for exact in right.exact],
+        "unless": right.unless,
+        "largest": most,
+        "near": near,
+        "forgiven": right.forgiven_unit,
+    }
+
+
+def _other(step: Step, right: RightNumbers) -> dict[str, Any]:
+    """Return a reading beside the first one; the page leaves what is near it to the program."""
+    size = np.abs(step.on_paper(right.exact[0]))
+    near = _distances(np.where(np.isfinite(size), agreement.MAX_OTHERWISE * size, 0))
+    units = [MIN_UNITS] * size.size
+    return _reading(step, right) | {"below": near, "above": near, "units": units, "finer": units}
 
 
 def _numbers(value: Array, digits: int = 13) -> list[float | None]:
     """Return numbers with some significant digits; None for −∞, which JSON lacks."""
-    found = value.ravel().tolist()
-    return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in found]
+    numbers = value.ravel().tolist()
+    return [json.loads(f"{x:.{digits}g}") if np.isfinite(x) else None for x in numbers]
 
 
 def _distances(value: Array) -> list[float | None]:

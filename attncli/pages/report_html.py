@@ -13,16 +13,16 @@ from urllib.parse import quote
 from attncli.checking.check import Report
 from attncli.checking.judging.judged import WRONG
 from attncli.classroom.grading import Graded, Unread
-from attncli.core.formulas.mathml import mathml
+from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, Record
 from attncli.pages.html import Answers, traces
 from attncli.pages.markup import Script, matrix_table, page_parts, text
+from attncli.printing.class_report import Tally
+from attncli.printing.formats import ReportSelection, Selection
 from attncli.printing.grades import column_title
 from attncli.printing.report import Remark, ReportPage, report_page, sign_of
-from attncli.printing.selection import ReportSelection, Selection
-from attncli.printing.tally import Tally
 from attncli.printing.verdicts import numbers_right, points_of, points_of_step, reason
 
 REMARK_STYLES = {"✗": "wrong", "≈": "near"}

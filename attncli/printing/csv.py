@@ -15,9 +15,8 @@ from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.escapes import as_cell
 from attncli.core.text.numbers import floats, joined, texts
-from attncli.printing.matrix import axis_labels
-from attncli.printing.pieces import in_parts, lists
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection, in_parts, some_rows
+from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
@@ -106,8 +105,8 @@ def _labelled(
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
-    for rows in lists(matrix, decimals):
-        for row in rows:
+    for rows in some_rows(matrix):
+        for row in floats(rows) if decimals is None else rows.tolist():
             yield joined(row, decimals, delimiter) + "\n"
 
 
@@ -123,7 +122,7 @@ def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: 
 
 
 def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield a header, then a row for each number; a problem is called by its own number."""
+    """Yield a header, then a row for each number; a problem is called by its number."""
     yield csv_text([TIDY_COLUMNS]).encode()
     yield from in_parts((_tidy_problem(trace, selection) for trace in traces), "")
 
@@ -155,8 +154,8 @@ def _tidy_step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
             ends = [f",{after}{words[0]},{words[1]},"] * len(inner)
         else:
             row = f",{after}{words[0]},"
-            own = labels["column"] or [""] * len(inner)
-            ends = [f"{row}{label}," for label in own]
+            words_of_columns = labels["column"] or [""] * len(inner)
+            ends = [f"{row}{label}," for label in words_of_columns]
         part = value[place]
         numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
         yield "".join(

@@ -8,16 +8,15 @@ from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
-from attncli.core.mechanisms.named import find
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.find import Cells
 from attncli.core.tape.step import Step
 from attncli.core.text.escapes import kept, visible
 from attncli.core.text.numbers import every_digit, number_text
+from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
-from attncli.printing.selection import ExplanationSelection, Selection
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
@@ -54,12 +53,12 @@ class Request(Record):
         if (step.name, place) in seen:
             return
         seen.add((step.name, place))
-        found = explainer.explain(step, place)
+        explanation = explainer.explain(step, place)
         if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
-            found = replace(found, nodes={**found.nodes, "exact": closed})
-        yield depth, found
-        for index in kept(len(found.sources), explainer.full) if self.deep else ():
-            if index is not None and (source := found.sources[index]).step in self.trace:
+            explanation = replace(explanation, nodes={**explanation.nodes, "exact": closed})
+        yield depth, explanation
+        for index in kept(len(explanation.sources), explainer.full) if self.deep else ():
+            if index is not None and (source := explanation.sources[index]).step in self.trace:
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
@@ -72,8 +71,8 @@ def requests_of(
     trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
 ) -> list[Request]:
     """Return a request for each name of cells; successive names of one step make one."""
-    found = [find(name, trace) for name in names]
-    groups = (list(group) for _, group in groupby(found, key=lambda one: one[1].step))
+    cells_named = [find(name, trace) for name in names]
+    groups = (list(group) for _, group in groupby(cells_named, key=lambda one: one[1].step))
     return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
 
 
@@ -84,8 +83,8 @@ def lines(
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
         yield from wrapped([(request.step.why, "faint")], width)
-    for depth, found in request.found(selection.digits, selection.full):
-        name, *pieces = found.pieces
+    for depth, explanation in request.found(selection.digits, selection.full):
+        name, *pieces = explanation.pieces
         start = [("  " * depth, ""), (name, "label")]
         yield from broken(start, pieces, width, 2 * depth + 3)
     if request.leaves_out(selection.full):
@@ -119,14 +118,14 @@ def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
     texts = []
     for request in requests:
-        found = request.found(selection.digits, selection.full)
-        body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in found)
+        explanations = request.found(selection.digits, selection.full)
+        body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in explanations)
         texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
     yield latex.with_scripts("".join(texts)).encode()
 
 
 def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    from attncli.core.formulas.tex import ascii_text
+    from attncli.core.formulas.printers import ascii_text
     from attncli.printing import markdown
 
     parts: list[str] = []
@@ -137,8 +136,8 @@ def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) ->
             problem = request.trace.problem
             title = markdown.escaped(visible(problem.title))
             parts += [f"**{title}**\n\n"] if title else []
-        for depth, found in request.found(selection.digits, selection.full):
-            parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
+        for depth, explanation in request.found(selection.digits, selection.full):
+            parts.append(f"{'  ' * depth}- $`{_aligned(explanation, '', ascii_text)}`$\n")
     yield "".join(parts).encode()
 
 
@@ -157,26 +156,26 @@ def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
             yield [(cell_name(step, place), "label"), (rest, "")]
 
 
-def _cell(found: Explanation) -> dict[str, Any]:
-    texts = {name: found.part(name) for name in CHAIN_PARTS} | {"reason": found.reason}
+def _cell(explanation: Explanation) -> dict[str, Any]:
+    texts = {name: explanation.part(name) for name in CHAIN_PARTS} | {"reason": explanation.reason}
     return {
         **{name: text for name, text in texts.items() if text},
-        "value": every_digit(found.value) if isinf(found.value) else found.value,
-        "sources": [{"step": source.step, "index": list(source.index)} for source in found.sources],
+        "value": every_digit(explanation.value) if isinf(explanation.value) else explanation.value,
+        "sources": [{"step": x.step, "index": list(x.index)} for x in explanation.sources],
     }
 
 
-def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str:
+def _aligned(explanation: Explanation, sign: str, escape: Callable[[str], str]) -> str:
     """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
-    from attncli.core.formulas.tex import tex
+    from attncli.core.formulas.printers import tex
 
-    name, *parts = (tex(part, escape) for part in found.chain.parts)
-    last = r"\approx" if found.chain.last == "≈" else "="
+    name, *parts = (tex(part, escape) for part in explanation.chain.parts)
+    last = r"\approx" if explanation.chain.last == "≈" else "="
     signs = [*["="] * (len(parts) - 1), last]
     text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
-    if found.reasons:
-        reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)
+    if explanation.reasons:
+        reasons = r";\ ".join(tex(reason, escape) for reason in explanation.reasons)
         text += rf"\text{{, as }}{reasons}"
-    elif found.given:
+    elif explanation.given:
         text += r"\ \text{(given)}"
     return f"{name} {sign}{text}"

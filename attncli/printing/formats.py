@@ -1,22 +1,27 @@
-"""The output formats of all commands. To add one, write its functions and give it a row."""
+"""The output formats of all commands, the selections of what is written, and writing in pieces.
+
+To add a format, write its functions and give it a row in `FORMATS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attncli.core.errors import fail
-from attncli.core.problem.key_names import keys_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean
-from attncli.printing.selection import PageSelection, ReportSelection, Selection
 
 if TYPE_CHECKING:
     from attncli.checking.check import Report
     from attncli.classroom.grading import Graded
+    from attncli.classroom.name_index import Roster
+    from attncli.core.arithmetic.elements import Array
     from attncli.core.mechanisms.trace import Trace
+    from attncli.core.tape.step import Step
+
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
 """Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
@@ -59,7 +64,7 @@ class Format(Record):
 FORMATS: dict[str, Format] = {
     "table": Format(
         (".txt",), "every step, for reading", _in("printing.table.traces"),
-        _in("printing.report_table.reports"), _in("printing.explanations.as_table"),
+        _in("printing.table.reports"), _in("printing.explanations.as_table"),
     ),
     "json": Format(
         (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
@@ -90,7 +95,7 @@ FORMATS: dict[str, Format] = {
     ),
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
-        _in("printing.report_markdown.reports"), _in("printing.explanations.as_markdown"),
+        _in("printing.markdown.reports"), _in("printing.explanations.as_markdown"),
         _in("printing.markdown.traces"),
     ),
     "gradescope": Format(
@@ -123,10 +128,10 @@ def format_named(name: str, kind: FormatKind, binary: bool = True) -> str:
         InputError: for a name that is no format of this kind, or no text where `binary` is not set.
     """
     known = {key: row for key, row in formats_of(kind).items() if binary or not row.binary}
-    found = name if name in known else format_of_file(f"*.{name}", kind)
-    if found not in known:
+    chosen = name if name in known else format_of_file(f"*.{name}", kind)
+    if chosen not in known:
         raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, known))
-    return found
+    return chosen
 
 
 def format_of_file(name: str, kind: FormatKind) -> str | None:
@@ -178,6 +183,7 @@ def render(
     ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
     """
     from attncli.checking.check import Report
+    from attncli.core.problem.key_values import keys_of
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
@@ -191,9 +197,131 @@ def render(
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
         selection = ReportSelection(
-            decimals, full, quiet, solution, points=tuple(points), only=keys_of(only)
+            decimals=decimals,
+            full=full,
+            quiet=quiet,
+            solution=solution,
+            points=tuple(points),
+            only=keys_of(only),
         )
     else:
-        about = (decimals, full, keys_of(only), quiet, why, False, standalone, reveal)
-        selection = Selection(*about, live=live)
+        selection = Selection(
+            decimals=decimals,
+            full=full,
+            only=keys_of(only),
+            quiet=quiet,
+            why=why,
+            standalone=standalone,
+            reveal=reveal,
+            live=live,
+        )
     return b"".join(getattr(row, kind)(several, selection)).decode()
+
+
+class PageSelection(Record):
+    """The settings that every kind of page has."""
+
+    decimals: int | None = None  # digits after the point; None for the default of the format
+    full: bool = False  # whether pages show large matrices whole
+
+    @property
+    def digits(self) -> int:
+        """The maximum number of digits after the point on a page."""
+        from attncli.core.text.numbers import DEFAULT_DECIMALS  # with NumPy
+
+        return DEFAULT_DECIMALS if self.decimals is None else self.decimals
+
+
+class ExplanationSelection(PageSelection):
+    """The parts of explanations that are written."""
+
+    why: bool = False  # whether each step says in a sentence why it is done
+
+
+class Selection(PageSelection):
+    """The parts of a trace that are written."""
+
+    only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
+    quiet: bool = False  # whether pages leave out the title and the warnings
+    why: bool = False  # whether each step says why it is done; pages of HTML always do
+    exact: bool = False  # whether closed forms are written beside the numbers
+    standalone: bool = False  # whether LaTeX is a complete document
+    reveal: bool = False  # whether the steps of an HTML page are folded until they are opened
+    heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
+    rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
+    live: bool = False  # whether the numbers of an HTML page can be changed
+
+    is_worksheet = False
+
+    def steps(self, trace: Trace) -> list[Step]:
+        """Return the steps in the order of computation."""
+        return steps_named(self.only, trace) if self.only else [*trace]
+
+
+class WorksheetSelection(Selection):
+    """A selection with room in place of the numbers of some steps."""
+
+    blank: tuple[str, ...] = ()  # names or symbols of these steps; () for all that are worked out
+    give: tuple[str, ...] = ()  # those that are shown solved nevertheless
+
+    is_worksheet = True
+
+
+class ReportSelection(PageSelection):
+    """The parts of reports that are written."""
+
+    quiet: bool = False  # whether only the verdict is
+    solution: bool = False  # whether what students read may hold the right numbers
+    points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
+    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
+    totals: bool = False  # whether a grade book has one row per student
+    roster: Roster | None = None  # the class, whose columns the grade book keeps
+
+
+def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
+    """Return the steps that words mean, names, symbols or patterns, in the order of computation.
+
+    Raises:
+        InputError: for a word that people use for several of the steps.
+    """
+    names = set(words)
+    if others := [word for word in words if word not in trace]:
+        from attncli.core.tape.find import find_steps  # they may be symbols, such as A
+
+        meant = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
+        names |= {step.name for steps in meant for step in steps}
+    return [step for step in trace if step.name in names]
+
+
+WRITE_SIZE = 2**16
+"""Number of characters, or of numbers, that are written at a time: about what a pipe holds."""
+
+
+def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
+    """Yield texts as they come, with `between` after each but the last."""
+    return in_parts(([text] for text in texts), between)
+
+
+def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
+    """Yield texts as `pieces` does; each comes in parts, and small parts are joined.
+
+    Halves of characters, as in names of files that are not in UTF-8, become question marks.
+    """
+    for number, parts in enumerate(texts):
+        waiting = [between] if number else []
+        size = 0
+        for part in parts:
+            waiting.append(part)
+            size += len(part)
+            if size >= WRITE_SIZE:
+                yield "".join(waiting).encode(errors="replace")
+                waiting, size = [], 0
+        if waiting:
+            yield "".join(waiting).encode(errors="replace")
+
+
+def some_rows(matrix: Array) -> Iterator[Array]:
+    """Yield a matrix (rows, columns) in parts of some rows."""
+    count = max(1, WRITE_SIZE // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), count):
+        yield matrix[start : start + count]

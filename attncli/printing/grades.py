@@ -13,18 +13,17 @@ from attncli.checking.check import Report
 from attncli.checking.judging import judged as status
 from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged, Misshapen
 from attncli.classroom.grading import Graded, Student, Unread
-from attncli.classroom.roster import Person, Roster
+from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
 from attncli.core.text.escapes import as_cell, lines_of, visible
 from attncli.core.text.numbers import every_digit
 from attncli.printing import verdicts
+from attncli.printing.class_report import UNREADABLE, row_of
 from attncli.printing.csv import PLAIN_NUMBER, TAB, csv_text
+from attncli.printing.formats import ReportSelection
 from attncli.printing.record import json_lines
 from attncli.printing.report import ReportPage, label_at, report_page, some_places
-from attncli.printing.selection import ReportSelection
-
-UNREADABLE = "unreadable"
 
 NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
@@ -51,9 +50,9 @@ def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
     steps = [f"points_{name}" for name in selection.points]
-    own = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
+    columns = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     heads, by_name = _of_roster(selection.roster)
-    yield csv_text([[*heads, *own]], delimiter).encode()
+    yield csv_text([[*heads, *columns]], delimiter).encode()
     for one in graded:
         cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]
@@ -89,14 +88,11 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
 
 def grade(graded: Graded) -> list[str]:
     """Return the texts of `HEADS`."""
-    if isinstance(graded, Unread):
-        blank = [""] * len(status.STATUSES)
-        return [graded.name, graded.title, UNREADABLE, "", "", verdicts.reason(graded), *blank]
-    first = graded.first_wrong_step or ""
-    finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", verdicts.why(graded))
-    counts = map(str, graded.counts.values())
-    return [graded.name, graded.title, graded.verdict, first, *words, *counts]
+    row = row_of(graded)
+    counts = [*map(str, graded.counts.values())] if isinstance(graded, Report) else []
+    counts = counts or [""] * len(status.STATUSES)
+    about = (row.verdict, row.first_wrong_step, row.mistake, row.message)
+    return [row.name, row.title, *about, *counts]
 
 
 def totals(
@@ -106,12 +102,12 @@ def totals(
 
     Its rows and first columns are those of the roster; without one, there is a row for each name.
     """
-    found: dict[str, list[float | None]] = {}
+    points_of: dict[str, list[float | None]] = {}
     titles, without, empty = list[list[str]](), list[str](), list[str]()
     for student in students:
         name = student[0].name
         reports = [one if isinstance(one, Report) else None for one in student]
-        found[name] = [one.total if one and one.marking.points else None for one in reports]
+        points_of[name] = [one.total if one and one.marking.points else None for one in reports]
         titles.append([one.title for one in student])
         empty += [name] if all(one and one.verdict == "empty" for one in reports) else []
     heads = [*roster.heads] if roster else ["name"]
@@ -119,17 +115,17 @@ def totals(
         title = column_title(several, number)
         heads.append(f"problem {number}" if title in heads else title)
     rows = [[*map(as_cell, heads), "total"]]
-    people = roster.people if roster else [Person(name, (name,)) for name in found]
+    people = roster.people if roster else [Person(name, (name,)) for name in points_of]
     names = Counter(person.name for person in people)
     for person in people:
-        known = found.get(person.name, []) if names[person.name] == 1 else []
+        known = points_of.get(person.name, []) if names[person.name] == 1 else []
         points = [*known, *[None] * (len(heads) - len(person.cells) - len(known))]
         total = None if None in points else sum(one or 0 for one in points)
         every = (*points, total)
         grades = (NO_GRADE if one is None else verdicts.points_text(one) for one in every)
         rows.append([*map(roster_cell, person.cells), *grades])
         without += [person.name] if total is None else []
-    notes, others = list[str](), sorted(found.keys() - names)
+    notes, others = list[str](), sorted(points_of.keys() - names)
     if without:
         why = "their answers are missing, cannot be read, or are not those of one student"
         notes.append(f"no grade ({NO_GRADE}) for {_listed(without)}: {why}")
@@ -158,8 +154,8 @@ def report_record(graded: Graded) -> dict[str, Any]:
     points: dict[str, dict[str, float]] = {}  # of whole steps
     parts: dict[str, dict[str, float]] = {}  # by the names of cells
     for name, earned in graded.points.items():
-        found, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
-        found[key] = {"points": earned, "of": marking.points[name]}
+        records, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
+        records[key] = {"points": earned, "of": marking.points[name]}
     record: dict[str, Any] = {
         "name": graded.name,
         "problem": graded.title,
@@ -189,17 +185,17 @@ def report_record(graded: Graded) -> dict[str, Any]:
 
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
-    given = None
+    written = None
     if isinstance(judged, Misshapen):
-        given = judged.mismatch.texts.tolist()
+        written = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
-        given = judged.texts.tolist()
+        written = judged.texts.tolist()
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
         "mistake": None if finding is None else _finding_record(finding),
         "cells": list(_cell_records(judged)) if isinstance(judged, Given) else [],
-        "given": given,
+        "given": written,
         "counts": judged.counts,
         **({"rounding": rounding} if rounding else {}),
         **(_distance(judged) if isinstance(judged, Difference) else {}),
@@ -217,7 +213,7 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
     record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
     also = [{"id": other.id, "message": other.message} for other in finding.also]
     more = {"worked": list(finding.worked), "also": also}
-    return record | {name: found for name, found in more.items() if found}
+    return record | {name: texts for name, texts in more.items() if texts}
 
 
 def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
@@ -258,14 +254,14 @@ def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Itera
     Raises:
         InputError: for several students, as each has a file of results.
     """
-    own: list[Graded] = []
+    students: list[Graded] = []
     for one in graded:
-        if own and one.name != own[0].name:
-            names = f"{visible(own[0].name)} and {visible(one.name)}"
+        if students and one.name != students[0].name:
+            names = f"{visible(students[0].name)} and {visible(one.name)}"
             message = f"results.json of Gradescope is of one student, but here are {names}"
             raise fail(message, hint="write one for each: -o 'results/{student}.json'")
-        own.append(one)
-    yield f"{json.dumps(_results(own, selection), ensure_ascii=False, indent=1)}\n".encode()
+        students.append(one)
+    yield f"{json.dumps(_results(students, selection), ensure_ascii=False, indent=1)}\n".encode()
 
 
 def _results(graded: Sequence[Graded], selection: ReportSelection) -> dict[str, Any]:
@@ -315,9 +311,9 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         missing = int((one.codes(name) == status.MISSING).sum())
         if missing and worst != "missing":
             lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
-        found = one.findings.get(step) if worst not in OUTCOMES else None
+        finding = one.findings.get(step) if worst not in OUTCOMES else None
         about, where = f"{title}: {name}", f"{number}.{place}"
-        mistakes = [found.id] if found else []
+        mistakes = [finding.id] if finding else []
         yield _test(score, possible, about, where, lines, mistakes, step=name, status=worst)
 
 

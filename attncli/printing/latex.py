@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from attncli.core.formulas.tex import ascii_text, number
-from attncli.core.formulas.tex import tex as as_tex
+from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.escapes import visible
-from attncli.printing.matrix import Matrix
+from attncli.printing.formats import Selection, pieces
+from attncli.printing.layout import Matrix
+from attncli.printing.markdown import bracketed, column_style, heading, sign
 from attncli.printing.page import Entry, Figure, Page, page_of
-from attncli.printing.pieces import pieces
-from attncli.printing.selection import Selection
-from attncli.printing.tex_matrix import bracketed, column_style, heading, sign
 from attncli.printing.views import Panel
 
 MAX_TEX_WIDTH = 70
@@ -86,7 +84,7 @@ def _macros(name: str) -> str:
 
 
 def _macros_for(body: str) -> str:
-    """Return the macros of every document; of a worksheet, also its own."""
+    """Return the macros of every document; of a worksheet, also those of worksheets."""
     return _macros("macros") + (_macros("worksheet") if r"\attnname" in body else "")
 
 
@@ -183,7 +181,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     elif together:
         shown = list(_beside(figure.results))
         if len(shown) > 1 and figure.results[0].answer:  # empty brackets need their names
-            names = (as_tex(panel.name, escaped) for panel in figure.results)
+            names = (tex(panel.name, escaped) for panel in figure.results)
             shown = [f"{name} = {one}" for name, one in zip(names, shown, strict=True)]
         yield _line(r" \quad ".join(shown))
     else:
@@ -206,7 +204,7 @@ def _named(panel: Panel) -> Iterator[str]:
     if panel.words:
         yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
     array = _matrix(panel, bool(panel.matrix.column_labels))
-    yield _line(f"{as_tex(panel.name, escaped)} = {array}")
+    yield _line(f"{tex(panel.name, escaped)} = {array}")
 
 
 def _matrix(panel: Panel, top: bool) -> str:

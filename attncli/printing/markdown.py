@@ -1,25 +1,31 @@
-"""Markdown with mathematics, as GitHub and GitLab show it.
+"""Traces and reports in Markdown with mathematics, as GitHub and GitLab show it.
 
 A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
-`math`, where no character is taken for Markdown.
+`math`, where no character means Markdown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from attncli.core.formulas.tex import ascii_text, number
-from attncli.core.formulas.tex import tex as as_tex
+from attncli.core.formulas.printers import TEX_SIGNS, ascii_text, letters, number
+from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.text.escapes import label_text
-from attncli.printing.matrix import ROOM, Matrix
+from attncli.core.tape.step import Step
+from attncli.core.text.escapes import label_text, shortened, visible
+from attncli.printing.formats import ReportSelection, Selection, pieces
+from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of
-from attncli.printing.pieces import pieces
-from attncli.printing.selection import Selection
-from attncli.printing.tex_matrix import bracketed, heading, sign
 from attncli.printing.views import Panel
+
+if TYPE_CHECKING:
+    from attncli.classroom.grading import Graded
+    from attncli.printing.class_report import ClassReport
+    from attncli.printing.report import Remark, ReportPage
 
 MAX_LINE_WIDTH = 90
 """Maximum width, in characters, of operands and result that are written side by side."""
@@ -60,6 +66,33 @@ def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[st
     """Return a table; all texts are escaped already."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters mean; `escape` writes the words."""
+    note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
+    return f"{as_tex(step.notation, escape)}{note}"
+
+
+def sign(text: str) -> str:
+    """Return a sign between the matrices of a layout, such as × or tanh(."""
+    name = text.removesuffix("(")
+    if name != text:
+        return rf"{letters(name)}\Bigl("
+    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
+
+
+def column_style(matrix: Matrix) -> str:
+    """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
+    styles = ("c" if c is None else number for c in matrix.columns)
+    places = zip(matrix.columns, styles, strict=True)
+    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
+
+
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    body = r" \\ ".join(lines)
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"
 
 
 def _parts(page: Page) -> Iterator[str]:
@@ -202,3 +235,75 @@ def _block(lines: Sequence[str]) -> str:
         body = " \\\\\n".join(lines)
         return f"```math\n\\begin{{gathered}}\n{body}\n\\end{{gathered}}\n```"
     return f"```math\n{''.join(lines)}\n```"
+
+
+def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    """Yield the report of one student, or a table of several."""
+    from attncli.checking.check import Report
+    from attncli.printing.class_report import class_report
+    from attncli.printing.report import report_page
+
+    every = iter(graded)
+    first, second = next(every), next(every, None)
+    if second is not None:
+        parts = _class(class_report(chain([first, second], every)), selection)
+    elif isinstance(first, Report):
+        parts = _report(report_page(first, selection))
+    else:
+        parts = _class(class_report([first]), selection)
+    yield ("\n\n".join(parts) + "\n").encode()
+
+
+def _report(page: ReportPage) -> Iterator[str]:
+    yield f"# {escaped(page.name)}"
+    if page.title:
+        yield escaped(page.title)
+    if page.comment:
+        yield "\n".join(f"> {escaped(line)}\\" for line in page.comment).removesuffix("\\")
+    yield from map(escaped, page.said)
+    yield f"**{escaped(page.verdict)}**"
+    if page.points:
+        yield escaped(page.points)
+    for remark in page.remarks.values():
+        yield from _remark(remark)
+    yield from map(escaped, page.missing)
+
+
+def _remark(remark: Remark) -> Iterator[str]:
+    aside = f" ({remark.aside})" if remark.aside else ""
+    yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
+    if finding := remark.finding:
+        yield f"{escaped(f'{visible(finding.message)} {visible(finding.advice)}')} (`{finding.id}`)"
+        if finding.worked:
+            yield _items(map(visible, finding.worked))
+    if remark.sign == "→":
+        yield escaped(f"worked out correctly from {remark.follows}")
+    yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))
+    if remark.cells:
+        rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]
+        escaped_rows = (list(map(escaped, row)) for row in rows)
+        yield table(["cell", "yours", "right"], ["---", "---:", "---:"], escaped_rows)
+    if remark.last_digits:
+        first, *cells = remark.last_digits
+        yield escaped(first)
+        yield _items(cells)
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(line)}" for line in lines)
+
+
+def _class(report: ClassReport, selection: ReportSelection) -> Iterator[str]:
+    several = len({row.title for row in report.rows}) > 1
+    heads = ["student", *["problem"] * several, "verdict", "first wrong step", "mistake"]
+    rows: list[list[str]] = []
+    for row in report.rows:
+        cells = (shortened(row.name), *[row.title] * several, row.verdict, row.first_wrong_step)
+        message = escaped(visible(row.message))
+        mistake = f"{message} (`{row.mistake}`)" if row.mistake else message
+        rows.append([*(escaped(visible(cell)) for cell in cells), mistake])
+    if selection.points:
+        heads.append("points")
+        rows = [[*cells, row.points] for cells, row in zip(rows, report.rows, strict=True)]
+    yield table(heads, ["---"] * len(heads), rows)
+    yield _items((*report.summary, *report.notes))

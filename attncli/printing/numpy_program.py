@@ -1,4 +1,4 @@
-"""Traces as programs of NumPy. `apply` works on `Code`, arrays that record how they are made."""
+"""Traces as programs of NumPy. `apply` works on `Code`, arrays that record the calls to them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
-from attncli.core.attention.activations import Phi
+from attncli.core.attention.features import Phi
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
@@ -22,8 +23,7 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import walk
 from attncli.core.text.escapes import visible
 from attncli.core.text.numbers import floats
-from attncli.printing.pieces import in_parts
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection, in_parts
 
 SIGN_OF_UFUNC = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.matmul: "@",
@@ -40,36 +40,20 @@ MAX_REPEATED = 22
 """Maximum number of characters of an expression that is written again where it is used again."""
 
 
-class Code(np.lib.mixins.NDArrayOperatorsMixin):
+class Code(CallRecorder):
     """An array as operations take it, that of the program (no first axes of size 1), its text."""
 
     dtype = np.dtype(np.uint64)  # neither of floats nor of objects, so that formulas are plain
 
     def __init__(self, full: Array, array: Array, text: str) -> None:
         self.full, self.array, self.text = full, array, text
-        self.shape, self.ndim = full.shape, full.ndim
+        self.shape = full.shape
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any) -> Code:
-        return _called(ufunc, inputs, {})
-
-    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Code:
-        return _called(function, args, kwargs)
-
-    def __getattr__(self, name: str) -> Callable[..., Code]:
-        function = getattr(np, name)
-        return lambda **options: _called(function, (self,), options)
-
-    def __getitem__(self, key: Any) -> Code:
-        return _called(getitem, (self, key if isinstance(key, tuple) else (key,)), {})
-
-    def reshape(self, *shape: Any) -> Code:
-        return _called(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
+    def called(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Code:
+        return _called(function, args, options)
 
     def any(self) -> bool:
         return bool(self.full.any())
-
-    def astype(self, dtype: object) -> Code:  # operations change it only to that of an operand
-        return self
 
 
 def refuse_large(problem: Problem) -> None:
@@ -84,12 +68,12 @@ def _literal(array: Array) -> Code:
         message = f"a program with {array.size:,} numbers in one array is too long to read"
         raise fail(message, hint="use a smaller problem, or -f npz")
     array = array.astype(float) if array.dtype.kind == "u" else array
-    own = array.reshape(_stripped(array.shape))
-    kind = ", dtype=np.float32" * (own.dtype == np.float32)
-    if len(values := {*own.flat}) == 1 and values <= {0.0, 1.0}:
-        return Code(array, own, f"np.{'ones' if own.all() else 'zeros'}({own.shape}{kind})")
-    numbers = floats(own) if own.dtype.kind == "f" else own.tolist()
-    return Code(array, own, f"np.array({_argument(numbers)}{kind})")
+    short = array.reshape(_stripped(array.shape))
+    kind = ", dtype=np.float32" * (short.dtype == np.float32)
+    if len(values := {*short.flat}) == 1 and values <= {0.0, 1.0}:
+        return Code(array, short, f"np.{'ones' if short.all() else 'zeros'}({short.shape}{kind})")
+    numbers = floats(short) if short.dtype.kind == "f" else short.tolist()
+    return Code(array, short, f"np.array({_argument(numbers)}{kind})")
 
 
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -97,31 +81,25 @@ def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
     return _stripped(shape[1:]) if len(shape) > 2 and shape[0] == 1 else shape
 
 
-def _each(items: Any, kind: type, rule: Callable[[Any], Any]) -> Any:
-    """Return nested lists and tuples with a rule applied to everything of a kind in them."""
-    if isinstance(items, list | tuple):
-        return type(items)(_each(item, kind, rule) for item in items)
-    return rule(items) if isinstance(items, kind) else items
-
-
 def _called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Code:
     """Return what a function of NumPy gives, in code that is known to give the same."""
-    args = _each(_each(args, np.ndarray, _literal), np.generic, np.generic.item)
+    args = each(each(args, np.ndarray, _literal), np.generic, np.generic.item)
     if function is np.concatenate:
         args = ([part for part in args[0] if part.full.size],)
     dtype = float if function is ERF else None  # which makes arrays of objects
-    full = np.asarray(function(*_each(args, Code, lambda code: code.full), **kwargs), dtype)
-    whole = _each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
+    full = np.asarray(function(*each(args, Code, lambda code: code.full), **kwargs), dtype)
+    whole = each(args, Code, lambda c: Code(c.full, c.full, f"{c.text}.reshape{c.shape}"))
     if function in (np.reshape, np.broadcast_to):
         args = args[0], _stripped(full.shape)
-    for own in (args, whole):
+    for operands in (args, whole):
         with suppress(ValueError, IndexError):  # the program may lack axes that are needed
-            arrays = _each(own, Code, lambda code: code.array)
+            arrays = each(operands, Code, lambda code: code.array)
             array = np.asarray(function(*arrays, **kwargs), dtype)
             if np.allclose(array.reshape(full.shape), full, equal_nan=True):
                 is_move = function in (getitem, np.reshape, np.moveaxis)
-                is_same = is_move and np.array_equal(array, own[0].array)
-                return Code(full, array, own[0].text if is_same else _text(function, own, kwargs))
+                is_same = is_move and np.array_equal(array, operands[0].array)
+                text = operands[0].text if is_same else _text(function, operands, kwargs)
+                return Code(full, array, text)
     raise NotImplementedError(function)
 
 
@@ -193,9 +171,10 @@ def _program(trace: Trace, selection: Selection) -> Iterator[str]:
 def _code(expression: Expression, codes: dict[Step, Code]) -> Code:
     if isinstance(expression, Step):
         return codes[expression]
-    own = {name: float(getattr(expression, name)) for name in expression.float_fields}
-    found = replace(expression, **own).apply(*[_code(part, codes) for part in expression.operands])
-    return found if isinstance(found, Code) else _literal(found)
+    numbers = {name: float(getattr(expression, name)) for name in expression.float_fields}
+    operands = [_code(part, codes) for part in expression.operands]
+    result = replace(expression, **numbers).apply(*operands)
+    return result if isinstance(result, Code) else _literal(result)
 
 
 def _lines(name: str, code: str) -> Iterator[str]:
@@ -211,10 +190,11 @@ def _lines(name: str, code: str) -> Iterator[str]:
         uses = [line for line in lines.values() for _ in re.findall(pattern, line)]
         is_long = len(part) <= MAX_CODE_WIDTH < max(map(len, uses), default=0)
         if len(part) > MAX_REPEATED and (len(uses) > 1 or is_long):
-            own = f"{name}_{parts[part]}"
-            same = sum(key.startswith(own) for key in lines)
-            own += str(same + 1) * bool(same)
-            lines = {own: part} | {key: re.sub(pattern, own, line) for key, line in lines.items()}
+            short = f"{name}_{parts[part]}"
+            same = sum(key.startswith(short) for key in lines)
+            short += str(same + 1) * bool(same)
+            others = {key: re.sub(pattern, short, line) for key, line in lines.items()}
+            lines = {short: part} | others
     for key, expression in lines.items():
         line = f"{key} = {ast.unparse(ast.parse(expression))}"
         if len(line) > MAX_CODE_WIDTH:  # each row of a matrix has a line

@@ -1,4 +1,4 @@
-"""The page of a trace: what is shown, and in which order. Each format writes it in its own way."""
+"""The page of a trace: what is shown, and in which order; each format has a writer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
@@ -15,7 +15,7 @@ from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.walk import sources
 from attncli.core.text.escapes import LIMIT, visible
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
 from attncli.printing.views import Panel, Views, WeightedSum, is_deep
 
 
@@ -74,7 +74,7 @@ def page_of(
     steps = selection.steps(trace)
     closing, warnings, asked = list[str](), list[str](), ""
     open_names: Container[str] = ()
-    if selection.is_worksheet:  # rounding and warnings would give away what is to be found
+    if selection.is_worksheet:  # rounding and warnings would give answers away
         from attncli.printing.worksheet import instruction, open_steps
 
         asked, open_names = instruction(trace), open_steps(trace, selection)
@@ -86,9 +86,16 @@ def page_of(
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     closing += [f"{words} are left out; --full shows all." for words in views.left_out]
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
-    title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
-    student = visible(trace.problem.student)
-    return Page(title, notes, entries, closing, warnings, views.decimals, asked, student)
+    return Page(
+        title=title_of(trace, selection),
+        notes="\n".join(map(visible, lines)),
+        entries=entries,
+        closing=closing,
+        warnings=warnings,
+        decimals=views.decimals,
+        asked=asked,
+        student=visible(trace.problem.student),
+    )
 
 
 def title_of(trace: Trace, selection: Selection) -> str:
@@ -120,8 +127,8 @@ class _Walk:
             is_known = self._is_known(together[0])
             figures = () if is_known else tuple(self._figures(*together))
             laid_out = bool(figures) and self.suffices(figures)
-            made = () if together[1:] and not is_known else together
-            made_of = [n for step in made for n in self._sources(step, figures, laid_out)]
+            with_inputs = () if together[1:] and not is_known else together
+            made_of = [n for step in with_inputs for n in self._sources(step, figures, laid_out)]
             inputs = (*self._inputs(made_of), *self._parts(together[0], laid_out or not figures))
             beside = (p for f in figures for p in (*f.results, *f.panels * laid_out))
             terms = (term for one in figures[:1] for added in one.sums() for term in added.parts)
@@ -143,8 +150,8 @@ class _Walk:
                 if step.group != first.group or not self._is_known(step):
                     break
                 count += 1
-            made = steps[1].operation if steps[1:] else None
-            is_summed = isinstance(made, Sum) and first in made.operands
+            second = steps[1].operation if steps[1:] else None
+            is_summed = isinstance(second, Sum) and first in second.operands
             count = count or 1 + is_summed
             yield steps[:count]
             steps = steps[count:]
@@ -154,10 +161,10 @@ class _Walk:
 
         A step that a worksheet asks for is not known.
         """
-        made = step.operation
+        operation = step.operation
         is_known = step.vanishes
-        if isinstance(made, Step) and made.name != step.name:
-            is_known |= made.operation is None or made.name in self.shown
+        if isinstance(operation, Step) and operation.name != step.name:
+            is_known |= operation.operation is None or operation.name in self.shown
         return is_known and not self.views.is_open(step)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
@@ -171,11 +178,11 @@ class _Walk:
             yield Figure(name, tuple(beside), tuple(results), sums)
 
     def _sources(self, step: Step, figures: Figures, laid_out: bool) -> list[Step]:
-        """Return the inputs that a step is made of and that its figures do not show."""
-        made = step.operation
-        if not (figures or isinstance(made, Step)):
+        """Return the operands of a step that are inputs and that its figures do not show."""
+        operation = step.operation
+        if not (figures or isinstance(operation, Step)):
             return []  # it vanishes
-        cut = made.operand if isinstance(made, SplitHeads) else None
+        cut = operation.operand if isinstance(operation, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
         if laid_out:
@@ -199,9 +206,9 @@ class _Walk:
     def _parts(self, step: Step, is_shown: bool) -> Iterator[Panel]:
         """Yield what is worked out for vectors of pairs: W q, U k, and sums that figures lack."""
         for part in self.views.layout(step) if is_deep(step) else ():
-            made = part.operands if isinstance(part, Operation) else ()
-            inner = [one for one in made if isinstance(one, MatMul)]
-            for one in (*inner, *([part] if made and not is_shown else ())):
+            operands = part.operands if isinstance(part, Operation) else ()
+            inner = [one for one in operands if isinstance(one, MatMul)]
+            for one in (*inner, *([part] if operands and not is_shown else ())):
                 for place, name in self.views.slices(one):
                     yield self.views.of_input(one, place, name)
 

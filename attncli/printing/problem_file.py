@@ -60,7 +60,7 @@ def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
     if key == "layers":
         yield f"{key}:"
         for layer in problem.layers:
-            own = [part for part in KEYS if part in layer.own]
+            own = [part for part in KEYS if part in layer.layer_keys]
             parts = [_entry(layer, part, blank, "    ") for part in own]
             yield from (f"  - {parts[0][4:]}", *parts[1:])
     elif key == "score" and len(raw) == 1:

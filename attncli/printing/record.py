@@ -21,8 +21,7 @@ from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
-from attncli.printing.pieces import WRITE_SIZE, in_parts, some_rows
-from attncli.printing.selection import Selection
+from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
 
 HOLE = f"rows{os.urandom(16).hex()}"
 """Text in the place of a large matrix until its rows are written; nothing else holds it."""
@@ -107,10 +106,10 @@ def _nested(large: Large) -> Iterator[str]:
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
     def document(trace: Trace) -> Iterator[str]:
-        found = record(trace, selection, partial(_matrix, infinite=float))
-        held, text = _dumped(found, is_unicode=True)
+        mapping = record(trace, selection, partial(_matrix, infinite=float))
+        held, text = _dumped(mapping, is_unicode=True)
         if OBEYED.search(text):
-            held, text = _dumped(found, is_unicode=False)
+            held, text = _dumped(mapping, is_unicode=False)
         return _with_rows(text, f"[{HOLE}]\n", held, _items)
 
     return in_parts(map(document, traces), "---\n")
@@ -198,12 +197,12 @@ def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 npy.write_array(file, np.asarray(array, order="C"))
-            yield written.taken()
-    yield written.taken()
+            yield written.removed()
+    yield written.removed()
 
 
 class _Written:
-    """A file that keeps what is written until it is taken."""
+    """A file that keeps what is written until it is removed."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -215,7 +214,7 @@ class _Written:
     def flush(self) -> None:
         pass
 
-    def taken(self) -> bytes:
+    def removed(self) -> bytes:
         data = b"".join(self._parts)
         self._parts.clear()
         return data
@@ -246,12 +245,12 @@ def record(
     `matrix` makes the value of an array with a number of decimals.
     """
     problem = trace.problem
-    found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
-    found["title"] = problem.title
-    found |= {key: text for key, text in problem.texts.items() if key not in found}
-    found["options"] = problem.options()
+    values: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
+    values["title"] = problem.title
+    values |= {key: text for key, text in problem.texts.items() if key not in values}
+    values["options"] = problem.options()
     if not selection.only:
-        found["inputs"] = {key: matrix(a, None) for key, a in problem.matrices().items()}
+        values["inputs"] = {key: matrix(a, None) for key, a in problem.matrices().items()}
     steps: dict[str, Any] = {}
     for step in selection.steps(trace):
         value = step.value
@@ -264,20 +263,20 @@ def record(
             "shape": list(value.shape),
             "value": matrix(value, selection.decimals),
         }
-    found["steps"] = steps
+    values["steps"] = steps
     warnings = list(trace.warnings)
     if selection.exact:
         from attncli.core.explaining.exact import Exact
 
         exact = Exact(trace)
         for step in selection.steps(trace):
-            found["steps"][step.name]["exact"] = exact.texts(step)
+            values["steps"][step.name]["exact"] = exact.texts(step)
         warnings += exact.warnings()
-    if trace.unrounded is not None and trace.last.name in found["steps"]:
+    if trace.unrounded is not None and trace.last.name in values["steps"]:
         distance, place = furthest(trace)
-        found["rounding"] = {"step": trace.last.name, "off_by": distance, "at": list(place)}
-    found["warnings"] = warnings
-    return found
+        values["rounding"] = {"step": trace.last.name, "off_by": distance, "at": list(place)}
+    values["warnings"] = warnings
+    return values
 
 
 def numbers(

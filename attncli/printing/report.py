@@ -16,8 +16,8 @@ from attncli.core.tape.step import Step
 from attncli.core.text.escapes import kept, label_text, visible
 from attncli.core.text.numbers import style_of
 from attncli.printing import verdicts
-from attncli.printing.matrix import Matrix, axis_labels
-from attncli.printing.selection import PageSelection
+from attncli.printing.formats import PageSelection
+from attncli.printing.layout import Matrix, axis_labels
 
 MARK_OF_CELL = {
     status.LAST_DIGIT: ("≈", "near"),
@@ -76,6 +76,12 @@ class Remark(Record):
         return self.cells[0].name if self.cells else ""
 
     @property
+    def wrong_numbers(self) -> Iterator[str]:
+        """Sentences on the first wrong cells, and how many others there are."""
+        cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in self.cells]
+        return verdicts.some_of(cells, "; --full shows all")
+
+    @property
     def outcome(self) -> str:
         """Whether the numbers are right, or follow from earlier ones, with a sign; or ""."""
         return {
@@ -86,10 +92,10 @@ class Remark(Record):
     @property
     def sentences(self) -> Iterator[Sentence]:
         """Sentences on the step, for pages without its matrices."""
-        if found := self.finding:
-            yield "✗", found.message, found.advice
-            yield from (("", line, "") for line in found.worked)
-            yield from (("", said, "") for said, _ in found.others)
+        if finding := self.finding:
+            yield "✗", finding.message, finding.advice
+            yield from (("", line, "") for line in finding.worked)
+            yield from (("", said, "") for said, _ in finding.others)
         yield from (("✗", line, "") for line in self.unexplained)
         if self.early:  # in a wrong step, ✗ belongs to other numbers
             yield "≈" if self.status == "wrong" else self.sign, self.early, ""
@@ -122,17 +128,18 @@ def report_page(
 
     The verdict names the mistake by its id, unless the page is for students.
     """
-    given = [judged for judged in report.steps.values() if judged.status != "missing"]
+    written = [judged for judged in report.steps.values() if judged.status != "missing"]
+    remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
     return ReportPage(
-        visible(report.name),
-        visible(report.title),
-        verdicts.VERDICT_SIGNS[report.verdict],
-        verdicts.verdict(report, ids),
-        verdicts.points_by_step(report),
-        verdicts.comment_lines(report),
-        report.said,
-        {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
-        tuple(verdicts.missing(report)),
+        name=visible(report.name),
+        title=visible(report.title),
+        sign=verdicts.VERDICT_SIGNS[report.verdict],
+        verdict=verdicts.verdict(report, ids),
+        points=verdicts.points_by_step(report),
+        comment=verdicts.comment_lines(report),
+        said=report.said,
+        remarks=remarks,
+        missing=tuple(verdicts.missing(report)),
     )
 
 
@@ -157,17 +164,17 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         hint = finding.what if finding.hint is None else finding.hint
         finding = replace(finding, what=hint, worked=(), also=())
     return Remark(
-        judged.step,
-        sign,
-        judged.status,
-        _aside(report, judged, sign),
-        "your numbers" if is_after else "your rounded numbers",
-        tuple(_comparisons(judged, selection, report.strict, solution)),
-        tuple(_wrong_cells(judged, selection.digits, solution)),
-        finding,
-        tuple(verdicts.unexplained(report, judged, solution)),
-        early,
-        tuple(near),
+        step=judged.step,
+        sign=sign,
+        status=judged.status,
+        aside=_aside(report, judged, sign),
+        follows="your numbers" if is_after else "your rounded numbers",
+        comparisons=tuple(_comparisons(judged, selection, report.strict, solution)),
+        cells=tuple(_wrong_cells(judged, selection.digits, solution)),
+        finding=finding,
+        unexplained=tuple(verdicts.unexplained(report, judged, solution)),
+        early=early,
+        last_digits=tuple(near),
     )
 
 
@@ -222,8 +229,8 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     """Return where what follows from the student's numbers is written unlike other numbers."""
     unit = np.maximum(judged.unit, 10.0**-digits)
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
-        found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
-    return found
+        differs: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
+    return differs
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:

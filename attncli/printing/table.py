@@ -1,21 +1,35 @@
-"""A trace on a terminal: tables, each step with its formula."""
+"""Traces and reports on a terminal: tables, each step with its formula; a line per student."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
+from typing import TYPE_CHECKING
 
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import cell_width, label_text
+from attncli.core.text.escapes import cell_width, label_text, shortened, visible
 from attncli.printing import layout
-from attncli.printing.layout import BETWEEN, Block, Layout, Line, stacked, titled
-from attncli.printing.matrix import Matrix, shape_text
+from attncli.printing.formats import ReportSelection, Selection
+from attncli.printing.layout import (
+    BETWEEN,
+    Block,
+    Layout,
+    Line,
+    Matrix,
+    shape_text,
+    stacked,
+    titled,
+)
 from attncli.printing.page import Entry, Figure, Figures, Page, page_of
-from attncli.printing.selection import Selection
 from attncli.printing.views import Panel, WeightedSum, is_deep
+
+if TYPE_CHECKING:
+    from attncli.classroom.grading import Graded
+    from attncli.printing.class_report import ClassReport, ClassRow
+    from attncli.printing.report import Remark, ReportPage
 
 MOST_BESIDE = 4
 """Maximum number of heads whose operands are shown beside the results, where there is room, and
@@ -23,6 +37,9 @@ whose sums are shown below. Chosen."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas, and may be folded."""
+
+SIGN_STYLES = {"✓": "right", "→": "right", "✗": "wrong"} | dict.fromkeys("≈–…?", "near")
+"""The style of a line by its sign."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -156,3 +173,128 @@ def _unlabelled(sums: Matrix) -> Matrix:
 def _named(panel: Panel, words: str = "") -> Matrix:
     """Return a matrix with its name over it, and which head or batch it is."""
     return replace(panel.matrix, name=", ".join(filter(None, (text(panel.name), words))))
+
+
+def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    return layout.plain(report_lines(graded, selection))
+
+
+def report_lines(
+    graded: Iterable[Graded], selection: ReportSelection, width: int | None = None
+) -> Iterator[Iterable[Line]]:
+    """Yield the pages of a terminal: a report for one student, a line each for several."""
+    from attncli.checking.check import Report
+    from attncli.printing.class_report import class_report, row_of
+    from attncli.printing.report import report_page
+
+    every = iter(graded)
+    first = list(islice(every, 2))
+    several = len(first) > 1
+    if selection.quiet:
+        has_titles = len({one.title for one in first}) > 1
+        yield (_verdict_line(row_of(one), several, has_titles) for one in chain(first, every))
+    elif several:
+        yield _class_lines(class_report(chain(first, every)), Layout(width))
+    else:
+        pages = (report_page(one, selection) for one in first if isinstance(one, Report))
+        yield from (_report(page, Layout(width, indent=2)) for page in pages)
+
+
+def _report(page: ReportPage, laid_out: Layout) -> Iterator[Line]:
+    title = f"   {page.title}" if page.title else ""
+    yield from layout.wrapped([(page.name, "title"), (title, "faint")], laid_out.width)
+    yield from _prose((f"  “{line}”" for line in page.comment), laid_out, "faint")
+    yield []
+    if page.said:
+        yield from _prose(page.said, laid_out)
+        yield []
+    for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
+        if is_fine:
+            yield from _fine(list(remarks), laid_out)
+        else:
+            for remark in remarks:
+                yield from _remark(remark, laid_out)
+    if page.missing:
+        yield from _prose(page.missing, laid_out, "faint")
+        yield []
+    yield from _prose([page.verdict], laid_out, SIGN_STYLES[page.sign])
+    yield from _prose(filter(None, [page.points]), laid_out)
+
+
+def _prose(lines: Iterable[str], laid_out: Layout, style: str = "") -> Iterator[Line]:
+    for line in lines:
+        yield from layout.wrapped([(line, style)], laid_out.width)
+
+
+def _remark(remark: Remark, laid_out: Layout) -> Iterator[Line]:
+    aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
+    yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *layout.heading_line(remark.step), *aside]
+    wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
+    if not wrong or any(comparison.yours.is_cut for comparison in wrong):
+        yield from _prose((f"  {line}" for line in remark.wrong_numbers), laid_out)
+    else:
+        for comparison in wrong:
+            if comparison.words:
+                yield [(f"  {comparison.words}", "name")]
+            for line in laid_out.together([comparison.yours, *comparison.others]):
+                yield [("  ", ""), *line]
+    if finding := remark.finding:
+        heading = [("  ", ""), (visible(finding.message), "name"), (f" ({finding.id})", "faint")]
+        yield from layout.wrapped(heading, laid_out.width)
+        lines = (*map(visible, finding.worked), finding.advice)
+        yield from _prose((f"  {line}" for line in lines), laid_out)
+        others = (f"  {visible(said)} ({id_})" for said, id_ in finding.others)
+        yield from _prose(others, laid_out, "faint")
+    more = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
+    yield from _prose((f"  {line}" for line in more), laid_out)
+    yield []
+
+
+def _fine(remarks: Sequence[Remark], laid_out: Layout) -> Iterator[Line]:
+    """Yield one line for successive steps that are right, and one for those that follow."""
+    padded = _padded([one.step.word for one in remarks])
+    for remark, name in zip(remarks, padded, strict=True) if any(x.aside for x in remarks) else ():
+        line: Line = [(f"{remark.sign} ", "right"), (f"{name}   ", ""), (remark.aside, "faint")]
+        yield from layout.wrapped(line, laid_out.width)
+    remarks = [remark for remark in remarks if not remark.aside]
+    right = [remark.step.word for remark in remarks if remark.sign == "✓"]
+    following = [remark for remark in remarks if remark.sign == "→"]
+    if right:
+        yield from layout.wrapped([("✓ ", "right"), (", ".join(right), "")], laid_out.width)
+    if following:
+        names = ", ".join(remark.step.word for remark in following)
+        verb = "follows" if len(following) == 1 else "follow"
+        said = f"{names} {verb} from {following[0].follows}"
+        yield from layout.wrapped([("→ ", "right"), (said, "")], laid_out.width)
+    early = (f"  {remark.step.word}: {remark.early}" for remark in following if remark.early)
+    yield from _prose(early, laid_out)
+    yield []
+
+
+def _class_lines(report: ClassReport, laid_out: Layout) -> Iterator[Line]:
+    columns = [[visible(shortened(row.name)) for row in report.rows]]
+    titles = [visible(shortened(row.title)) for row in report.rows]
+    columns += [titles] if len(set(titles)) > 1 else []  # one that all share says nothing of any
+    if any(row.points for row in report.rows):
+        columns.append([row.points for row in report.rows])
+    for row, *parts in zip(report.rows, *map(_padded, columns), strict=True):
+        style = SIGN_STYLES[row.sign]
+        words = (f"  {row.words}", "" if row.sign == "✓" else style)
+        mistake = [(f"  {visible(row.message)}", "")] if row.mistake else []
+        line = [(f"{row.sign} ", style), ("  ".join(parts), ""), words, *mistake]
+        yield from layout.wrapped(line, laid_out.width, hanging="    ")
+    yield []
+    yield from _prose(report.summary, laid_out)
+    yield from _prose(report.notes, laid_out, "faint")
+
+
+def _padded(words: Sequence[str]) -> list[str]:
+    width = max(map(cell_width, words))
+    return [word + " " * (width - cell_width(word)) for word in words]
+
+
+def _verdict_line(row: ClassRow, several: bool, has_titles: bool) -> Line:
+    """Return only the verdict, after the name and the problem if there are several."""
+    names = (row.name, row.title if has_titles else "")
+    name = ", ".join(visible(word) for word in names if word)
+    return [(f"{name}: {row.words}" if several else row.words, "")]

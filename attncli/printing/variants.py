@@ -10,7 +10,7 @@ from typing import Any
 from attncli.classroom.variants import Variant, Work
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of
+from attncli.core.text.sentences import all_of, count_of
 from attncli.printing.layout import Line
 
 
@@ -44,9 +44,9 @@ def table(summary: Summary) -> Iterator[Line]:
     variants = summary.variants
     form, problem, count = variants[0].form, variants[0].problem, len(variants)
     asked = "every step" if form.asked == form.steps else all_of(form.asked)
-    digits = f"{form.decimals} decimal{'s'[: form.decimals != 1]}"
+    digits = count_of(form.decimals, "decimal")
     of = f"problem {problem.problem}, " if problem.problem else ""
-    heading = f"{count} variant{'s'[: count != 1]} of {of}seed {summary.seed}"
+    heading = f"{count_of(count, 'variant')} of {of}seed {summary.seed}"
     yield [(f"{heading}; asked: {asked}, in {digits}", "title")]
     yield []
     yield [("work          least  middle    most   given", "label")]

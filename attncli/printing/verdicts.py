@@ -7,23 +7,23 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.answers.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.judging import judged as status
+from attncli.checking.judging.agreement import only_unit
 from attncli.checking.judging.judged import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
 from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.rounding import Rounding
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.problem.marking import as_points
+from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources
 from attncli.core.text.escapes import label_text, lines_of, shortened, visible
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import all_of
+from attncli.core.text.sentences import all_of, count_of
 
 MOST_CELLS = 12
 """Maximum number of cells that are named one by one; the others are counted. Chosen."""
@@ -55,15 +55,15 @@ def verdict(report: Report, ids: bool = True) -> str:
 def _numbers(report: Report) -> str:
     """Return how many numbers of the steps that count are right, and how many almost."""
     codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
-    found = np.bincount(codes, minlength=len(status.STATUSES)).tolist()
-    counts = dict(zip(status.STATUSES, found, strict=True))
+    totals = np.bincount(codes, minlength=len(status.STATUSES)).tolist()
+    counts = dict(zip(status.STATUSES, totals, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
-    given = counts["correct"] + counts["follows"] + sum(near.values())
-    said = f"{given} number{'s'[: given != 1]}"
+    written = counts["correct"] + counts["follows"] + sum(near.values())
+    said = count_of(written, "number")
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"
-        how_many = "all of them " if count == given else f"{count}{of_them} "
-        said += f", {'' if given == 1 else how_many}{words}"
+        how_many = "all of them " if count == written else f"{count}{of_them} "
+        said += f", {'' if written == 1 else how_many}{words}"
     return said
 
 
@@ -73,15 +73,15 @@ def _word(report: Report, name: str) -> str:
 
 
 def missing(report: Report, briefly: bool = False) -> Iterator[str]:
-    """Yield sentences on what is left out of what is wanted, or of the given steps, and skipped.
+    """Yield sentences on what is left out of what is wanted, or of the written steps, and skipped.
 
     Briefly, keys without a hint are not named, nor are, without a marking, steps of which more than
     half is missing.
     """
     counts = {name: n for name, n in report.left_out.items() if name not in report.not_given}
     if not report.marking.expected:
-        given = {name: one for name, one in report.steps.items() if isinstance(one, Given)}
-        every = {name: (one.counts["missing"], one.codes.size) for name, one in given.items()}
+        written = {name: one for name, one in report.steps.items() if isinstance(one, Given)}
+        every = {name: (one.counts["missing"], one.codes.size) for name, one in written.items()}
         counts = {name: n for name, n in every.items() if not briefly or 2 * n[0] <= n[1]}
     if cells := [cell_count(_word(report, name), *n) for name, n in counts.items() if n[0]]:
         yield f"{'' if briefly else '_ '}left out: {', '.join(cells)}"
@@ -98,11 +98,11 @@ def numbers_right(report: Report, codes: Iterable[Array]) -> str:
     right = sum(map(every.count, (status.CORRECT, *near)))
     carried = every.count(status.FOLLOWS)
     follow = f", {carried} worked out correctly from earlier ones" if carried else ""
-    return f"{right} of {len(every)} number{'s'[: len(every) != 1]} right{follow}" if every else ""
+    return f"{right} of {count_of(len(every), 'number')} right{follow}" if every else ""
 
 
 def cell_count(name: str, count: int, size: int) -> str:
-    return f"{count} of {size} cell{'s'[: size != 1]} of {name}"
+    return f"{count} of {count_of(size, 'cell')} of {name}"
 
 
 def skipped(keys: Sequence[tuple[str, str]]) -> str:
@@ -272,29 +272,29 @@ def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
 def _hidden_before(report: Report, step: Step) -> list[Step]:
     """Return the steps, in the order of computation, that were not handed in and lead to a step.
 
-    Steps that are made of nothing, such as h_0 = 0, and other names of an input are left out.
+    Steps without operands, such as h_0 = 0, and other names of an input are left out.
     """
-    found, wanted = list[Step](), {source.name for source in sources(step)}
+    hidden, wanted = list[Step](), {source.name for source in sources(step)}
     before = [*takewhile(lambda other: other is not step, report.trace)]
     for other in reversed(before):
         if other.name in wanted and report.steps[other.name].status == "missing":
             if sources(other) and not isinstance(other.operation, Step):
-                found.insert(0, other)
+                hidden.insert(0, other)
             wanted |= {source.name for source in sources(other)}
-    return found
+    return hidden
 
 
 def unreadable_cells(judged: Judged) -> dict[Index, str]:
     """Return the cells on paper that are no numbers, each with the reason."""
     if not isinstance(judged, Given) or judged.written.unreadable is None:
         return {}
-    texts, found = judged.step.on_paper(judged.written.texts), dict[Index, str]()
+    texts, reasons = judged.step.on_paper(judged.written.texts), dict[Index, str]()
     for at in places(judged.step.on_paper(judged.written.unreadable)):
         try:
             number_of(texts[at])
         except NumberError as error:
-            found[at] = str(error)
-    return found
+            reasons[at] = str(error)
+    return reasons
 
 
 def early_words(judged: Compared, strict: bool) -> str:
@@ -314,29 +314,29 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     step, off = judged.step, judged.codes == status.LAST_DIGIT
     texts, values = judged.texts, step.on_paper(judged.written.values)
     units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
-    found = places(step.on_paper(off))
+    cells = places(step.on_paper(off))
     cut_off = all(
         np.trunc(expected[at] / units[at]) * units[at] - values[at] < 1e-9
         and abs(values[at]) <= abs(expected[at])
-        for at in found
+        for at in cells
     )
-    if cut_off and len(found) >= MANY_CUT_OFF:
-        at, unit = found[0], only_unit(judged.unit)
+    if cut_off and len(cells) >= MANY_CUT_OFF:
+        at, unit = cells[0], only_unit(judged.unit)
         decimals = round(-np.log10(unit)) if unit and unit < 1 else 0
-        after = f" after {decimals} decimal{'s'[: decimals != 1]}" if decimals else ""
+        after = f" after {count_of(decimals, 'decimal')}" if decimals else ""
         finer = rounded_like(float(expected[at]), float(units[at]) / 10)
         example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"
-        cut = f"{len(found)} numbers were cut off{after}, not rounded"
+        cut = f"{len(cells)} numbers were cut off{after}, not rounded"
         yield f"{cut}{example if solution else ''}"
         return
     note = " (cut off, not rounded)" if cut_off else ""
     said = f"{_count(off)} off in the last digit{note}:"
     if not solution:
-        yield f"{said} {', '.join(cell_name(step, at) for at in found)}"
+        yield f"{said} {', '.join(cell_name(step, at) for at in cells)}"
         return
     yield said
     lines = []
-    for at in found:
+    for at in cells:
         should_be = rounded_like(float(expected[at]), float(units[at]))
         lines.append(f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}")
     yield from some_of(lines)

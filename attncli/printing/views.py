@@ -9,20 +9,20 @@ from itertools import product
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.heads import RepeatHeads, SplitHeads
+from attncli.core.attention.scores import RepeatHeads, SplitHeads
 from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
+from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
 from attncli.core.tape.find import find_places
-from attncli.core.tape.operations import MatMul
+from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of, walk
 from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
-from attncli.printing.matrix import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
-from attncli.printing.selection import Selection
+from attncli.printing.formats import Selection
+from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 
 
 class Panel(Record, eq=False):
@@ -117,7 +117,7 @@ class Views:
         return ()
 
     def is_open(self, part: Expression) -> bool:
-        """Whether the reader writes the numbers of a step, or of one that an operand is made of."""
+        """Whether the reader writes the numbers of a step, or of one that an operand uses."""
         if isinstance(part, Step):
             return part.name in self.open_names
         return any(map(self.is_open, part.operands))
@@ -134,12 +134,13 @@ class Views:
 
     def slices(self, step: Expression) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
-        made, array = step.operation if isinstance(step, Step) else step, array_of(step)
+        operation, array = step.operation if isinstance(step, Step) else step, array_of(step)
         sizes, names = array.shape[:2], step.leading
-        if isinstance(made, SplitHeads):
-            sizes, names = sizes[:1], made.operand.leading
+        if isinstance(operation, SplitHeads):
+            sizes, names = sizes[:1], operation.operand.leading
         counts = [size if axis in names else 1 for axis, size in zip(LEADING, sizes, strict=False)]
-        shared = [node for node in walk(made) if isinstance(node, RepeatHeads)] if made else []
+        nodes = walk(operation) if operation else ()
+        shared = [node for node in nodes if isinstance(node, RepeatHeads)]
         deep = is_deep(step)
         if deep:
             counts.append(array.shape[2])
@@ -186,8 +187,8 @@ class Views:
 
         A parameter that is in row convention on paper is transposed like its name, Wᵀ.
         """
-        made = result.operation
-        has_rows = not isinstance(made, MatMul) or part is _leftmost(made)
+        operation = result.operation
+        has_rows = not isinstance(operation, MatMul) or part is _leftmost(operation)
         is_cut = has_rows and result.trailing[-2:-1] == ("query",)
         return self._panel(part, place, self.columns, is_cut=is_cut)
 
@@ -219,10 +220,10 @@ class Views:
             rows, columns = (rows, self.rows) if transposed else (self.rows, columns)
         row_axis, column_axis = reversed(axes) if transposed else axes
         size = array.shape[-1]
-        made = part.operation if isinstance(part, Step) else None
+        operation = part.operation if isinstance(part, Step) else None
         cells = {}
-        if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
-            blank = (at for at in np.ndindex(values.shape) if made.is_blank(*at))
+        if isinstance(operation, Operation) and type(operation).is_blank is not Operation.is_blank:
+            blank = (at for at in np.ndindex(values.shape) if operation.is_blank(*at))
             cells = dict.fromkeys(blank, EMPTY_CELL)
         matrix = Matrix(
             values,
@@ -242,16 +243,16 @@ class Views:
         return [*self._sums(step, place)]
 
     def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
-        made = step.operation
-        if not isinstance(made, MatMul) or not mixes_values(step):
+        operation = step.operation
+        if not isinstance(operation, MatMul) or not mixes_values(step):
             return
-        if self.is_open(step) or self.is_open(made):
+        if self.is_open(step) or self.is_open(operation):
             return
-        weights = array_of(made.left)
+        weights = array_of(operation.left)
         write = style_of(weights, self.decimals)
         lead = min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)
         matrix = weights[lead]
-        rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
+        rows = operation.left.trailing[-2] if len(operation.left.trailing) > 1 else ""
         for row in self._places(rows, len(matrix)):
             if row is None:
                 yield WeightedSum()
@@ -259,7 +260,7 @@ class Views:
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
             word = self.word(rows, row) if has_word else ""
-            parts = self._terms(weights, (*lead, row), made.left.trailing[-1], write)
+            parts = self._terms(weights, (*lead, row), operation.left.trailing[-1], write)
             yield WeightedSum(letter, word, tuple(parts))
 
     def _terms(
@@ -280,7 +281,7 @@ class Views:
         """Return the array of an operand; for rounded steps, calculated as on paper."""
         if isinstance(part, Step) or self.trace.problem.round is None:
             return array_of(part)
-        from attncli.core.tape.by_hand import by_hand  # decimals, which few problems ask for
+        from attncli.core.tape.by_hand import by_hand
 
         return by_hand(part)
 

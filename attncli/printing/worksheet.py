@@ -8,23 +8,22 @@ from math import isinf
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.rounding import Rounding
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.errors import fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import key_of, keys_of
+from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.problem import Problem
+from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import matrix_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.sentences import all_of, did_you_mean
+from attncli.core.text.sentences import all_of, count_of, did_you_mean
 from attncli.printing.csv import csv_text
-from attncli.printing.matrix import axis_labels, shape_text
-from attncli.printing.pieces import pieces
+from attncli.printing.formats import Selection, WorksheetSelection, pieces, steps_named
+from attncli.printing.layout import axis_labels, shape_text
 from attncli.printing.problem_file import entry
-from attncli.printing.selection import Selection, WorksheetSelection, steps_named
 
 MOST_OPEN = 10_000
 """Maximum number of numbers to write: a page with more fields would be slow. Chosen."""
@@ -72,7 +71,7 @@ def instruction(trace: Trace) -> str:
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
-        said += f", with {count} decimal{'s'[: count != 1]} where they have more"
+        said += f", with {count_of(count, 'decimal')} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
     points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]

@@ -135,11 +135,11 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
         # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
         if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
             raise fail(DAMAGED)
-        found = {}
+        arrays = {}
         for key, member in zip(keys, members, strict=True):
             with archive.open(member) as inside:
-                found[key] = _array(inside, member.file_size, key)
-        return found
+                arrays[key] = _array(inside, member.file_size, key)
+        return arrays
 
 
 def _array(file: IO[bytes], size: int, key: str) -> Any:

@@ -8,17 +8,219 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, refuse
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
+from attncli.core.numbers.grid import is_word
+from attncli.core.tape.cells import may_mean_step
 from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of
-from attncli.reading.class_columns import ClassColumns, folded_heading, joined, meanings
-from attncli.reading.csv_blocks import CsvRow, CsvText
-from attncli.reading.document import Document, KnownClass, twice
-from attncli.reading.submission import PROBLEM, STUDENT_KEYS
+from attncli.core.text.sentences import all_of, did_you_mean, whole_names
+from attncli.reading.csv_blocks import CsvRow, CsvText, likely_cell, named_cell
+from attncli.reading.document import (
+    KEYS_BESIDE_STEPS,
+    PROBLEM,
+    STUDENT_KEYS,
+    Document,
+    KnownClass,
+    StudentNames,
+    twice,
+)
+
+NAMES = (
+    STUDENT_KEYS,
+    ("first name", "firstname", "first", "given name", "vorname"),
+    ("last name", "lastname", "last", "surname", "family name", "nachname"),
+    ("full name", "student name", "your name", "username", "email address", "email", "e-mail"),
+)
+"""Headings of whole names, of their parts, and of what is used where there are neither."""
+NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
+"""First cells of rows, in lower case, that are of no student."""
+PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
+"""Headings, in lower case, of columns that may name other students than the one of the row."""
+
+MAX_HEADERS = 3
+"""Maximum number of rows of headings: Qualtrics writes codes, questions and identifiers."""
+IDENTIFIERS = '{"ImportId"'
+"""How the cells in Qualtrics' row of identifiers begin."""
+MAX_SAMPLE = 100
+"""Maximum number of rows in which the students' names are searched."""
+MAX_HEADINGS = 20
+"""Maximum number of headings that a message names."""
+
+
+def name_columns(words: Sequence[str]) -> list[int]:
+    """Return the columns with the name of a student, or with its parts; headings are lower case."""
+    columns = [[words.index(word) for word in group if word in words][:1] for group in NAMES]
+    whole, first, last, other = columns
+    return whole or [*first, *last] or other
+
+
+def folded_heading(heading: str) -> str:
+    """Return a heading in lower case and with single blanks, as headings are compared."""
+    return " ".join(heading.casefold().split())
+
+
+def joined(row: CsvRow, columns: Sequence[int]) -> str:
+    """Return the text of some cells of a row, with single blanks."""
+    return " ".join(" ".join(row.cells[n] for n in columns if n < len(row.cells)).split())
+
+
+def meanings(row: CsvRow, known: KnownClass) -> list[str]:
+    """Return the headings in a row, or what `--map` says that they mean."""
+    mapped = {folded_heading(heading): cell for heading, cell in known.headings.items()}
+    return [
+        mapped.get(folded_heading(head), head) for head in map(",".join, whole_names(row.cells))
+    ]
+
+
+class ClassColumns:
+    """The columns of a table with one row per student.
+
+    Attributes:
+        header: the row of the headings; `rows` are those of students below.
+        heads: the headings as they are written.
+        words: what they mean, in lower case.
+        keys: the names of cells and other keys of submissions, by column.
+        students: the columns with the name of the student, or with its parts.
+        others: the headings of all other columns.
+    """
+
+    def __init__(self, table: CsvText, known: KnownClass) -> None:
+        self._table, self._known = table, known
+        tops = table.rows[:MAX_HEADERS]
+        keys = [self._keys(meanings(row, known)) for row in tops]
+        with_cells = (n for n, row in enumerate(keys) if any("[" in key for key in row.values()))
+        top = next(with_cells, 0)
+        ids = [n for n, row in enumerate(tops) if row.cells[0].startswith(IDENTIFIERS)]
+        rows = table.rows[max(top, *ids, 0) + 1 :]
+        self.rows = [row for row in rows if folded_heading(row.cells[0]) not in NO_STUDENTS]
+        self.header, self.heads = tops[top], list(map(",".join, whole_names(tops[top].cells)))
+        self.words = list(map(folded_heading, meanings(tops[top], known)))
+        folded = list(map(folded_heading, self.heads))
+        if unknown := [head for head in known.headings if folded_heading(head) not in folded]:
+            hint = did_you_mean(unknown[0], map(visible, self.heads))
+            raise InputError(self._fault(f"no column is headed {visible(unknown[0])}", hint))
+        self.keys = {n: key for n, key in keys[top].items() if not self._is_about(n, keys[top])}
+        others = [n for n in range(len(self.heads)) if n not in keys[top]]
+        self.others = {n: visible(" ".join(self.heads[n].split())) for n in others}
+        self.students = self._student_columns()
+
+    def is_of_class(self) -> bool:
+        """Return True if the table is not one of a matrix or of options."""
+        cells = [key for key in self.keys.values() if "[" in key]
+        if self._known.headings or (self.students and cells):
+            return True
+        corner = [self.words[0]] if 0 in self.others else []
+        firsts = {*corner, *(row.cells[0] for row in self.rows)}
+        if "" in corner or any(len(word) > 2 and may_mean_step(word, ()) for word in firsts):
+            return False  # such a word is the key of a matrix
+        if self.students:
+            names = [joined(row, self.students) for row in self.rows]
+            return sum(map(is_word, names)) > len(names) / 2
+        return any("," in key for key in cells) and all(map(is_word, self.others.values()))
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield why the headings do not tell the cells, or the students, of the table."""
+        last = {key: index for index, key in self.keys.items()}
+        for index, key in self.keys.items():
+            if index != last[key]:
+                message = f"the heading {visible(key)} is there twice"
+                yield self._fault(message, "keep one of them", last[key])
+        others = [n for n in self.others if n not in self.students]
+        likely = {n: cell for n in others if (cell := likely_cell(self.heads[n]))}
+        for index, cell in likely.items():
+            head = self.others[index]
+            hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
+            yield self._fault(f"{head} is not the name of one cell", hint, index)
+        named = ", ".join(visible(head) for head in self.heads[:MAX_HEADINGS])
+        if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
+            cell = "1: weights[1,1]" if self._known.which else "weights[1,1]"
+            flags = [f"{_flag(self.others[n], cell)} for each, or a file of pairs" for n in others]
+            hint = [f"columns such as {cell}", *flags][-1]  # in forms the questions come last
+            yield self._fault(f"no heading names a cell of a step: {named}", f"add {hint}")
+        if not self.students and len(self.rows) > 1:
+            words = [n for n in others if not re.search(r"\d", joined(self.rows[0], [n]))]
+            way = f", or add {_flag(self.others[words[0]], 'name')}" if words else ""
+            message = f"no column is that of the students' names: {named}"
+            yield self._fault(message, f"head it by Name{way}")
+
+    def _keys(self, cells: Sequence[str]) -> dict[int, str]:
+        keys: dict[int, str] = {}
+        for index, cell in enumerate(cells):
+            word = folded_heading(cell)
+            if any(word in group for group in NAMES):
+                continue
+            if word in KEYS_BESIDE_STEPS:
+                keys[index] = word
+            elif cell in self._known.headings.values():
+                keys[index] = cell
+            elif named := named_cell(cell):
+                which = self._known.which(named[0]) if self._known.which else None
+                keys[index] = named[1] if which is None else f"{which + 1}: {named[1]}"
+        return keys
+
+    def _is_about(self, index: int, keys: Mapping[int, str]) -> bool:
+        """Return True if a heading holds that of another column of its cell: "Points - S[1,1]"."""
+        heading = self.heads[index]
+        same = (self.heads[n] for n in keys if n != index and keys[n] == keys[index])
+        return any(head in heading and head != heading for head in same)
+
+    def _student_columns(self) -> list[int]:
+        """Return the columns that tell the student of a row, by the headings or by the class.
+
+        Where several do, such as a name and an address, all count, so that one may be wrong.
+        """
+        headed, roster = name_columns(self.words), self._known.roster
+        if not roster or not self.rows:
+            return headed
+        free = [n for n in self.others if not PARTNER.fullmatch(self.words[n])]
+        pairs = [[a, b] for a, b in pairwise(free) if b == a + 1]
+        named = self._naming(roster, [headed, *([n] for n in free)]) or self._naming(roster, pairs)
+        if not named:
+            return headed
+        (first, people), *others = named
+        for columns, who in others:
+            same = [a == b for a, b in zip(people, who, strict=True) if a and b]
+            if 2 * sum(same) >= len(same):
+                first = [*first, *(n for n in columns if n not in first)]
+            elif first[: len(headed)] != headed or not headed:
+                both = all_of([self.others[n] for n in (first[0], columns[0])])
+                hint = f"add {_flag(self.others[first[0]], 'name')}"
+                raise InputError(self._fault(f"{both} name different students", hint))
+        return first
+
+    def _naming(
+        self, roster: StudentNames, options: Sequence[list[int]]
+    ) -> list[tuple[list[int], list[object]]]:
+        """Return those columns of which at least half of the texts name a student, and whom."""
+        naming = []
+        for columns in options:
+            texts = [joined(row, columns) for row in self.rows[:: len(self.rows) // MAX_SAMPLE + 1]]
+            people = list(map(roster.find, texts))
+            if 0 < len(texts) - texts.count("") <= 2 * (len(people) - people.count(None)):
+                naming.append((columns, people))
+        return naming
+
+    def heading(self, path: KeyPath) -> Place:
+        """Return the place of the heading of a key."""
+        column = next((n for n, key in self.keys.items() if (key,) == path[:1]), None)
+        return Place("") if column is None else self._place(column)
+
+    def _place(self, column: int | None) -> Place:
+        starts = map(len, whole_names(self.header.cells)[:column])
+        return self._table.place(self.header.line, None if column is None else sum(starts))
+
+    def _fault(self, message: str, hint: str, column: int | None = None) -> Fault:
+        return Fault(message, hint=hint, place=self._place(column))
+
+
+def _flag(heading: str, meaning: str) -> str:
+    return f"--map {quote(f'{heading}={meaning}')}"
+
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
@@ -64,7 +266,7 @@ class _Answers:
     def refuse(self, line: int, column: int, message: str, hint: str) -> None:
         self.faults.append(Fault(message, hint=hint, place=self._table.place(line, column)))
 
-    def document(self, folder: Path, heading: Callable[[KeyPath], Place] | None = None) -> Document:
+    def document(self, folder: Path, heading: Locate | None = None) -> Document:
         values = {key: written for key, (written, _, _) in self._cells.items()}
         error = InputError(*self.faults) if self.faults else None
         return Document(self._table.name, folder, values, self._locate, {}, False, heading, error)
@@ -81,13 +283,13 @@ def _wide(table: CsvText, columns: ClassColumns, known: KnownClass) -> Iterator[
         refuse(faults)
     problem = [index for index, key in columns.keys.items() if key == PROBLEM]
     first = columns.students[0] if columns.students else 0
-    found: dict[object, list[CsvRow]] = {}
+    by_student: dict[object, list[CsvRow]] = {}
     for row in columns.rows:
         name = known.student(joined(row, columns.students))
         if name or joined(row, [*columns.keys]):
             group = (name, joined(row, problem)) if name else row.line
-            found.setdefault(group, []).append(row)
-    for rows in found.values():
+            by_student.setdefault(group, []).append(row)
+    for rows in by_student.values():
         latest = _latest(rows, [*columns.others]) if len(rows) > 1 else 0
         row = rows[-1 if latest is None else latest]
         answers = _Answers(table, row.line)
@@ -145,34 +347,34 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
 def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
     rows = table.rows[1:]
     lines = [defaultdict(str, zip(meant, row.cells, strict=False)) for row in rows]
-    with_rows = {own["step"] for own in lines if own["row"]}
-    found: dict[tuple[str, str], _Answers] = {}
-    for row, own in zip(rows, lines, strict=True):
-        group = known.student(own["student"]), own[PROBLEM]
-        if group not in found:
-            found[group] = _Answers(table, row.line)
-            for word in filter(own.get, ("student", PROBLEM)):
-                found[group].add(word, own[word], row.line, meant.index(word))
-        key = own["step"]
-        refuse = partial(found[group].refuse, row.line)
+    with_rows = {cells["step"] for cells in lines if cells["row"]}
+    submissions: dict[tuple[str, str], _Answers] = {}
+    for row, cells in zip(rows, lines, strict=True):
+        group = known.student(cells["student"]), cells[PROBLEM]
+        if group not in submissions:
+            submissions[group] = _Answers(table, row.line)
+            for word in filter(cells.get, ("student", PROBLEM)):
+                submissions[group].add(word, cells[word], row.line, meant.index(word))
+        key = cells["step"]
+        refuse = partial(submissions[group].refuse, row.line)
         if not key:
             message = "this line does not tell of which step its number is"
             refuse(meant.index("step"), message, "write the step's name")
-        elif own["column"] and not own["row"] and key in with_rows:
+        elif cells["column"] and not cells["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
             refuse(meant.index("row"), message, "write the row's number or label")
         else:
-            value = own["value"].removeprefix("'")
-            found[group].add(_cell_of(own), value, row.line, meant.index("value"))
-    return found.values()
+            value = cells["value"].removeprefix("'")
+            submissions[group].add(_cell_of(cells), value, row.line, meant.index("value"))
+    return submissions.values()
 
 
-def _cell_of(own: Mapping[str, str]) -> str:
-    key = own["step"]
+def _cell_of(cells: Mapping[str, str]) -> str:
+    key = cells["step"]
     for axis in ("batch", "head"):
-        if place := own[axis]:
+        if place := cells[axis]:
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
-    places = [own["row"], own["column"], own["hidden"]]
+    places = [cells["row"], cells["column"], cells["hidden"]]
     named = [place for place in places if place and place != "sum"]
     quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
     return f"{key}[{', '.join(quoted)}]" if named else key

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
 from itertools import accumulate, groupby
 
 from attncli.core.errors import InputError, KeyPath, Place, fail
 from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.core.records import Record
-from attncli.core.tape.words import may_mean_step
+from attncli.core.tape.cells import ALIASES, may_mean_step
 from attncli.core.text.escapes import lines_of, of_cell, visible
+from attncli.core.text.sentences import near_words
 from attncli.reading.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
@@ -59,18 +61,18 @@ class CsvText:
     def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
         csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
         source, comma = io.StringIO(self.text, newline=""), self.delimiter == ","
-        found, before = [], 0
+        lines, before = [], 0
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
                 texts = [cell.strip() for cell in cells]
-                found.append((before + 1, texts if comma else list(map(_with_point, texts))))
+                lines.append((before + 1, texts if comma else list(map(_with_point, texts))))
                 before = reader.line_num
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
             raise self.error(before + 1, message, hint) from None
-        return found
+        return lines
 
     def place(self, line: int, cell: int | None = None) -> Place:
         """Return the place of a line, or of a cell of it, from 0."""
@@ -124,10 +126,10 @@ class CsvDocument:
         return self._source.place(self._lines.get(".".join(words), first))
 
     def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-        found = block.edges()
-        if rest and rest[0] + found.top < len(block.rows):
-            line = block.rows[rest[0] + found.top].line
-            return self._source.place(line, (*rest, 0)[1] + found.left)
+        sides = block.edges()
+        if rest and rest[0] + sides.top < len(block.rows):
+            line = block.rows[rest[0] + sides.top].line
+            return self._source.place(line, (*rest, 0)[1] + sides.left)
         if block.header:
             return self._source.place(block.header, 0)
         return self._source.place(block.rows[0].line if block.rows else 1)
@@ -205,12 +207,12 @@ class CsvDocument:
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
         for key, block in self.blocks.items():
             words, numbers = _split(key)
-            found = block.edges()
-            cells = [row.cells[found.left :] for row in block.rows[found.top :]]
+            sides = block.edges()
+            cells = [row.cells[sides.left :] for row in block.rows[sides.top :]]
             stacks.setdefault(words, {})[numbers] = cells
             place = "".join(f"[{number + 1}]" for number in numbers)
-            self.labels.setdefault(".".join(words), found.labels)
-            self.labels[".".join(words) + place] = found.labels
+            self.labels.setdefault(".".join(words), sides.labels)
+            self.labels[".".join(words) + place] = sides.labels
         results: dict[str, Raw] = {}
         for words, slices in stacks.items():
             value = _stacked(slices, words[-1])
@@ -299,3 +301,71 @@ def _column(line: str, delimiter: str, index: int) -> int:
         blanks = len(cell[1]) - len(cell[1].lstrip())
         return max(1, min(cell.start() + blanks + 1, len(line)))
     return max(1, len(line))
+
+
+IN_BRACKETS = re.compile(
+    r"\s*((?:\[\s*(?:(?:head|batch)\s*)?\d+\s*\]\s*)*"
+    r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]*"|[^\[\]"])+\])',
+    re.IGNORECASE,
+)
+"""The places in brackets behind the name of a step; not `[Score]`, which forms add."""
+
+AXIS_WORD = re.compile(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECASE)
+"""A word before the number of a place, as in the grids of forms."""
+
+WHOLE_STEPS = ALIASES.keys() - {"sum"}
+"""Steps that a heading may name without places; a column `sum` may hold points."""
+
+NEARLY = re.compile(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
+"""A word, what is between, and places in brackets or two numbers: perhaps a cell."""
+
+
+def named_cell(heading: str) -> tuple[str, str] | None:
+    """Return the text before the cell, or the step, that a heading names, and its name.
+
+    A heading that names several cells names none of them.
+
+    >>> named_cell("Problem 2: what is weights [row 1]? (2 points)"), named_cell("Response 1")
+    (('Problem 2: what is', 'weights[1]'), None)
+    """
+    names = list(_cells(heading))
+    if len({cell for _, cell in names}) == 1:
+        return names[0]
+    before, _, name = heading.rpartition(":")
+    return (before, name.strip()) if not names and name.strip() in WHOLE_STEPS else None
+
+
+def _cells(heading: str) -> Iterator[tuple[str, str]]:
+    for places in IN_BRACKETS.finditer(heading):
+        before = heading[: places.start()].rstrip(" ?:")
+        starts = [word.start() for word in re.finditer(r"(?<![^\s:;,])[\w√∂(][^\s:;,]*", before)]
+        for start in starts:  # of several words, the longest name counts
+            if _may_be_cell(before[start:], places[0]):
+                yield before[:start].strip(), before[start:] + AXIS_WORD.sub("", places[1])
+                break
+
+
+def _may_be_cell(name: str, places: str) -> bool:
+    row, line, _ = name.partition("_")  # z_love is a row of z
+    is_step = may_mean_step(name, ()) or (line != "" and len(row) <= 3)
+    if len(name) == 2 and name.isalpha():  # "in [1-5]"
+        is_step = any(name.casefold() in words for words in ALIASES.values())
+    are_places = not places.startswith(" ") or re.search(r"[\d,]", places) is not None
+    return is_step and (are_places or name in ALIASES)
+
+
+def likely_cell(heading: str) -> str:
+    """Return the cell that a heading may mean which names no single one; "" if it may mean none.
+
+    >>> likely_cell("weigths[1,1]"), likely_cell("weights_1_2"), likely_cell("Group [A]")
+    ('weights[1,1]', 'weights[1,2]', '')
+    """
+    cells = [cell for _, cell in _cells(heading)]
+    for name, between, places, row, column in NEARLY.findall(heading):
+        near = near_words(name, ALIASES) or ([] if between else ["weights"])
+        is_pair = re.fullmatch(r"\d+\s*,\s*\d+", places)
+        if row and may_mean_step(name, ()):
+            cells.append(f"{name}[{row},{column}]")
+        elif places and near and (is_pair or not between):
+            cells.append(f"{near[0]}[{places}]")
+    return cells[0] if cells else ""

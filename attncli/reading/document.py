@@ -1,4 +1,4 @@
-"""What a reader returns: plain values, and the place of each."""
+"""What a reader returns: plain values, and the place of each; and the submission in them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, fail
+from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail, located, nowhere
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import EMPTY, Record
-from attncli.core.text import escapes
+from attncli.core.text.escapes import lines_of, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
+    from attncli.core.problem.problem import Problem
+
 
 # Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
 Raw: TypeAlias = Any
@@ -29,7 +33,7 @@ Headings: TypeAlias = Mapping[str, str]
 
 
 class StudentNames(Protocol):
-    """The students of a class, found by their names, as by `Roster` in `classroom/roster`."""
+    """The students of a class, which their names tell, as in `Roster` in `classroom/name_index`."""
 
     def find(self, text: str) -> Any: ...
 
@@ -82,6 +86,24 @@ class Chunk(Record):
     before: int = 0
     original: str = ""
 
+    def place(self, line: int, column: int) -> Place:
+        """Return a place in the file, from 1, of one in this part, from 0; −1 is no column."""
+        lines = yaml_lines(self.text)
+        shown = lines[line] if line < len(lines) else ""
+        if shown and self.original:  # which may have fewer blanks before the line
+            read, shown = shown, yaml_lines(self.original)[line]
+            added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
+            column -= min(added, max(column, 0))
+        return Place(self.name, self.before + line + 1, column + 1, shown)
+
+
+class OpenKey(Record):
+    """A key without a value, or with null, which leaves it out."""
+
+    path: KeyPath
+    is_null: bool
+    is_only: bool  # True if its mapping has no other key
+
 
 class Document(Record):
     """One problem, or one set of answers, as it was read, or why it could not be read.
@@ -93,11 +115,12 @@ class Document(Record):
     name: str  # of the file, as the user wrote it
     folder: Path  # to which the names of files in it are relative
     values: dict[str, Raw]
-    locate: Callable[[KeyPath], Place]  # of a key, of an item, or of the nearest thing around it
+    locate: Locate  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
     bare: bool = False  # a single matrix or list without a key, which gets the key X
-    heading: Callable[[KeyPath], Place] | None = None  # of a column, if keys are headings
+    heading: Locate | None = None  # of a column, if keys are headings
     error: InputError | None = None
+    open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
 
 def unread(error: InputError, name: str, folder: Path) -> Document:
@@ -112,7 +135,7 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
 
 def twice(word: str, line: int) -> str:
     """Return the message for a key that is in a line of the file already."""
-    return f"{escapes.visible(word)} is written twice, first in line {line}"
+    return f"{visible(word)} is written twice, first in line {line}"
 
 
 MAX_PARTS = 64
@@ -151,5 +174,154 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them, with more line ends than in editors."""
     if text.isascii():
-        return escapes.lines_of(text)
+        return lines_of(text)
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
+
+
+ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
+
+STUDENT_KEYS = ("student", "name")
+"""Keys for the student's name; the first that a submission has counts."""
+
+TITLE = "title"
+"""Key of the problem's title; it names a submission without any name, as on standard input."""
+
+NOTES = "notes"
+"""Key of remarks: the student's, or in a copy of a problem those of the problem."""
+
+COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
+"""Keys of remarks, of the student or of the person who typed the submission."""
+
+PROBLEM = "problem"
+"""Key of the problem that was worked, where there are several."""
+
+VARIANT = "variant"
+"""Key of the variant that was worked."""
+
+KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "")))
+"""Keys of a submission that are not names of steps. A new key has a place here."""
+
+
+class Submission(Record, eq=False):
+    """One student's answers, as they were read: raw matrices by words for the steps.
+
+    Attributes:
+        locate: gives the place of a step, a row or a cell.
+        ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
+        labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
+        comment: what was written beside the matrices.
+        heading: gives the place of a step's name, where that is the heading of a column.
+        problem: the number or the title of the problem, if the submission holds it.
+        variant: the name of the variant, if the submission holds it.
+        is_named: True if the submission itself holds the student's name.
+        read_as: the names of steps and cells that letters mean, by key; "" for an unread key.
+    """
+
+    name: str
+    matrices: Mapping[str, Any]
+    locate: Locate = nowhere
+    ragged: bool = False
+    labels: Mapping[str, Labels] = EMPTY
+    comment: str = ""
+    heading: Locate = nowhere
+    problem: str = ""
+    variant: str = ""
+    is_named: bool = False
+    read_as: Mapping[str, str] = EMPTY
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """The matrices without remarks and names, by the names of steps that letters mean."""
+        named = ((key, self.read_as.get(key, key)) for key in self.matrices)
+        return {name: self.matrices[k] for k, name in named if name not in KEYS_BESIDE_STEPS}
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table of many students, whose headings are names of cells."""
+        return self.heading is not nowhere
+
+
+def submission_of(
+    values: Mapping[str, Any],
+    name: str,
+    locate: Locate = nowhere,
+    ragged: bool = False,
+    labels: Mapping[str, Labels] = EMPTY,
+    heading: Locate | None = None,
+    is_file: bool = False,
+) -> Submission:
+    """Return the submission in plain values: answers, a file with the key `answers`, or results.
+
+    `locate` gives the place of a key path of the values, `heading` that of a key which heads a
+    column. If `is_file`, `name` is that of a file with this submission, which no title replaces.
+    """
+    from attncli.core.numbers.matrices import with_zeros  # NumPy, which not all documents need
+
+    part, matrices = _part_and_matrices(values)
+    items = matrices.items()
+    recorded = {key for key, raw in items if isinstance(raw, Mapping) and "value" in raw}
+    as_written = {k: with_zeros(raw["value"]) if k in recorded else raw for k, raw in items}
+
+    def place(path: KeyPath) -> Place:
+        inner = ("value",) if path and path[0] in recorded else ()
+        return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
+
+    start = f"{part}." if part else ""
+    inner = {key.removeprefix(start): w for key, w in labels.items() if key.startswith(start)}
+    copied = KEYS.keys() & values.keys() - {"answers", *TEXT_KEYS}
+    is_copy = "steps" in values or ("answers" in values and copied)  # its notes are the problem's
+    left_out = NOTES if is_copy else ""
+    about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
+    student = next(filter(None, (_said(values.get(key)) for key in STUDENT_KEYS)), "")
+    title = "" if is_file else _said(values.get(TITLE))
+    return Submission(
+        name=student or title or name,
+        matrices=as_written,
+        locate=place,
+        ragged=ragged,
+        labels=inner,
+        comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
+        heading=heading or nowhere,
+        problem=_said(values.get(PROBLEM)),
+        variant=_said(values.get(VARIANT)),
+        is_named=bool(student),
+    )
+
+
+def own_submission(problem: Problem) -> Submission:
+    """Return the answers that are written in the problem itself.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if problem.answers is None:
+        hint = "name a file of answers, or put the matrices under the key answers"
+        with located(problem.source):
+            raise fail("the problem has no answers to check", hint=hint)
+    values = {"student": problem.student, "answers": problem.answers}
+    return submission_of(values, problem.title or "answers", problem.source)
+
+
+def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    if not isinstance(values, Mapping):
+        message = "answers must be a mapping of step names to matrices"
+        is_path = isinstance(values, str | os.PathLike)
+        hint = "load_answers reads a file, and check takes each submission of it"
+        raise fail(message, hint=hint if is_path else ANSWERS_HINT)
+    part = next((key for key in ("steps", "answers") if key in values), "")
+    matrices = values[part] if part else values
+    if not isinstance(matrices, Mapping):
+        message = f"{part} must be a mapping of step names to matrices"
+        raise fail(message, part, hint=ANSWERS_HINT)
+    for key in matrices:
+        if not isinstance(key, str):
+            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
+            raise fail(message, hint=ANSWERS_HINT)
+    return part, matrices
+
+
+def _said(raw: object) -> str:
+    if isinstance(raw, list | tuple):
+        lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
+        return "\n".join(filter(None, lines))
+    return str(raw).strip() if isinstance(raw, str | int | float) else ""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.core.errors import Fault, InputError, KeyPath, Place, changed, fail, located, refuse
-from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, TRUTH, ArrayForm
+from attncli.core.errors import (
+    Fault,
+    InputError,
+    KeyPath,
+    Locate,
+    Place,
+    changed,
+    fail,
+    located,
+    refuse,
+)
+from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
-from attncli.core.problem.key_names import hint_for, key_of, names_of, with_keys
+from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
@@ -19,8 +28,8 @@ from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 from attncli.reading.arrays import table_of
-from attncli.reading.document import Blank, Document, FileName, Raw, assign, error_at
-from attncli.reading.file_access import Folder
+from attncli.reading.document import Document, FileName, Raw, assign, error_at
+from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
 
 if TYPE_CHECKING:
@@ -34,11 +43,6 @@ LABELLED = {
 """The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
 """Matrices whose text blocks may have a word beside each row, which names its token."""
-
-KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
-"""A key and a value without a colon and a blank between them, such as width 2."""
-
-START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
 
 
 class Overrides(Record):
@@ -57,7 +61,7 @@ def load(
     Args:
         source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
         stdin: what to read for "-".
-        allow_outside: whether it may name matrix files outside its own folder and those below.
+        allow_outside: whether it may name matrix files outside its folder and those below.
 
     Raises:
         InputError: for what cannot be read, with its place; for a file of several problems.
@@ -84,9 +88,9 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    found = list(load_each(source, overrides, stdin))
-    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
-    problems = [one for one in found if not isinstance(one, InputError)]
+    results = list(load_each(source, overrides, stdin))
+    refuse([fault for one in results if isinstance(one, InputError) for fault in one.faults])
+    problems = [one for one in results if not isinstance(one, InputError)]
     if len(problems) < 2:
         return problems
     return [one.numbered(number) for number, one in enumerate(problems, 1)]
@@ -127,7 +131,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         key: text if "." in key else flag_value(key, text, flags[key])
         for key, text in overrides.options.items()
     }
-    _refuse_blank_keys(document)
+    _refuse_open_keys(document)
     source = ProblemSource(document)
     with located(source.locate):
         source.read_keys()
@@ -149,7 +153,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         for key, labels in source.labels.items():
             source.values.setdefault(key, list(labels))
-        return Problem.from_file(source.values, source.locate)
+        return Problem.of_values(source.values, source.locate)
 
 
 def _flag_of(key: str) -> str:
@@ -164,7 +168,7 @@ class ProblemSource:
         self.document = document
         self.values = dict(document.values)
         self.paths: dict[str, KeyPath] = {}  # of keys under other names in the document
-        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.origins: dict[str, Locate] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
     def locate(self, path: KeyPath) -> Place:
@@ -192,7 +196,7 @@ class ProblemSource:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
 
             named, only = with_only_layer(named)
-            self.paths |= {key: (*only.start, key) for key in only.own}
+            self.paths |= {key: (*only.start, key) for key in only.names}
         self.values = named
         for key, labels in self.document.labels.items():
             self._take_labels(key_of(key), labels)
@@ -279,10 +283,10 @@ class ProblemSource:
                 self.set_matrix(key, value, folder)
 
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
-        found = matrix_of(key, name, folder, as_array=True)
-        assign(self.values, key, found.values["X"])
-        self.origins[key] = lambda rest: found.locate(("X", *rest))
-        self._take_labels(key, found.labels.get("X", (None, None)))
+        document = matrix_of(key, name, folder, as_array=True)
+        assign(self.values, key, document.values["X"])
+        self.origins[key] = lambda rest: document.locate(("X", *rest))
+        self._take_labels(key, document.labels.get("X", (None, None)))
 
 
 def names_file(value: Raw) -> bool:
@@ -306,7 +310,7 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
 
 
-def flag_place(flag: str) -> Callable[[KeyPath], Place]:
+def flag_place(flag: str) -> Locate:
     return lambda path: Place(flag)
 
 
@@ -319,52 +323,14 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
     (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
     if document.error:
         raise document.error
-    _refuse_blank_keys(document)
+    _refuse_open_keys(document)
     return document.values[key]
 
 
-def _refuse_blank_keys(document: Document) -> None:
-    """Raise an InputError for all keys of a problem without a value; answers may be open."""
-    with located(document.locate):
-        refuse([_blank_key(*found) for found in _blank(document.values, ())])
+def _refuse_open_keys(document: Document) -> None:
+    """Raise an InputError for all keys of a problem that must have a value."""
+    if document.open_keys:
+        from attncli.reading.open_keys import faults_of  # few problems have any
 
-
-def _blank(raw: Raw, path: KeyPath) -> Iterator[tuple[KeyPath, bool]]:
-    """Yield the path of each key without a value, and True if its mapping has no other key."""
-    if isinstance(raw, dict) and path != ("answers",):
-        for key, value in raw.items():
-            if isinstance(value, Blank):
-                yield (*path, key), len(raw) == 1
-            else:
-                yield from _blank(value, (*path, key))
-    elif isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-        for index, item in enumerate(raw):
-            yield from _blank(item, (*path, index))
-
-
-def _blank_key(path: KeyPath, is_only: bool) -> Fault:
-    words = [part for part in path if isinstance(part, str)]
-    if words[0] == "layers":  # a layer has the keys of a problem
-        words = [word for word in words[1:] if not word.isdecimal()] or words
-    word = words[-1]
-    parents = [key_of(part) for part in words[:-1]]
-    inside = f" in {visible('.'.join(parents))}" if parents else ""
-    message = f"{visible(word) or 'an empty key'}{inside} has no value"
-    return Fault(message, path, _likely_form(word, parents, is_only))
-
-
-def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
-    """Return a hint that shows how a key and its value are written."""
-    outer = KEYS[parents[0]].form if len(parents) == 1 and parents[0] in KEYS else None
-    known = {key: row.form for key, row in KEYS.items()} if not parents else {}
-    known = dict(outer.parts()) if outer else known
-    form = known.get(word if parents else key_of(word))
-    pair = KEY_AND_VALUE.fullmatch(word)
-    if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
-        return f"write {pair[1]}: {pair[2]}"
-    if outer and is_only and word in outer.words():
-        return f"write {parents[0]}: {word}"
-    if not form and not parents:
-        return hint_for(word)
-    words = ["true"] if form is TRUTH else form.words() if form else []
-    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"
+        with located(document.locate):
+            refuse(faults_of(document))

@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from attncli.core.errors import KeyPath, Place, fail, located
+from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
-from attncli.reading import stream
+from attncli.reading import yaml_documents
 from attncli.reading.document import Document, FileName, KnownClass, Options, error_at
-from attncli.reading.file_access import blocks, open_file, unsupported
+from attncli.reading.files import blocks, open_file
+from attncli.reading.yaml_documents import LINE_OF_JSON, check_length, chunks
+
+
+def decoded(data: Iterator[bytes]) -> Iterator[str]:
+    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
+    block = next(data, b"")
+    if len(block) == 1:  # a half of a byte order mark
+        block += next(data, b"")
+    wide = block[:2] in (b"\xff\xfe", b"\xfe\xff")
+    decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
+    line = 1
+    while True:
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            if wide:
+                raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
+            line += error.object.count(b"\n", 0, error.start)
+            message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
+            raise fail(message, hint="save the file as UTF-8") from None
+        line += text.count("\n")
+        yield text
+        if not block:
+            return
+        block = next(data, b"")
+
+
+def whole(texts: Iterator[str]) -> str:
+    parts, length = [], 0
+    for text in texts:
+        length += len(text)
+        check_length(length)
+        parts.append(text)
+    return "".join(parts)
+
 
 STDIN = "<stdin>"
 
@@ -22,6 +58,49 @@ YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
 WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
+
+SPREADSHEET = "a spreadsheet, which is not read as it is"
+AS_CSV = "save it as CSV: {} and give that file"
+DOCUMENT = "not a file of answers or of a problem"
+AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
+
+EXCEL = SPREADSHEET, AS_CSV.format("in Excel by File, Save As, CSV UTF-8,")
+LIBREOFFICE = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
+APPLE_NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
+WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
+PDF = f"a PDF, {DOCUMENT}", AS_TEXT
+PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
+PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
+ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
+
+BY_SUFFIX = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), EXCEL),
+    ".ods": LIBREOFFICE,
+    ".numbers": APPLE_NUMBERS,
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
+    ".pdf": PDF,
+    **dict.fromkeys((".html", ".htm"), PAGE),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
+    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
+}
+FIRST_BYTES = {
+    b"%PDF-": PDF,
+    b"\x89PNG": PICTURE,
+    b"\xff\xd8\xff": PICTURE,
+    b"{\\rtf": WORD_PROCESSOR,
+    b"\x1f\x8b": ARCHIVE,
+}
+ZIP_PARTS = {
+    b"xl/": EXCEL,
+    b"spreadsheet": LIBREOFFICE,
+    b"Index/": APPLE_NUMBERS,
+    b"word/": WORD_PROCESSOR,
+    b"opendocument.text": WORD_PROCESSOR,
+}
+"""Names of parts near the start of the zip files that these programs write."""
+
+START_BYTES = 4096
+"""Number of bytes that are searched for these names."""
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
@@ -76,11 +155,11 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     if name == "-":
         file = _checked(stdin)
         with located(lambda _: Place(STDIN)):
-            return "".join(stream.decoded(blocks(file)))
+            return "".join(decoded(blocks(file)))
     path = Path(name)
     with located(lambda _: Place(name)), open_file(path) as file:
         start, data = _begun(file, path.suffix.lower())
-        return "".join(stream.decoded(chain([start], data)))
+        return "".join(decoded(chain([start], data)))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -91,13 +170,8 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
         raise first.error
     if others or len(first.values) != 1:
         raise error_at(Place(name), "the file holds more than one matrix")
-    ((key, raw),) = first.values.items()
-    return replace(
-        first,
-        values={"X": raw},
-        locate=lambda path: first.locate((key, *path[1:])),
-        labels={"X": first.labels[key]} if key in first.labels else {},
-    )
+    (key,) = first.values
+    return renamed(first, key, "X")
 
 
 def _checked(stdin: BinaryIO | None) -> BinaryIO:
@@ -127,21 +201,21 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
-        texts = stream.decoded(chain([start], data))
+        texts = decoded(chain([start], data))
         if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
             from attncli.reading import worksheets
 
             if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
-                text = stream.whole(texts)
+                text = whole(texts)
                 yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
-        found = _of_text(texts, reading)
-        first = next(found, None)
+        documents = _of_text(texts, reading)
+        first = next(documents, None)
         if first is None and reading.of_class is None:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
         yield first or Document(reading.name, reading.folder, {}, lambda _: place)
-        yield from found
+        yield from documents
 
 
 def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
@@ -159,24 +233,22 @@ def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Rea
 
 def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
-        yield from _of_csv(stream.whole(texts), reading)
+        yield from _of_csv(whole(texts), reading)
         return
-    parts = stream.chunks(texts, reading.name)
+    parts = chunks(texts, reading.name)
     first = next((part for part in parts if part.text.strip()), None)
     if first is None:
         return
     is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
     if not is_yaml and (second := next(parts, None)) is not None:
-        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
         parts = chain([second], parts)
     if is_yaml:
-        from attncli.reading import yaml_documents
-
         for part in chain([first], parts):
             yield from yaml_documents.documents(part, reading.folder)
     else:
         above = iter(["\n" * first.before, first.text])
-        yield from _of_csv(stream.whole(chain(above, (part.text for part in parts))), reading)
+        yield from _of_csv(whole(chain(above, (part.text for part in parts))), reading)
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
@@ -187,10 +259,10 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     if reading.of_class is not None:
         from attncli.reading import class_csv
 
-        found = class_csv.submissions_in(text, name, folder, reading.of_class)
-        if (first := next(found, None)) is not None:
+        submissions = class_csv.submissions_in(text, name, folder, reading.of_class)
+        if (first := next(submissions, None)) is not None:
             yield first
-            yield from found
+            yield from submissions
             return
     if reading.as_arrays:
         from attncli.reading.arrays import table_of
@@ -217,27 +289,25 @@ def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
         if are_answers and table.remarks:
             values = {key: raw for key, raw in values.items() if key not in table.remarks}
             comment = values.get("comment", [])
-            own = comment if isinstance(comment, list) else [comment]
-            values["comment"] = [*table.remarks.values(), *own]
+            comments = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*table.remarks.values(), *comments]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
         if block is not None and bare and are_answers and (key := block.edges().corner):
             labels = {"X": block.edges().labels}
-            yield with_key(Document(name, folder, values, place, labels), key)
+            yield renamed(Document(name, folder, values, place, labels), "X", key)
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
 
-def with_key(document: Document, key: str) -> Document:
-    """Return a document whose matrix without a key has one."""
-
-    def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key if word == "X" else word: value for word, value in values.items()}
+def renamed(document: Document, old: str, new: str) -> Document:
+    """Return a document whose matrix has another key, or a key where it had none."""
 
     def locate(path: KeyPath) -> Place:
-        return document.locate(("X", *path[1:]) if path[:1] == (key,) else path)
+        return document.locate((old, *path[1:]) if path[:1] == (new,) else path)
 
-    values, labels = renamed(document.values), renamed(document.labels)
+    values = {new if key == old else key: value for key, value in document.values.items()}
+    labels = {new: document.labels[old]} if old in document.labels else {}
     return replace(document, values=values, labels=labels, locate=locate, bare=False)
 
 
@@ -250,3 +320,14 @@ def _looks_like_yaml(text: str) -> bool:
         return False
     key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
     return re.search(key, text, re.MULTILINE) is not None
+
+
+def unsupported(data: bytes, suffix: str) -> InputError | None:
+    """Return the error for a file of another program, known by its suffix or its first bytes."""
+    program = BY_SUFFIX.get(suffix)
+    if program is None:
+        start = data[:START_BYTES]
+        program = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
+        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
+            program = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
+    return fail(f"this is {program[0]}", hint=program[1]) if program else None

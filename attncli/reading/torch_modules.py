@@ -14,13 +14,13 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import BLOCKING, is_kept
-from attncli.core.attention.waves import Waves
+from attncli.core.attention.places import Waves
 from attncli.core.errors import fail
 from attncli.core.numbers.matrices import readable
 from attncli.core.problem.problem import Problem
 
 LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "GptOss")
-MODULES: Mapping[str, tuple[str, ...]] = {
+READABLE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": (),
     "GPT2Attention": ("c_attn", "c_proj"),
     "BertAttention": ("self.query", "self.key", "self.value", "output.dense"),
@@ -31,7 +31,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 """The classes of modules that `from_torch` reads, each with the names of its projections."""
 
 MAX_COSINE_ERROR = 0.01
-"""Maximum error of the cosines of RoPE that a module is given; those of bfloat16 are off 0.004."""
+"""Maximum error of the cosines of RoPE in a module's call; those of bfloat16 are off 0.004."""
 
 
 def from_torch(
@@ -40,7 +40,7 @@ def from_torch(
     """Return the problem that an attention module calculates when it is called.
 
     Args:
-        module: an `nn.MultiheadAttention`, or one of transformers 5 whose class is in `MODULES`.
+        module: an `nn.MultiheadAttention`, or one of transformers 5 whose class is in `READABLE`.
         inputs: what the module is called with, first the tokens (batch, n, features).
         answers: whether to call the module and keep its numbers as the key `answers`: `output`
             (batch, n, features), `weights` (batch, heads, n, m), unless it gives none, and of
@@ -50,29 +50,29 @@ def from_torch(
     Raises:
         InputError: for a module of another class, and for a call that no problem can express.
     """
-    name = next((one.__name__ for one in type(module).__mro__ if one.__name__ in MODULES), "")
+    name = next((one.__name__ for one in type(module).__mro__ if one.__name__ in READABLE), "")
     if not name:
-        hint = f"it reads {', '.join(MODULES)}; of others, write the keys, with weights_as: out_in"
+        hint = f"it reads {', '.join(READABLE)}; of others, write the keys, with weights_as: out_in"
         raise fail(f"from_torch cannot read the class {type(module).__name__}", hint=hint)
     forward: Any = getattr(module, "forward")  # noqa: B009 - no type of torch is known here
-    given = dict(signature(forward).bind_partial(*inputs, **arguments).arguments)
-    given |= given.pop("kwargs", {})
-    keys = (_of_transformers if MODULES[name] else _of_torch)(module, MODULES[name], given)
+    call = dict(signature(forward).bind_partial(*inputs, **arguments).arguments)
+    call |= call.pop("kwargs", {})
+    keys = (_of_transformers if READABLE[name] else _of_torch)(module, READABLE[name], call)
     if not answers:
         return Problem(**keys)
     # NumPy has no bfloat16, so that the arrays do not tell.
-    kinds = {str(getattr(value, "dtype", "")) for value in given.values()}
+    kinds = {str(getattr(value, "dtype", "")) for value in call.values()}
     marking = {"dtype": "bfloat16"} if "torch.bfloat16" in kinds else None
-    return Problem(**keys, answers=_answers(module, MODULES[name], given), marking=marking)
+    return Problem(**keys, answers=_answers(module, READABLE[name], call), marking=marking)
 
 
-def _of_torch(module: Any, _: object, given: dict[str, Any]) -> Any:
+def _of_torch(module: Any, _: object, call: dict[str, Any]) -> Any:
     """Return the keys of an `nn.MultiheadAttention`; complete the arguments of its call."""
-    given.setdefault("key", given["query"])
-    given.setdefault("value", given["key"])
-    given |= {"need_weights": True, "average_attn_weights": False}
+    call.setdefault("key", call["query"])
+    call.setdefault("value", call["key"])
+    call |= {"need_weights": True, "average_attn_weights": False}
     sides = ("query", "key", "value")
-    x, memory, other = (_array(given[side], not module.batch_first) for side in sides)
+    x, memory, other = (_array(call[side], not module.batch_first) for side in sides)
     if module.bias_k is not None or module.add_zero_attn:
         raise fail("add_bias_kv and add_zero_attn add a key that is no token, which no problem has")
     if not np.array_equal(memory, other):
@@ -81,54 +81,54 @@ def _of_torch(module: Any, _: object, given: dict[str, Any]) -> Any:
     apart = [getattr(module, f"{side}_proj_weight") for side in "qkv"]
     weights, biases = weights.chunk(3) if apart[0] is None else apart, (None,) * 3
     pairs = [*zip(weights, biases if bias is None else bias.chunk(3), strict=True)]
-    mask, padding = (_added(given.get(f"{word}_mask"), True) for word in ("attn", "key_padding"))
+    mask, padding = (_added(call.get(f"{word}_mask"), True) for word in ("attn", "key_padding"))
     if mask.ndim == 3:  # (batch · heads, n, m)
         mask = mask.reshape(-1, module.num_heads, *mask.shape[1:])
     added = mask + (padding[:, None, None, :] if padding.ndim == 2 else padding)
     return _keys(x, memory, module.num_heads, [*pairs, (out.weight, out.bias)], added)
 
 
-def _of_transformers(module: Any, paths: Iterable[str], given: dict[str, Any]) -> Any:
+def _of_transformers(module: Any, paths: Iterable[str], call: dict[str, Any]) -> Any:
     """Return the keys of a module of transformers; leave an empty cache out of its call."""
-    own = getattr(module, "self", module)  # BertAttention has the module with the scores inside
-    past, known = given.pop("past_key_values", None), signature(module.forward).parameters.keys()
-    left_out = ({"attention_mask", "mask", "position_embeddings"} & known) - given.keys()
-    if own.is_causal and left_out:
+    attention = getattr(module, "self", module)  # in BertAttention this one has the scores
+    past, known = call.pop("past_key_values", None), signature(module.forward).parameters.keys()
+    left_out = ({"attention_mask", "mask", "position_embeddings"} & known) - call.keys()
+    if attention.is_causal and left_out:
         message = f"{type(module).__name__} is called with {' and '.join(sorted(left_out))}, too"
         raise fail(message, hint="a forward hook with_kwargs=True gets all that the model gives it")
-    if given.get("encoder_hidden_states") is not None or (past and past.get_seq_length()):
+    if call.get("encoder_hidden_states") is not None or (past and past.get_seq_length()):
         message = "attention to encoder_hidden_states, or to a cache with tokens, cannot be read"
         raise fail(message, hint="call the model on all tokens, with use_cache=False")
     pairs = [(part.weight, part.bias) for part in map(module.get_submodule, paths)]
     if len(pairs) == 2:  # Conv1D stores (in, out); queries, keys and values are side by side
         (weight, bias), (last, last_bias) = pairs
         pairs = [*zip(weight.T.chunk(3), bias.chunk(3), strict=True), (last.T, last_bias)]
-    x, memory, config = given["hidden_states"], given.get("key_value_states"), own.config
+    x, memory, config = call["hidden_states"], call.get("key_value_states"), attention.config
     x, memory = _array(x), _array(x if memory is None else memory)
     n, m = x.shape[1], memory.shape[1]
-    mask, bias = given.get("attention_mask", given.get("mask")), given.get("position_bias")
-    if bias is None and getattr(own, "has_relative_attention_bias", False):
-        bias = own.compute_bias(n, m)
+    mask, bias = call.get("attention_mask", call.get("mask")), call.get("position_bias")
+    if bias is None and getattr(attention, "has_relative_attention_bias", False):
+        bias = attention.compute_bias(n, m)
     added = _added(mask, False) + _added(bias, False)
-    if mask is None and own.is_causal and config._attn_implementation != "eager":
+    if mask is None and attention.is_causal and config._attn_implementation != "eager":
         added = np.where(np.tri(n, m), added, -np.inf)
     window = getattr(config, "sliding_window", None) or 0
     keys = _keys(x, memory, config.num_attention_heads, pairs, added, window)
-    return keys | _options(own, given, n, len(keys["W_q"]) // keys["heads"])
+    return keys | _options(attention, call, n, len(keys["W_q"]) // keys["heads"])
 
 
-def _options(own: Any, given: Mapping[str, Any], n: int, d: int) -> dict[str, Any]:
-    keys = {"softcap": getattr(own, "attn_logit_softcapping", None)}
-    keys["scale"] = None if np.isclose(own.scaling, d**-0.5) else own.scaling
-    if hasattr(own, "sinks"):
-        keys["normalize"] = {"name": "softmax", "sink": _array(own.sinks)}
-    if hasattr(own, "q_norm"):
-        gains = {"g_q": _array(own.q_norm.weight), "g_k": _array(own.k_norm.weight)}
-        keys["qk_norm"] = {"name": "rms", "eps": own.q_norm.variance_epsilon, **gains}
-    if "position_embeddings" in given:
-        rope, ids = own.config.rope_parameters, given.get("position_ids")
+def _options(attention: Any, call: Mapping[str, Any], n: int, d: int) -> dict[str, Any]:
+    keys = {"softcap": getattr(attention, "attn_logit_softcapping", None)}
+    keys["scale"] = None if np.isclose(attention.scaling, d**-0.5) else attention.scaling
+    if hasattr(attention, "sinks"):
+        keys["normalize"] = {"name": "softmax", "sink": _array(attention.sinks)}
+    if hasattr(attention, "q_norm"):
+        gains = {"g_q": _array(attention.q_norm.weight), "g_k": _array(attention.k_norm.weight)}
+        keys["qk_norm"] = {"name": "rms", "eps": attention.q_norm.variance_epsilon, **gains}
+    if "position_embeddings" in call:
+        rope, ids = attention.config.rope_parameters, call.get("position_ids")
         base, start = float(rope["rope_theta"]), 0 if ids is None else int(ids.min())
-        cosines = _array(given["position_embeddings"][0])[..., : d // 2]
+        cosines = _array(call["position_embeddings"][0])[..., : d // 2]
         if abs(cosines - np.cos(Waves(d, base, start).angles(n))).max() > MAX_COSINE_ERROR:
             message = f"position_embeddings are not those of RoPE with base {base:g} from {start}"
             raise fail(message, hint="no problem has scaled angles, or tokens with gaps")
@@ -162,23 +162,23 @@ def _added(mask: Any, blocks: bool) -> Array:
     return np.where(array == blocks, -np.inf, 0.0) if array.dtype == bool else array
 
 
-def _answers(module: Any, paths: Iterable[str], given: Mapping[str, Any]) -> dict[str, Array]:
+def _answers(module: Any, paths: Iterable[str], call: Mapping[str, Any]) -> dict[str, Array]:
     """Call a module and return its numbers by the names of steps."""
     if module.training:
         raise fail("a module drops numbers while it is trained", hint="call module.eval() before")
-    made: dict[str, Any] = dict.fromkeys(paths)
+    outputs: dict[str, Any] = dict.fromkeys(paths)
     with ExitStack() as hooks:
         for path in paths:
             part = module.get_submodule(path)
-            keep = lambda *call, path=path: made.update({path: call[-1]})  # noqa: E731
+            keep = lambda *call, path=path: outputs.update({path: call[-1]})  # noqa: E731
             hooks.enter_context(part.register_forward_hook(keep))
-        output, *_, weights = module(**given)
-    steps = [*made.values()]
+        output, *_, weights = module(**call)
+    steps = [*outputs.values()]
     steps[:-1] = steps[0].chunk(3, -1) if len(steps) == 2 else steps[:-1]
-    found = {"output": _array(output, not getattr(module, "batch_first", True))}
-    found |= {} if weights is None else {"weights": _array(weights)}
+    answers = {"output": _array(output, not getattr(module, "batch_first", True))}
+    answers |= {} if weights is None else {"weights": _array(weights)}
     names = zip(("Q", "K", "V", "output"), steps, strict=False)
-    return found | {name: _array(step) for name, step in names}
+    return answers | {name: _array(step) for name, step in names}
 
 
 def _array(tensor: Any, is_batch_second: bool = False) -> Array:

@@ -14,16 +14,15 @@ from html import unescape
 from pathlib import Path
 
 from attncli.core.errors import InputError, KeyPath, Place
-from attncli.core.numbers.from_tex import cells_of, without_tex
 from attncli.core.numbers.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.pasted import grid_of, table_rows
+from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
-from attncli.core.tape.words import may_mean_step
+from attncli.core.tape.cells import may_mean_step
 from attncli.core.text.escapes import lines_of, visible
 from attncli.reading.document import Document, error_at, unread
-from attncli.reading.file_access import open_file
+from attncli.reading.files import open_file
 
 MARKDOWN = re.compile(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
@@ -126,17 +125,17 @@ def is_plain_text(start: bytes) -> bool:
 def submissions_in(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
     """Yield the submissions of a document; one that cannot be read holds its error."""
     page = _Page(text, name, folder, is_tex=suffix == ".tex")
-    found: list[tuple[str, list[FoundMatrix]]] = []
+    parts: list[tuple[str, list[FoundMatrix]]] = []
     for mark in (LATEX if page.is_tex else MARKDOWN).finditer(page.text):
         if mark["name"] is None:
-            found.append((_student(mark["student"], page.is_tex), []))
+            parts.append((_student(mark["student"], page.is_tex), []))
         else:
-            found = found or [("", [])]
+            parts = parts or [("", [])]
             key = _marked_name(mark["name"], page.is_tex)
-            found[-1][1].append(FoundMatrix(key, mark.start(), mark.end()))
-    answered = [(student, marked) for student, marked in found if marked]
+            parts[-1][1].append(FoundMatrix(key, mark.start(), mark.end()))
+    answered = [(student, marked) for student, marked in parts if marked]
     if not answered and (named := _named(page.text)):
-        answered = [(next((student for student, _ in found if student), ""), named)]
+        answered = [(next((student for student, _ in parts if student), ""), named)]
     if not answered:
         message = "this is not a worksheet: no answers are marked in it"
         hint = "attn worksheet writes one; or write each matrix under its step's name"
@@ -178,16 +177,16 @@ class _Page:
         document = {**about, "answers": values}
         return Document(self.name, self.folder, document, locate, labels, error=error)
 
-    def _grid(self, found: FoundMatrix) -> LabelledGrid | None:
+    def _grid(self, matrix: FoundMatrix) -> LabelledGrid | None:
         """Return the cells of a matrix with their offsets; None if there is no matrix."""
-        if found.end is None:
+        if matrix.end is None:
             marked = _of_latex if self.is_tex else _of_markdown
-            rows = marked(self.text, found.start)
+            rows = marked(self.text, matrix.start)
             return None if rows is None else LabelledGrid(rows)
-        if found.end == found.start:
+        if matrix.end == matrix.start:
             raise NumberError(r"the matrix has no \end; % begins a comment, \% is percent")
-        grid = grid_of(self.text[found.start : found.end])
-        return replace(grid, rows=[[(found.start + at, w) for at, w in row] for row in grid.rows])
+        grid = grid_of(self.text[matrix.start : matrix.end])
+        return replace(grid, rows=[[(matrix.start + at, w) for at, w in row] for row in grid.rows])
 
     def _locate(
         self, grids: Mapping[str, LabelledGrid], marks: Mapping[str, int], path: KeyPath
@@ -213,21 +212,21 @@ def _named(text: str) -> list[FoundMatrix]:
 
     Of a calculation, Q = X W = …, only the result is returned, with the first name.
     """
-    found: list[FoundMatrix] = []
+    named: list[FoundMatrix] = []
     end = first = 0
     for matrix in MATRIX.finditer(text):
         before, start = text[end : matrix.start()], matrix.start()
         if matrix["endless"]:
-            return [*found, FoundMatrix(_name_before(before), start, start, start)]
-        joined = JOINED.fullmatch(before) if found and len(before) < MAX_BETWEEN else None
+            return [*named, FoundMatrix(_name_before(before), start, start, start)]
+        joined = JOINED.fullmatch(before) if named and len(before) < MAX_BETWEEN else None
         one = FoundMatrix(_name_before(before), start, start, matrix.end())
         if joined and joined[1]:
-            found[first] = replace(one, name=found[first].name)
+            named[first] = replace(one, name=named[first].name)
         else:
-            first = first if joined else len(found)
-            found.append(one)
+            first = first if joined else len(named)
+            named.append(one)
         end = matrix.end()
-    return found
+    return named
 
 
 def _name_before(text: str) -> str:

@@ -1,49 +1,158 @@
-"""The documents of a part of a text in YAML or JSON; every scalar stays the text that was written.
+"""The documents of a text in YAML or JSON; every scalar stays the text that was written.
 
-Lines that need no parser, and JSON, are read without `yaml_text`, which also finds what is wrong.
+The text is read in parts, each as soon as it is complete: lines of `---` separate YAML documents; a
+JSON value ends with the line that closes its brackets. JSON is decoded without `yaml_text`, which
+also tells where a value is written.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import KeyPath, Place
+from attncli.core.errors import InputError, KeyPath, Locate, Place, fail
 from attncli.core.records import replace
 from attncli.core.text.escapes import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
-    NULL_WORDS,
+    Blank,
     Chunk,
     Document,
+    OpenKey,
     Raw,
     error_at,
     unread,
+    yaml_lines,
 )
 
-PLAIN_LINE = re.compile(
-    r"([A-Za-z_]\w*(?:\.\w+)?):[ ]+"  # a key
-    r"(?:"
-    r'"([^"\\\n]*)"'
-    r"|([A-Za-z0-9.][A-Za-z0-9_ .+*/^()-]*)"  # words without a colon or a comment
-    r"|\[([A-Za-z]\w*(?:,[ ]*[A-Za-z]\w*)*)\]"  # a list of words
-    r"|(\[[0-9.eE+\-\[\], ]*(?:\n[ ][0-9.eE+\-\[\], ]*)*\])"  # lists of numbers
-    r")[ ]*(?:\n|\Z)",
-    re.ASCII,
-)
-BLANK_LINES = r"(?:[ ]*\n|#[^\n]*\n)*"
-BETWEEN_LINES = re.compile(BLANK_LINES)
-START = re.compile(rf"{BLANK_LINES}(?:---[ ]*\n{BLANK_LINES})?")
+if TYPE_CHECKING:
+    import yaml
 
-MAX_NESTED = "[[[[[["
-"""Plain lists as deep as this are left to the parser, which limits them."""
 MAX_LISTS = 63
 """Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
+
+
+MAX_CHARACTERS = 2**28
+"""Maximum length of one problem: 14 million numbers of 17 digits."""
+
+DOCUMENT_START = re.compile(r"---\s")
+LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
+"""A JSON mapping alone on a line."""
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
+"""A string, or as its group one that is not closed in its line."""
+QUOTES = "\"'#"
+"""Characters that JSON has only in strings; in YAML they may hide brackets."""
+
+CONTINUED = (",", "[", ":")
+"""Ends of a line after which a mapping on the next line belongs to the same value."""
+
+
+def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
+    """Yield the parts of a text, which together are all of it."""
+    before = 0
+    for lines in _parts(_lines(texts)):
+        text = "".join(lines)
+        yield Chunk(name, text, before)
+        before += len(yaml_lines(text)) - 1
+
+
+def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
+    part = _Part()
+    after_json_line = False
+    for line in lines:
+        if part.lines and part.is_ended_by(line, after_json_line):
+            yield part.lines
+            part = _Part()
+        part.add(line)
+        if part.is_complete_json():
+            after_json_line |= part.first is part.last
+            yield part.lines
+            part = _Part()
+    if part.lines:
+        yield part.lines
+
+
+def _lines(texts: Iterator[str]) -> Iterator[str]:
+    """Yield lines, each as soon as it is complete; the last one may have no line end."""
+    begun: list[str] = []
+    length = 0
+    for text in texts:
+        *ended, rest = text.split("\n")
+        for line in ended:
+            yield "".join([*begun, line, "\n"])
+            begun, length = [], 0
+        begun.append(rest)
+        length += len(rest)
+        check_length(length)
+    if last := "".join(begun):
+        yield last
+
+
+def check_length(length: int) -> None:
+    if length > MAX_CHARACTERS:
+        message = f"one problem of more than {MAX_CHARACTERS:,} characters"
+        raise fail(message, hint="save large matrices as NPZ or NPY")
+
+
+class _Part:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.length = 0
+        self.form = ""  # "json" or "yaml", as soon as a line shows which
+        self.first = self.last = ""  # lines with content
+        self.open_brackets = 0  # in JSON
+        self.is_countable = True  # whether brackets can be counted without parsing
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        self.length += len(line)
+        check_length(self.length)
+        self.form = self.form or _form_of(line)
+        if not self.form:
+            return
+        self.first = self.first or line
+        self.last = line
+        if self.form == "json":
+            outside = JSON_STRING.sub(r"\1", line)
+            self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
+            self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
+
+    def is_complete_json(self) -> bool:
+        is_closed = self.form == "json" and self.is_countable and self.open_brackets == 0
+        return is_closed and self.last.endswith("\n")
+
+    def is_ended_by(self, line: str, after_json_line: bool) -> bool:
+        """Return whether a line starts another part; a line that was cut off leaves brackets open.
+
+        `after_json_line` is True if an earlier part was JSON on one line.
+        """
+        if DOCUMENT_START.match(line):
+            return bool(self.form)
+        if not self.form:  # the JSON reader knows no comments, so these are a part by themselves
+            return _form_of(line) == "json"
+        if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
+            return False
+        last = self.last.rstrip()
+        if not last.endswith(CONTINUED):
+            return True
+        if self.form == "yaml":
+            return after_json_line
+        first = self.first.strip()
+        is_one_line = first.startswith("{") and len(first) > 1  # pretty printers break it after {
+        return is_one_line and (after_json_line or not last.endswith(":"))
+
+
+def _form_of(line: str) -> str:
+    """Return "json" or "yaml"; "" for a line that may begin either."""
+    word = line.strip()
+    if not word or word == "---" or word[0] in "#%":
+        return ""
+    return "json" if word[0] in "{[" else "yaml"
 
 
 def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
@@ -58,49 +167,12 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
             if at == len(text):
                 return
             text = _blanked(text, at)
-    elif (plain := plain_mapping(text)) is not None:
-        yield from _of_value(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
-        return
     yield from _of_yaml(chunk, text, folder)
-
-
-def plain_mapping(text: str) -> dict[str, Raw] | None:
-    r"""Return the values of a YAML document of plain lines; None if it takes a parser.
-
-    Checking 300 such files takes less than half the time that it takes with the parser
-    (`benchmarks/checking.py`).
-
-    >>> plain_mapping("score: dot\nX: [[1, 0],\n    [0, 0.5]]\n")
-    {'score': 'dot', 'X': [['1', '0'], ['0', '0.5']]}
-    >>> plain_mapping("X: |\n  1 0\n")
-    """
-    if MAX_NESTED in text or DECIMAL_PAIRS.search(text) or not text.replace("\n", "").isprintable():
-        return None
-    found: dict[str, Raw] = {}
-    at, end = START.match(text).end(), len(text)  # type: ignore[union-attr]  # it matches ""
-    while at < end:
-        line = PLAIN_LINE.match(text, at)
-        if line is None or line[1] in found:
-            return None
-        key, quoted, words, listed, numbers = line.groups()
-        value: Raw = quoted
-        if numbers is not None:
-            with suppress(ValueError):
-                value = JSON_DECODER.decode(numbers)
-        elif listed is not None:
-            value = [word.strip() for word in listed.split(",")]
-        elif words is not None and words.rstrip() not in NULL_WORDS:
-            value = words.rstrip()
-        if value is None:
-            return None
-        found[key] = value
-        at = BETWEEN_LINES.match(text, line.end()).end()  # type: ignore[union-attr]  # the same
-    return found or None
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     """Return JSON values, each with the offsets of its start and end, and where no more is read."""
-    found = []
+    values = []
     at = 0
     with suppress(ValueError, RecursionError):
         while at < len(text):
@@ -112,13 +184,13 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 break
             if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()
-            found.append((_as_text(value), at, end))
+            values.append((_as_text(value), at, end))
             at = end
-    return found, at
+    return values, at
 
 
 def _json_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
-    result = {key: _as_text(value) for key, value in pairs if value is not None}
+    result = {key: None if value is None else _as_text(value) for key, value in pairs}
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return result
@@ -152,17 +224,16 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     part = replace(chunk, text=text, original=written)
-    found, error = yaml_text.documents_until(part)
+    values, error = yaml_text.documents_until(part)
     if error is not None:
         part = replace(part, text=yaml_text.indented(text))
-        found, error = yaml_text.documents_until(part)
-    for number, raw in enumerate(found):
-        if raw is not None:
+        values, error = yaml_text.documents_until(part)
+    for number, raw in enumerate(values):
+        is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
+        if raw is not None and not is_empty:
             yield from _of_value(raw, chunk.name, folder, partial(_locate_yaml, part, number))
     if error is not None:
-        from attncli.reading import yaml_places
-
-        yield unread(yaml_places.explained(error, part), chunk.name, folder)
+        yield unread(explained(error, part), chunk.name, folder)
 
 
 def _blanked(text: str, end: int) -> str:
@@ -171,9 +242,9 @@ def _blanked(text: str, end: int) -> str:
 
 
 def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    from attncli.reading import yaml_places
+    from attncli.reading import yaml_text
 
-    return yaml_places.locate(chunk, number, path)
+    return yaml_text.locate(chunk, number, path)
 
 
 def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
@@ -186,11 +257,26 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
     return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
-def _of_value(
-    raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]
-) -> Iterator[Document]:
+def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
+    """Return a value without the keys that are null; add those and keys without value to a list."""
     if isinstance(raw, dict):
-        yield Document(name, folder, raw, locate)
+        values = {key: value for key, value in raw.items() if value is not None}
+        open_keys += (
+            OpenKey((*path, key), is_null=value is None, is_only=len(values) == 1)
+            for key, value in raw.items()
+            if value is None or isinstance(value, Blank)
+        )
+        return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
+    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
+    return raw
+
+
+def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
+    open_keys: list[OpenKey] = []
+    raw = without_nulls(raw, (), open_keys)
+    if isinstance(raw, dict):
+        yield Document(name, folder, raw, locate, open_keys=tuple(open_keys))
     elif not isinstance(raw, list):
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
         place = Place(name, locate(()).line)
@@ -201,7 +287,100 @@ def _of_value(
         for number, item in enumerate(raw):
             in_item = partial(lambda number, path: locate((number, *path)), number)
             if isinstance(item, dict):
-                yield Document(name, folder, item, in_item)
+                of_item = (key for key in open_keys if key.path[0] == number)
+                inside = tuple(replace(key, path=key.path[1:]) for key in of_item)
+                yield Document(name, folder, item, in_item, open_keys=inside)
             else:
                 message = f"item {number + 1} of the list must be a mapping of keys to values"
                 yield unread(error_at(in_item(()), message), name, folder)
+
+
+CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""The characters that the parser refuses."""
+
+QUOTE = "put it between quotes"
+
+SENTENCES = (
+    (r"\\t|tab character", "a tab where YAML takes only blanks", "indent with blanks"),
+    (
+        "expected ':'",
+        "this line has no key, or no colon and blank behind its key",
+        "write it as key: value; indent a line that belongs to the one above it",
+    ),
+    ("quoted scalar: found unexpected", "a quotation mark is not closed", "close it"),
+    (
+        "quoted scalar",
+        "\\ between double quotes begins an escape code, and this is none",
+        r"write \\, or put the text between single quotes",
+    ),
+    ("alias|anchor|tag|mapping keys|token", "a value cannot start with {sign}", QUOTE),
+    ("mapping values", "a second colon in this line", 'put text with ": " in it between quotes'),
+    ("sequence entries", "a list of - cannot begin behind a colon", "begin each - on a line below"),
+    (
+        "block scalar",
+        "nothing but a comment may follow a | or > on its line",
+        "write the text below it, or put text that starts with this sign between quotes",
+    ),
+    ("directive|incompatible", "a line cannot start with %", "begin a comment with #"),
+    (
+        "end of a value",
+        "{sign} follows a value that is complete",
+        "leave it out, put several lists between [ and ], or put the text between quotes",
+    ),
+    (
+        "block mapping|block collection|document start",
+        "this line is indented otherwise than those it belongs to",
+        "indent the keys of a mapping, or the - of a list, alike",
+    ),
+    ("", "{sign} cannot stand here", f"leave it out, or {QUOTE}"),
+)
+"""Patterns of what the parser says, with a message and a hint. The first that matches counts."""
+
+
+def _control_character(chunk: Chunk) -> InputError:
+    """Return the error for a character that the parser refuses without its place."""
+    match = re.search(CONTROL, chunk.text)
+    above = yaml_lines(chunk.text[: match.start() if match else 0])
+    place = chunk.place(len(above) - 1, len(above[-1]))
+    character = f" ({visible(match[0])})" if match else ""
+    message = f"a control character{character} cannot stand in YAML"
+    return error_at(place, message, 'write it as "\\x1b" in double quotes')
+
+
+def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
+    """Return an error of the parser in plain words, with its place and, where known, a way out."""
+    from attncli.reading.yaml_text import NotAllowedError
+
+    mark: Any = getattr(error, "problem_mark", None)
+    if mark is None:
+        return _control_character(chunk)
+    place = chunk.place(mark.line, mark.column)
+    if isinstance(error, NotAllowedError):
+        return error_at(place, error.message, error.hint)
+    opening = getattr(error, "context_mark", None)
+    start = chunk.place(opening.line, opening.column) if opening else place
+    context = str(getattr(error, "context", None) or "")
+    said = f"{context}: {getattr(error, 'problem', None)}"
+    read = place.text[: place.column]
+    if "\t" in read and not read.strip():
+        said = "tab character"
+    elif "flow" in context:
+        return error_at(place, *_in_brackets(place, start, context))
+    elif "block mapping" in context and read[:-1].strip():
+        said = "end of a value"
+    elif "scanning" in context:  # the parser notices it only after the place that is wrong
+        place = start
+    message, hint = next(words for pattern, *words in SENTENCES if re.search(pattern, said))
+    sign = place.text[place.column - 1 : place.column]
+    return error_at(place, message.format(sign=visible(sign)), hint)
+
+
+def _in_brackets(place: Place, opening: Place, context: str) -> tuple[str, str]:
+    if re.search(r"[\[,]\s*,", place.text[: place.column]):
+        return "a cell is empty", "an empty cell is written ~"
+    if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
+        return "- is not a number", "write -inf, or ~ for a cell that is left out"
+    hint = f"it opens in line {opening.line}, column {opening.column}"
+    hint += "; rows that a program prints are read below X: |"
+    signs = "a comma or a colon" if "mapping" in context else "a comma"
+    return f"a bracket is not closed, or {signs} is missing before this", hint

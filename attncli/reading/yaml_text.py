@@ -1,20 +1,27 @@
 """YAML without YAML 1.1's surprises: every scalar stays the text that was written.
 
 Values are built from the parser's events rather than by a loader: that keeps the written digits,
-finds duplicate keys, bounds depth and aliases, and takes a third of the time.
+finds duplicate keys, bounds depth and aliases, and takes a third of the time. The builder also
+tells where each value was written, if there is an error to show.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import yaml
 
+from attncli.core.errors import KeyPath, Place
+from attncli.core.numbers.parser import NumberError
+from attncli.core.records import replace
 from attncli.core.text.escapes import visible
 from attncli.reading import document
-from attncli.reading.document import Chunk, Raw
+from attncli.reading.document import Chunk, Raw, yaml_lines
 
 MAX_LEVELS = 64
 """Maximum depth of nested values, which bounds the stack. Chosen."""
@@ -24,6 +31,18 @@ MAX_EXPANSION = 5_000_000
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
+
+NUMBER_LISTS = re.compile(
+    r"^(?P<before>[ ]*+(?:-[ ]++)*+(?:[A-Za-z_][\w.]*+:[ ]++)?+)"
+    r"(?P<numbers>\[[0-9.eE+\-\[\], ]*+(?:\n[ ]++[0-9.eE+\-\[\], ]++)*+)(?=$|(?<= )#)",
+    re.MULTILINE,
+)
+"""Lists of plain numbers behind a key or the sign of an item, up to the end of a line."""
+LIST_SIGN = "\ue000"
+"""A character without a meaning, which begins the word for a list of numbers."""
+LEFT_TO_BUILDER = (LIST_SIGN, "&", "[[[[[[")
+"""Signs of texts without such words: the builder limits aliases and the depth of lists."""
+DECODE = json.JSONDecoder(parse_float=str, parse_int=str).decode
 
 ROW_CHARACTERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
 """The characters of a row of a matrix without brackets."""
@@ -51,20 +70,45 @@ class NotAllowedError(yaml.MarkedYAMLError):
 def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
     """Return the values of the documents before the first error, None for an empty one; the error.
 
-    `yaml_places.explained` gives the error its place.
+    `yaml_documents.explained` gives the error its place.
     """
-    found: list[Raw] = []
+    values: list[Raw] = []
+    text, lists = _without_lists(chunk.text)
+    if lists:
+        with suppress(yaml.YAMLError):
+            values = [*_Builder(replace(chunk, text=text), lists).documents()]
+            if not lists:
+                return values, None
+    values = []
     try:
-        for value in _Builder(chunk).documents():
-            found.append(value)
+        for value in _Builder(chunk, {}).documents():
+            values.append(value)
     except yaml.YAMLError as error:
-        return found, error
-    return found, None
+        return values, error
+    return values, None
 
 
-def events_of(text: str) -> Iterator[Any]:
-    """Return the events of the parser, which raises a YAMLError for what is no YAML."""
-    return iter(LOADER(text).get_event, None)
+def _without_lists(text: str) -> tuple[str, dict[str, Raw]]:
+    r"""Return a text with a word in place of each list of numbers, and the lists by these words.
+
+    JSON is decoded in a tenth of the time that the events of the parser take.
+
+    >>> _without_lists("X: [[1, 0],\n    [0, 1]]\n")
+    ('X: \ue0000 \n', {'\ue0000': [['1', '0'], ['0', '1']]})
+    """
+    lists: dict[str, Raw] = {}
+
+    def word_for(match: re.Match[str]) -> str:
+        word = f"{LIST_SIGN}{len(lists)}"
+        try:
+            lists[word] = DECODE(match["numbers"])
+        except (ValueError, RecursionError):
+            return match[0]
+        return f"{match['before']}{word} "
+
+    if any(sign in text for sign in LEFT_TO_BUILDER) or document.DECIMAL_PAIRS.search(text):
+        return text, lists
+    return NUMBER_LISTS.sub(word_for, text), lists
 
 
 def indented(text: str) -> str:
@@ -76,22 +120,26 @@ def indented(text: str) -> str:
     return ROWS_BELOW_KEY.sub(_as_block, text)
 
 
-def _as_block(found: re.Match[str]) -> str:
-    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", found["rows"])  # without comments
-    depth = len(found["before"])
+def _as_block(match: re.Match[str]) -> str:
+    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", match["rows"])  # without comments
+    depth = len(match["before"])
     starts = [len(blanks) for blanks in re.findall(r"(?m)^( *)[^ \r\n]", rows)]
     if not starts or min(starts) >= max(depth + 1, starts[0]):
-        return found[0]
+        return match[0]
     rows = re.sub("(?m)^(?=.)", " " * (depth + 1), re.sub(r"(?m)^\t", " ", rows))
-    return f"{found['before']}{found['key']} {found['first'] or '|1'}\n{rows}"
+    return f"{match['before']}{match['key']} {match['first'] or '|1'}\n{rows}"
 
 
 class _Builder:
-    """Builds the values of documents from the parser's events."""
+    """Builds the values of documents from the parser's events.
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.events = events_of(chunk.text)
+    The words in `lists` are those for lists of numbers in the text. Those that are values are
+    removed from `lists`; the others are in comments or other text.
+    """
+
+    def __init__(self, chunk: Chunk, lists: dict[str, Raw]) -> None:
+        self.chunk, self.lists = chunk, lists
+        self.events = iter(LOADER(chunk.text).get_event, None)
         self.anchors: dict[str, tuple[Raw, int, int]] = {}  # value, values and levels in it
         self.count = 0  # of scalars and collections, those of aliases included
         self.expanded = 0  # of those of aliases
@@ -113,6 +161,8 @@ class _Builder:
         before = self.count
         self.count += 1
         if isinstance(event, yaml.ScalarEvent):
+            if event.value in self.lists:
+                return self.lists.pop(event.value)
             value: Raw = self._text(event)
             if not is_item and event.implicit[0]:
                 value = None if value in document.NULL_WORDS else value or document.BLANK
@@ -130,27 +180,25 @@ class _Builder:
         return value
 
     def _list(self, start: Any, depth: int, is_item: bool) -> list[Raw]:
-        found: list[Raw] = []
+        items: list[Raw] = []
         for event in self.events:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
             value = self._value(event, depth + 1, is_item=True)
-            found.append("~" if value is None else value)  # an alias may be that of a null
+            items.append("~" if value is None else value)  # an alias may be that of a null
         if self.has_pairs and not is_item:
             self._check_commas(start, event)
-        return found
+        return items
 
     def _mapping(self, depth: int) -> dict[str, Raw]:
-        found: dict[str, Raw] = {}
+        values: dict[str, Raw] = {}
         lines: dict[str, int] = {}
         for event in self.events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             key = self._key(event, lines)
-            value = self._value(next(self.events), depth + 1, is_item=False)
-            if value is not None:
-                found[key] = value
-        return found
+            values[key] = self._value(next(self.events), depth + 1, is_item=False)
+        return values
 
     def _key(self, event: Any, lines: dict[str, int]) -> str:
         """Return a key, and note its line; `lines` are those of the mapping's other keys."""
@@ -213,3 +261,72 @@ def _no_anchor(event: Any) -> NotAllowedError:
     name = visible(event.anchor)
     hint = f"put text that starts with * between quotes, or write &{name} before the value it names"
     return NotAllowedError(event, f"*{name} refers to nothing before it", hint)
+
+
+class _PlacedKey(str):
+    """A key with the event at which it begins."""
+
+    __slots__ = ("event",)
+    event: Any
+
+
+class _PlaceBuilder(_Builder):
+    """Builds pairs: the event at which a value begins, and the value, which consists of pairs."""
+
+    def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
+        return event, super()._value(event, depth, is_item)
+
+    def _key(self, event: Any, lines: dict[str, int]) -> str:
+        key = _PlacedKey(super()._key(event, lines))
+        key.event = event
+        return key
+
+    def _alias(self, event: Any, depth: int) -> Raw:
+        return None  # what it repeats has its place elsewhere
+
+
+def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
+    """Return the place of a path in the document of an index, or of the nearest value around it.
+
+    Inside a text block the path goes on with the row and the column.
+    """
+    documents: Iterator[Any] = _PlaceBuilder(chunk, {}).documents()
+    try:
+        event, value = next(islice(documents, number, None))
+    except yaml.YAMLError:  # JSON that is no YAML
+        return chunk.place(0, -1)
+    line, column = event.start_mark.line, -1
+    rest: list[Any] = [*path]
+    while rest:
+        if isinstance(value, dict) and rest[0] in value:
+            mark = next(key for key in value if key == rest[0]).event.start_mark
+        elif isinstance(value, list) and rest[0] in range(len(value)):
+            mark = value[rest[0]][0].start_mark
+        else:
+            break
+        line, column = mark.line, mark.column
+        event, value = value[rest.pop(0)]
+    if isinstance(event, yaml.ScalarEvent) and rest and all(isinstance(n, int) for n in rest):
+        line, column = _in_block(chunk.text, event, rest) or (line, column)
+    return chunk.place(line, column)
+
+
+def _in_block(text: str, event: Any, rest: list[Any]) -> tuple[int, int] | None:
+    """Return the line and column, from 0, of the word in a row and column of a text block."""
+    from attncli.core.numbers.pasted import grid_of
+
+    start, end = event.start_mark.index, event.end_mark.index
+    literal = event.style in ("|", ">")
+    row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
+    try:
+        if literal:  # its rows are below the sign, and comments may come after them
+            start += len(yaml_lines(text[start:end])[0]) + 1
+            ends = [line.end() for line in re.finditer(r"[^\r\n]*\S[^\r\n]*", text[start:end])]
+            end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
+        elif event.style:  # in quotes
+            start, end = start + 1, end - 1
+        at, _ = grid_of(text[start:end]).rows[row][column]
+    except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
+        return None
+    above = yaml_lines(text[: start + at])
+    return len(above) - 1, len(above[-1])

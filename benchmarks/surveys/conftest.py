@@ -13,7 +13,7 @@ import pytest
 
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 from tests.conftest import attn, attn_process  # noqa: F401 - fixtures
 from tests.test_submissions import FOLDER, judged, said
 
@@ -21,7 +21,7 @@ SAMPLE = 4
 """Number of submissions of each test that are recorded, spread evenly over those it judged."""
 
 SAME = 6
-"""Maximum number of lines of a survey that name no mistake and whose cells have the same statuses."""
+"""Maximum number of lines of a survey that name no mistake, with the same statuses of cells."""
 
 recorded: dict[str, list[str]] = {}
 """Lines of JSON by the name of the file."""
@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 
 
 def thinned(lines: list[str]) -> Iterator[str]:
-    """Yield the shortest lines that name a mistake which no other names, and some that name none."""
+    """Yield the shortest line that names each mistake, and some lines that name none."""
     named: set[str] = set()
     unnamed: Counter[str] = Counter()
     for line in sorted(dict.fromkeys(lines), key=len):

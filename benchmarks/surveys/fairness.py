@@ -22,7 +22,7 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.submissions import load_answers
 from attncli.core.errors import InputError
-from attncli.reading.submission import Submission, submission_of
+from attncli.reading.document import Submission, submission_of
 from benchmarks.oracles.handwriting import HABITS, Habit, Numbers
 from benchmarks.oracles.hollow import blank_sheets, empty_sheets, wrong_sheets
 from benchmarks.oracles.homework import draw

@@ -15,7 +15,7 @@ import numpy as np
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles import block_student, cache_student, gradient_student, position_student
 from benchmarks.oracles.handwriting import HABITS, Numbers
 from benchmarks.oracles.homework import draw

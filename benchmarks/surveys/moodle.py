@@ -11,8 +11,8 @@ from random import Random
 
 import numpy as np
 
-from attncli.classroom.distractors import wrong_numbers
-from attncli.printing.selection import WorksheetSelection
+from attncli.classroom.answer_table import wrong_numbers
+from attncli.printing.formats import WorksheetSelection
 from attncli.printing.worksheet import open_steps
 from tests.moodle_quiz import Cell, Judges, Outcome, judges_of_all
 

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 import attncli
-import attncli.classroom.distractors
+import attncli.checking.judging.judged
+import attncli.classroom.answer_table
 import attncli.core.tape.step
+import attncli.pages.practice
+import attncli.printing.formats
 import attncli.printing.worksheet
 from attncli.core.explaining.explain import is_blank
 from benchmarks.oracles.handwriting import written
@@ -176,7 +179,7 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             continue
         page = Page(script, trace)
         names = page.data["steps"].keys()
-        every = attncli.classroom.distractors.wrong_numbers(trace.unrounded or trace, names, 6)
+        every = attncli.classroom.answer_table.wrong_numbers(trace.unrounded or trace, names, 6)
         for name in names:
             found = [
                 one

@@ -17,7 +17,7 @@ import numpy as np
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging.judged import WRONG
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles import homework
 from benchmarks.oracles.right_work import GoesOn, UnworkableError
 from benchmarks.oracles.students import ImpossibleError, Wrong

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles import honest
 from benchmarks.oracles.handwriting import Numbers
 from benchmarks.oracles.right_work import Task, UnworkableError

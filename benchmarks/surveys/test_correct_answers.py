@@ -13,7 +13,7 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles.handwriting import HABITS, Habit, Numbers
 from benchmarks.oracles.homework import draw
 from benchmarks.oracles.students import ImpossibleError, Known, Paper, Wrong

@@ -12,7 +12,7 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes import of_gradients
 from attncli.checking.mistakes.mistake import Mistake
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles.gradient_student import Student, draw_gradient
 from benchmarks.oracles.handwriting import Habit, Numbers
 

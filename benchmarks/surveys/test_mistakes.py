@@ -21,7 +21,7 @@ import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles.handwriting import HABITS, Habit, Numbers
 from benchmarks.oracles.homework import draw
 from benchmarks.oracles.recurrent_student import draw_network

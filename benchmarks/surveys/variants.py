@@ -24,7 +24,7 @@ from attncli.checking.naming.catalogued import is_like
 from attncli.classroom.drawing import Drawing
 from attncli.classroom.variants import Variant, VariantForm
 from attncli.core.errors import InputError
-from attncli.reading.submission import submission_of
+from attncli.reading.document import submission_of
 from benchmarks.oracles.handwriting import Habit, Numbers
 from benchmarks.oracles.homework import draw
 from benchmarks.oracles.recurrent_student import draw_network

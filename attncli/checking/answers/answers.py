@@ -16,9 +16,9 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.names import IS_INPUT, At, find_answer
+from attncli.checking.answers.names import At, InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import Fault, InputError, collected, fail, located, refuse
+from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.grid import DECIMAL_COMMA
 from attncli.core.numbers.last_place import (
@@ -30,13 +30,12 @@ from attncli.core.numbers.last_place import (
 )
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.scalars import cell_words, shape_words
-from attncli.core.numbers.written import BLANK_CELLS, decimal_of
+from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
+from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import HEADS_AFTER_TOKENS
 from attncli.core.text.escapes import visible
-from attncli.reading.submission import KEYS_BESIDE_STEPS, Submission
+from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
@@ -95,7 +94,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     it has remarks such as a date, or is a file with a slip of a step's name.
     """
     faults, unknown = list[Fault](), list[Fault]()
-    found: dict[str, list[KeyedMatrix]] = {}
+    parts: dict[str, list[KeyedMatrix]] = {}
     uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
@@ -119,26 +118,31 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
                     uneven[step.name] = ShapeMismatch(texts, fault, False)
             if matrix is not None:
                 _refuse_words(step, matrix)
-                found.setdefault(step.name, []).append(matrix)
+                parts.setdefault(step.name, []).append(matrix)
             is_known = True
     matrices: Matrices = {}
     for step in trace:
         if step.name in uneven:
             matrices[step.name] = uneven[step.name]
-        elif step.name in found:
+        elif step.name in parts:
             with collected(faults):
-                matrices[step.name] = _written(step, found[step.name], submission)
+                matrices[step.name] = _written(step, parts[step.name], submission)
     fault_of = {str(one.path[0]): one for one in unknown}
     every = submission.matrices.items()
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
-        submission.locate((key,)).file and hint.startswith("did you mean")
+        submission.locate((key,)).file and _is_slip(fault_of[key])
         if hint
-        else not shape_of(submission.matrices[key]) and IS_INPUT not in fault_of[key].message
+        else not shape_of(submission.matrices[key]) and not isinstance(fault_of[key], InputNamed)
         for key, hint in skipped
     )
     refuse([*faults, *([] if is_known else unknown)])
     return _of_one_computer(matrices), skipped
+
+
+def _is_slip(fault: Fault) -> bool:
+    """Return True for the name of no step that is nearly one."""
+    return isinstance(fault, NotThere) and fault.nearest != ""
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
@@ -217,10 +221,12 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     if len(fault.path) > 1:
         return fault.message
     is_cell, shape = "[" in str(fault.path[0]), shape_of(raw)
-    is_copy = IS_INPUT in fault.message and shape in [x.value.shape for x in trace.inputs.values()]
+    is_copy = isinstance(fault, InputNamed) and shape in [
+        x.value.shape for x in trace.inputs.values()
+    ]
     if is_copy or not (is_cell or shape):
         return ""
-    if is_cell or not fault.hint.startswith("there are"):
+    if is_cell or not isinstance(fault, NotThere) or fault.nearest:
         return fault.hint
     return WHICH_STEP if np.prod(shape) > 1 else ""
 
@@ -236,18 +242,18 @@ def shape_of(raw: Any) -> Shape:
     return texts.shape if 2 * np.isfinite(numbers_of(texts)[0]).sum() > texts.size else ()
 
 
-def _of_one_computer(found: Matrices) -> Matrices:
-    written = [one for one in found.values() if isinstance(one, Written)]
+def _of_one_computer(matrices: Matrices) -> Matrices:
+    written = [one for one in matrices.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & PRECISIONS.keys()
     if not kinds:
         every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
         kinds = {dtype_of_texts(every)} - {""}
-    for name, one in found.items() if kinds else ():
+    for name, one in matrices.items() if kinds else ():
         if isinstance(one, Written) and not one.dtype:
             dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
             if dtype in kinds:
-                found[name] = replace(one, dtype=dtype)
-    return found
+                matrices[name] = replace(one, dtype=dtype)
+    return matrices
 
 
 def _written(
@@ -263,8 +269,8 @@ def _written(
     values, unit, texts = map(step.from_paper, (values, unit, texts))
     if (values <= LIKE_BLOCKED).any():
         values = np.where((step.array == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
-    given = {one.dtype for one in matrices}
-    dtype = next(filter(given.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
+    kinds = {one.dtype for one in matrices}
+    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(texts.ravel().tolist())
     unreadable = np.isnan(values)
     if unreadable.any():
         unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
@@ -277,8 +283,8 @@ def on_paper(
     """Return the cells of a step that are written under some keys; "" where nothing is."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
-        found = texts_in_place(step, matrices[0], shape)
-        return _mismatch(step, matrices[0], shape, submission) if found is None else found
+        placed = texts_in_place(step, matrices[0], shape)
+        return _mismatch(step, matrices[0], shape, submission) if placed is None else placed
     givers, texts = np.full(shape, -1), np.full(shape, "", object)
     for number, one in enumerate(matrices):
         giver = givers[one.at].max()
@@ -291,10 +297,10 @@ def on_paper(
         givers[one.at] = number
     for one in matrices:
         wanted = givers[one.at].shape
-        found = texts_in_place(step, one, wanted)
-        if found is None:
+        placed = texts_in_place(step, one, wanted)
+        if placed is None:
             return _mismatch(step, one, wanted, submission)
-        texts[one.at] = found
+        texts[one.at] = placed
     return texts
 
 

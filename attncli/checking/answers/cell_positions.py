@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import FLOAT_ERROR
 from attncli.checking.answers.names import At
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, KeyPath, fail
@@ -51,14 +50,14 @@ def labels_of_cells(shape: Shape, labels: Mapping[Shape, Labels]) -> Array | Non
     """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
     if not labels or len(shape) < 2:
         return None
-    found = np.full((2, *shape), None, object)
+    pairs = np.full((2, *shape), None, object)
     for lead in np.ndindex(shape[:-2]):
         rows, columns = labels.get(lead) or labels.get((), (None, None))
         if rows and len(rows) >= shape[-2]:
-            found[0][lead] = np.array(rows[: shape[-2]], object)[:, None]
+            pairs[0][lead] = np.array(rows[: shape[-2]], object)[:, None]
         if columns and len(columns) >= shape[-1]:
-            found[1][lead] = np.array(columns[: shape[-1]], object)
-    return found if (found != None).any() else None  # noqa: E711 - cell by cell
+            pairs[1][lead] = np.array(columns[: shape[-1]], object)
+    return pairs if (pairs != None).any() else None  # noqa: E711 - cell by cell
 
 
 def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
@@ -79,31 +78,31 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | No
         cells = cells.swapaxes(-1, -2) if cells.ndim > 1 else cells
         labels = None if labels is None else labels[::-1]
     layouts = _layouts(step, cells, wanted)
-    found = [texts.ravel()[layout] for layout in layouts]
+    placed = [texts.ravel()[layout] for layout in layouts]
     if labels is not None:
         if not layouts and cells.ndim == len(wanted) and cells.shape[:-2] == wanted[:-2]:
             layouts = [cells]  # some of the rows and columns
-        found = _ordered(step, matrix, labels, layouts, wanted)
+        placed = _ordered(step, matrix, labels, layouts, wanted)
     elif not layouts:
         return _with_a_blank_row(step, matrix, wanted)
-    if len(found) < 2:
-        return found[0] if found else None
-    return max(found, key=partial(_nearness, step))
+    if len(placed) < 2:
+        return placed[0] if placed else None
+    return max(placed, key=partial(_nearness, step))
 
 
 def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     """Return a matrix in each layout of the step that has its shape, the usual one first."""
-    own = step.value.shape
+    shape = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
     has_heads = "head" in step.leading and len(step.trailing) == 2
-    if cells.shape == wanted or wanted != own or not has_heads:
+    if cells.shape == wanted or wanted != shape or not has_heads:
         return as_is
     if cells.ndim > 2 and _same_but_ones((after := cells.swapaxes(-2, -3)).shape, wanted):
         as_is = as_is or [after.reshape(wanted)]  # heads after tokens
-    *lead, heads, rows, columns = own
+    *lead, heads, rows, columns = shape
     above, beside = [], []
     if _same_but_ones(cells.shape, (*lead, heads * rows, columns)):
-        above = [cells.reshape(own)]
+        above = [cells.reshape(shape)]
     if _same_but_ones(cells.shape, (*lead, rows, heads * columns)):
         beside = [np.moveaxis(cells.reshape(*lead, rows, heads, columns), -2, -3)]
     return [*as_is, *above, *beside] if step.columns else [*as_is, *beside, *above]
@@ -118,7 +117,7 @@ def _nearness(step: Step, texts: Array) -> float:
     values, unit = (texts, 0.0) if texts.dtype.kind == "f" else numbers_of(texts)[:2]
     right = step.value
     known = np.isfinite(values) & np.isfinite(right)
-    size = np.where(known, np.abs(right), 0.0) + unit + FLOAT_ERROR
+    size = np.where(known, np.abs(right), 0.0) + unit + 1e-9  # no 0 is a divisor
     off = np.abs(np.where(known, values, 0.0) - np.where(known, right, 0.0)) / size
     return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
 
@@ -158,16 +157,16 @@ def _are_transposed(step: Step, labels: Array) -> bool:
 
 def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
     """Return 1 if words are labels of an axis, −1 if they are not, 0 if they may be numbers."""
-    own = step.labels.get(axis, ())
-    if not own or words[0] is None or all(str(word).isdecimal() for word in words):
+    known = step.labels.get(axis, ())
+    if not known or words[0] is None or all(str(word).isdecimal() for word in words):
         return 0
-    return 1 if all(places_of(str(word), own) for word in words) else -1
+    return 1 if all(places_of(str(word), known) for word in words) else -1
 
 
 def _ordered(
     step: Step, matrix: KeyedMatrix, labels: Array, layouts: Sequence[Array], wanted: Shape
 ) -> list[Array]:
-    found, errors = [], list[InputError]()
+    ordered, errors = [], list[InputError]()
     for cells in layouts:
         texts = matrix.texts.ravel()[cells]
         try:
@@ -176,18 +175,18 @@ def _ordered(
             errors.append(error)
             continue
         if places is not None:
-            found.append(np.full(wanted, "", object))
-            found[-1].put(places, texts)
+            ordered.append(np.full(wanted, "", object))
+            ordered[-1].put(places, texts)
         elif texts.shape == wanted:
-            found.append(texts)
+            ordered.append(texts)
     if errors and len(errors) == len(layouts):
         raise errors[0]
-    return found
+    return ordered
 
 
 def _places(step: Step, labels: Array, wanted: Shape, key: str) -> Array | None:
     """Return the place of each cell among all cells of the step; None without labels."""
-    found = np.empty(labels.shape[1:], int)
+    places = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)
     for lead in np.ndindex(wanted[:-2]):
         sides = [side[lead] for side in labels]
@@ -195,8 +194,8 @@ def _places(step: Step, labels: Array, wanted: Shape, key: str) -> Array | None:
         columns = _order(step, -1, wanted[-1], _labels_along(-1, *sides), (key, *lead))
         if rows is None or columns is None:
             return None
-        found[lead] = every[lead][np.ix_(rows, columns)]
-    return found
+        places[lead] = every[lead][np.ix_(rows, columns)]
+    return places
 
 
 def _order(
@@ -211,14 +210,14 @@ def _order(
         return list(range(size)) if len(words) == size else None
     paths = [(*path, index) if axis == -2 else path for index in range(len(known))]
     if is_counted and not (labels and all(places_of(word, labels) for word in known)):
-        found = [int(word) - 1 for word in known]
+        places = [int(word) - 1 for word in known]
     else:
-        found = [_place(step, noun, word, at) for word, at in zip(known, paths, strict=True)]
-    place, count = Counter(found).most_common(1)[0]
+        places = [_place(step, noun, word, at) for word, at in zip(known, paths, strict=True)]
+    place, count = Counter(places).most_common(1)[0]
     if count > 1:
-        last = len(found) - 1 - found[::-1].index(place)
+        last = len(places) - 1 - places[::-1].index(place)
         raise fail(f"the {noun} {visible(known[last])} is there twice", *paths[last])
-    return found
+    return places
 
 
 def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
@@ -246,8 +245,10 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
 
 def places_of(word: str, labels: Sequence[str]) -> list[int]:
     """Return the places of a label: of the same word, or of one in other letters or blanks."""
-    exact = [i for i, own in enumerate(labels) if word in (own, visible(own), label_text(own))]
-    return exact or [i for i, own in enumerate(labels) if _folded(own) == _folded(word)]
+    exact = [
+        i for i, label in enumerate(labels) if word in (label, visible(label), label_text(label))
+    ]
+    return exact or [i for i, label in enumerate(labels) if _folded(label) == _folded(word)]
 
 
 def _folded(label: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import MAX_HAND_DECIMALS
 from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, on_paper
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.names import find_answer
@@ -18,15 +17,18 @@ from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.records import Record
+from attncli.core.tape.cells import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import HEADS_AFTER_TOKENS
-from attncli.reading.submission import Submission
+from attncli.reading.document import Submission
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Maximum relative error of one rounding, by the type of the numbers. Derived."""
 
 TYPED_DIGITS = {"float16": 3, "float32": 5, "float64": 8}
 """Maximum number of significant digits, by type, of numbers that people type into an array."""
+
+MAX_HAND_DECIMALS = 6
+"""Maximum number of decimals of a number that was worked by hand. Chosen."""
 
 MAX_TYPED = 1_000
 """Maximum number of numbers of an array that people type."""

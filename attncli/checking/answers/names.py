@@ -10,16 +10,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.errors import Fault, InputError, KeyPath, collected, fail, refuse
-from attncli.core.mechanisms.named import equal_steps, with_named_steps
-from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import key_of, with_key
+from attncli.core.errors import Fault, InputError, KeyPath, NotThere, collected, fail, refuse
+from attncli.core.mechanisms.trace import Trace, equal_steps, with_named_steps
+from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.records import replace
+from attncli.core.tape.cells import LETTERS, meant
 from attncli.core.tape.find import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.tape.words import LETTERS, meant
 from attncli.core.text.escapes import visible
 
 MAX_KEY_LENGTH = 500
@@ -34,7 +33,10 @@ ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
 FEW_STEPS = 4
 """Maximum number of steps that a hint lists where the problem has many. Chosen."""
 
-IS_INPUT = "is an input of the problem, not a step"
+
+class InputNamed(Fault):
+    """The name of an input of the problem where one of a step is wanted."""
+
 
 At: TypeAlias = tuple[Any, ...]
 """An index of a step's value: () for all cells, or a head, row or cell."""
@@ -53,10 +55,10 @@ def find_answer(word: str, trace: Trace, raw: Any = None) -> Meaning:
         hint = "write weights for what Keras calls so, or scores"
         raise fail("attention_scores may mean scores or weights here", word, hint=hint)
     is_cell = is_one_number(raw) and is_in_row(word, trace)
-    found = _meaning(PLACE.sub(r"[1, \1\2]", word) if is_cell else word, trace)
-    if isinstance(found, InputError):
-        raise InputError(*found.faults)
-    return found
+    meaning = _meaning(PLACE.sub(r"[1, \1\2]", word) if is_cell else word, trace)
+    if isinstance(meaning, InputError):
+        raise InputError(*meaning.faults)
+    return meaning
 
 
 def is_one_number(raw: Any) -> bool:
@@ -71,8 +73,8 @@ def is_in_row(word: str, trace: Trace) -> bool:
     """Return True if one place is behind a step of one row, as in alpha_3: that of a cell in it."""
     if word in trace or not (match := PLACE.search(word)):
         return False
-    found = _meaning(f"{word[: match.start()]}[1, {match[1] or match[2]}]", trace)
-    return not isinstance(found, InputError) and found[0].value.shape[:-1] == (1,)
+    meaning = _meaning(f"{word[: match.start()]}[1, {match[1] or match[2]}]", trace)
+    return not isinstance(meaning, InputError) and meaning[0].value.shape[:-1] == (1,)
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
@@ -80,8 +82,8 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
     wide = with_all_steps(trace) if unknown else trace
-    found = [_meaning(word, wide) for word in unknown]
-    names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
+    meanings = [_meaning(word, wide) for word in unknown]
+    names = dict.fromkeys(one[0].name for one in meanings if not isinstance(one, InputError))
     return tuple(name for name in names if name in wide.added)
 
 
@@ -106,27 +108,27 @@ def _read(word: str, trace: Trace) -> Meaning | InputError:
         from attncli.core.numbers.grid import undecorated  # few submissions have headings for keys
 
         name, unknown = undecorated(word), InputError(*error.faults)  # without what raised it
-        found = unknown if name in ("", word) else _meaning(name, trace)
-        return unknown if isinstance(found, InputError) else found
+        meaning = unknown if name in ("", word) else _meaning(name, trace)
+        return unknown if isinstance(meaning, InputError) else meaning
 
 
 def _cells(word: str, trace: Trace) -> Meaning:
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
-        found = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
+        cells = find_cells(with_key(word, trace.called), trace.steps, trace.inputs, trace.added)
     except InputError as error:
         key = key_of(base)
         if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):
             raise _input(key, word, trace) from None
         raise InputError(*(replace(fault, path=(word,)) for fault in error.faults)) from None
-    if found.step.name not in trace:
-        raise _input(found.step.name, word, trace)
-    lead, rest = found.along[: len(found.step.leading)], found.along[len(found.step.leading) :]
+    if cells.step.name not in trace:
+        raise _input(cells.step.name, word, trace)
+    lead, rest = cells.along[: len(cells.step.leading)], cells.along[len(cells.step.leading) :]
     is_one = [isinstance(places, int) for places in rest]
     if all(is_one) or (any(is_one) and any(isinstance(places, range) for places in lead)):
-        return found.step, tuple(np.transpose(found.places)), False  # one after the other
-    return found.step, found.at, found.is_transposed
+        return cells.step, tuple(np.transpose(cells.places)), False  # one after the other
+    return cells.step, cells.at, cells.is_transposed
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
@@ -146,8 +148,8 @@ def _input(name: str, word: str, trace: Trace) -> InputError:
         starts = tuple(LETTERS.get(name, [name]))
         near = [step for step in steps if step.startswith(starts)] or steps[::-1]
         steps, are = near[:FEW_STEPS], "steps are"
-    message = f"{visible(name)} {IS_INPUT}"
-    return fail(message, word, hint=f"{way_out}; {are} {', '.join(steps)}")
+    message = f"{visible(name)} is an input of the problem, not a step"
+    return InputError(InputNamed(message, (word,), f"{way_out}; {are} {', '.join(steps)}"))
 
 
 Meant: TypeAlias = dict[str, tuple[Step, At]]
@@ -204,7 +206,7 @@ def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
         step, at, _ = find_answer(word, wide)
     except InputError as error:
         fault = error.faults[0]
-        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        is_told = (isinstance(fault, NotThere) and fault.nearest) or ("[" in word and fault.hint)
         hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
         raise InputError(replace(fault, path=path, hint=hint)) from None
     return step, at

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import largest
 from attncli.checking.answers.answers import Matrices, Written
-from attncli.checking.judging import early_rounding
+from attncli.checking.judging import agreement, early_rounding
 from attncli.checking.judging import judged as status
+from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.early_rounding import ExplainedCells
 from attncli.checking.judging.judged import Compared, Given, Judged, Misshapen, NotGiven
-from attncli.checking.judging.operands import Operands, bounded
-from attncli.checking.judging.reference import Reference, axis_of_shares
+from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.records import replace
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Values
+
+Hypotheses: TypeAlias = tuple[
+    tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...
+]
 
 
 class Judge:
@@ -35,11 +38,13 @@ class Judge:
     def __init__(
         self,
         reference: Reference,
-        given: Matrices,
+        matrices: Matrices,
         before: Judge | None = None,
         done_wrong: Container[str] = (),
+        hypotheses: Hypotheses = (),
     ) -> None:
-        self.reference, self.trace, self.given = reference, reference.trace, given
+        self.reference, self.trace, self.matrices = reference, reference.trace, matrices
+        self.hypotheses = hypotheses or HYPOTHESES
         self.judged: dict[str, Judged] = dict(before.judged) if before else {}
         is_after = before is None
         for step in self.trace:
@@ -58,52 +63,52 @@ class Judge:
 
     @cached_property
     def operands(self) -> Operands:
-        return Operands(self.reference, self.given, self.judged)
+        return Operands(self.reference, self.matrices, self.judged)
 
     def _judge(self, step: Step) -> Judged:
-        written = self.given.get(step.name)
+        written = self.matrices.get(step.name)
         if not isinstance(written, Written):
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
         codes[written.missing] = status.MISSING
-        given = Given(step, codes, written, *self._units(step, written))
-        if not (given.agrees(step.array, unit=given.unit_if_correct) | written.missing).all():
+        answer = Given(step, codes, written, *self._units(step, written))
+        if not (answer.agrees(step.array, unit=answer.unit_if_correct) | written.missing).all():
             codes[~written.missing] = status.WRONG
-            return self._compared(given)
-        return given
+            return self._compared(answer)
+        return answer
 
-    def _compared(self, given: Given) -> Judged:
-        codes, expected, words = given.codes, given.step.array, ""
+    def _compared(self, answer: Given) -> Judged:
+        codes, expected, words = answer.codes, answer.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
-        for code, explanations in HYPOTHESES:
+        for code, explanations in self.hypotheses:
             if not (codes == status.WRONG).any():
                 break
-            for found in explanations(self.operands, given):
-                codes[found.cells] = code
-                if found.fits is not None:
-                    row = (found.fits | given.written.blank).all(axis=-1, keepdims=True) & rest
-                    expected, rest = np.where(row, found.numbers, expected), rest & ~row
-                expected = np.where(found.cells & rest, found.numbers, expected)
-                words = words or (found.words if found.cells.any() else "")
+            for explained in explanations(self.operands, answer):
+                codes[explained.cells] = code
+                if explained.fits is not None:
+                    row = (explained.fits | answer.written.blank).all(axis=-1, keepdims=True) & rest
+                    expected, rest = np.where(row, explained.numbers, expected), rest & ~row
+                expected = np.where(explained.cells & rest, explained.numbers, expected)
+                words = words or (explained.words if explained.cells.any() else "")
         if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
-            return given
+            return answer
         wrong = codes == status.WRONG
-        yours, short = self.operands.written.result(given.step), None
+        yours, short = self.operands.written.result(answer.step), None
         follows = Interval(yours, yours)
         if wrong.any():
-            ends = bounded(self.operands.ranges.result(given.step))
+            ends = bounded(self.operands.ranges.result(answer.step))
             # By the errors of floats, the number itself may be just outside its interval.
             follows = Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
-            short = self._too_few_digits(given, yours)
+            short = self._too_few_digits(answer, yours)
         expected = np.where(wrong, yours, expected)
         return Compared(
-            step=given.step,
+            step=answer.step,
             codes=codes,
-            written=given.written,
-            unit=given.unit,
-            unit_if_correct=given.unit_if_correct,
-            is_whole=given.is_whole,
+            written=answer.written,
+            unit=answer.unit,
+            unit_if_correct=answer.unit_if_correct,
+            is_whole=answer.is_whole,
             explained=expected,
             yours=yours,
             follows=follows,
@@ -130,26 +135,26 @@ class Judge:
         correct = told if is_share else np.where(whole & (values != 0), unit, told)
         return agreement.units_beside_decimals(values, told, texts, every), correct, whole
 
-    def _too_few_digits(self, given: Given, yours: Array) -> Array | None:
+    def _too_few_digits(self, answer: Given, yours: Array) -> Array | None:
         """Return which wrong numbers would be right if fewer decimals were wanted."""
-        written = given.written
-        if given.unit is written.unit or not self.trace.problem.marking.decimals:
+        written = answer.written
+        if answer.unit is written.unit or not self.trace.problem.marking.decimals:
             return None
-        found = np.zeros(given.codes.shape, bool)
-        for numbers in (given.step.array, yours):
-            found |= agreement.agrees(written.values, written.unit, numbers)
-        found &= (given.codes == status.WRONG) & (written.unit > given.unit)
-        return found if found.any() else None
+        short = np.zeros(answer.codes.shape, bool)
+        for numbers in (answer.step.array, yours):
+            short |= agreement.agrees(written.values, written.unit, numbers)
+        short &= (answer.codes == status.WRONG) & (written.unit > answer.unit)
+        return short if short.any() else None
 
 
-def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
-    yield given.step.array
-    yield from (other[given.step.name].array for other in operands.reference.others)
+def _correct_numbers(operands: Operands, answer: Given) -> Iterator[Values]:
+    yield answer.step.array
+    yield from (other[answer.step.name].array for other in operands.reference.others)
 
 
-def _followed(operands: Operands, given: Given) -> Iterator[Values]:
+def _followed(operands: Operands, answer: Given) -> Iterator[Values]:
     """Yield what follows from earlier numbers as written, and as they were before rounding."""
-    step = given.step
+    step = answer.step
     yours = operands.written.result(step)
     yield yours
     ends = bounded(operands.meant.result(step))
@@ -157,50 +162,59 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
-def correct(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
-    for numbers in _correct_numbers(operands, given):
-        yield _near(operands, given, numbers, unit=given.unit_if_correct)
+def correct(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
+    for numbers in _correct_numbers(operands, answer):
+        yield _near(operands, answer, numbers, unit=answer.unit_if_correct)
 
 
-def follows(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
-    return (_near(operands, given, numbers) for numbers in _followed(operands, given))
+def follows(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
+    return (_near(operands, answer, numbers) for numbers in _followed(operands, answer))
 
 
-def last_digit(operands: Operands, given: Given) -> Iterator[ExplainedCells]:
+def last_digit(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
     """Yield the numbers that are `correct` or `follows` but for one unit in the last place."""
-    unit, step = given.unit, given.step
-    tolerated = agreement.are_decimals(unit) & ~given.is_whole
+    unit, step = answer.unit, answer.step
+    tolerated = agreement.are_decimals(unit) & ~answer.is_whole
     if axis_of_shares(step) is not None:
-        values = given.written.values
-        is_fine = given.written.unit <= agreement.MAX_TOLERATED_UNIT
-        tolerated &= is_fine & (values >= 0) & (values <= 1)
+        values = answer.written.values
+        tolerated &= forgives(step, answer.written.unit) & (values >= 0) & (values <= 1)
     else:
-        most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
-        tolerated &= unit <= np.where(unit < 1, *coarsest)
-    for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
-        found = _near(operands, given, numbers, agreement.CUT_OFF)
+        tolerated &= forgives(step, unit, largest(operands.written.result(step)))
+    for numbers in chain(_correct_numbers(operands, answer), _followed(operands, answer)):
+        near = _near(operands, answer, numbers, agreement.CUT_OFF)
         exact = agreement.exact_cells(numbers, unit)
-        yield replace(found, cells=found.cells & tolerated & ~exact, fits=None)
+        yield replace(near, cells=near.cells & tolerated & ~exact, fits=None)
+
+
+def forgives(step: Step, unit: Array, most: float = 0.0) -> Array:
+    """Return for which units in the last place an error of one unit is tolerated.
+
+    `most` is the largest number that follows from a student's own ones.
+    """
+    if axis_of_shares(step) is not None:
+        return unit <= agreement.MAX_TOLERATED_UNIT
+    most = max(most, largest(step.array))
+    coarsest = max(most, agreement.TOLERATED_UNIT), agreement.MAX_TOLERATED_UNIT * most
+    return unit <= np.where(unit < 1, *coarsest)
 
 
 def _near(
     operands: Operands,
-    given: Given,
+    answer: Given,
     numbers: Values,
     units: float = agreement.ROUNDED,
     unit: Array | None = None,
 ) -> ExplainedCells:
     """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
-    found = given.agrees(numbers, units, unit)
+    near = answer.agrees(numbers, units, unit)
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
-        found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
+        near |= answer.agrees(Interval(ends.low - more, ends.high + more), 0.0)
     middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
-    return ExplainedCells(found & (given.codes == status.WRONG), middle, fits=found)
+    return ExplainedCells(near & (answer.codes == status.WRONG), middle, fits=near)
 
 
-HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...] = (
+HYPOTHESES: Hypotheses = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),

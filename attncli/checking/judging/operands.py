@@ -1,25 +1,140 @@
-"""The numbers with which a student went on: as written, or as they were before rounding."""
+"""The correct calculations of a problem, and joint intervals for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from attncli.checking.answers import agreement
-from attncli.checking.answers.agreement import RoundingRule, agrees, is_exact, roundings_of
 from attncli.checking.answers.answers import Matrices, Written
+from attncli.checking.judging import agreement
+from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
 from attncli.checking.judging.judged import CORRECT, MISSING, WRONG, Given, Judged
-from attncli.checking.judging.reference import Reference, T, together
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
-from attncli.core.records import EMPTY
-from attncli.core.tape.replay import Change, Replay, Values
-from attncli.core.tape.step import Step
-from attncli.core.tape.walk import sources
+from attncli.core.attention.normalizers import Hardmax, Sparsemax
+from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import EMPTY, Record
+from attncli.core.tape.operations import Divide, MatMul
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.walk import Change, Replay, Values, sources
+
+T = TypeVar("T")
+
+MAX_KEPT_NUMBERS = 5_000
+"""Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
+
+
+class Reference(Record, eq=False):
+    """The correct calculations of a problem, with which submissions are compared."""
+
+    trace: Trace  # the calculation by which a submission is judged
+    others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
+
+    @cached_property
+    def is_small(self) -> bool:
+        return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
+
+    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """Return a result that depends on the problem and a key alone; work it out only once.
+
+        Where the students of a class hand in only the output, this makes judging a wrong one three
+        times as fast (benchmarks/checking.py).
+        """
+        return self.trace.kept(key, make) if self.is_small else make()
+
+    def changed(self, change: Callable[[Trace], Trace]) -> Reference:
+        return Reference(change(self.trace), tuple(map(change, self.others)))
+
+
+def together(trace: Trace, shown: Container[str]) -> Change:
+    """Return operations with joint intervals for those whose operands depend on each other.
+
+    Of two powers in [1, 2] each, a share is between 1/3 and 2/3; the intervals of the powers and of
+    their sum, taken as independent, would give 1/4 to 1. A shown sum is an ordinary divisor.
+    """
+    change: dict[str, Expression] = {}
+    for step in trace:
+        node, total = step.operation, shares_of(step.operation)
+        if isinstance(node, Divide) and isinstance(node.divisor, Step):
+            if total is not None and node.divisor.name not in shown:
+                change[step.name] = Share(node.dividend, total.along, node.divisor)
+        elif isinstance(node, MatMul) and axis_of_shares(node.left) == ALONG_KEYS:
+            change[step.name] = Mixture(node.left, node.right)
+    return change
+
+
+def shares_of(node: Expression | None) -> Sum | None:
+    """Return the sum by which each number is divided, if it is the sum of the same numbers."""
+    if isinstance(node, Divide) and isinstance(node.divisor, Step):
+        total = node.divisor.operation
+        if isinstance(total, Sum) and total.operand is node.dividend:
+            return total
+    return None
+
+
+def axis_of_shares(step: Expression) -> int | None:
+    """Return the axis along which a step's numbers are parts of 1, or all 0; else None."""
+    node = step.operation if isinstance(step, Step) else None
+    if isinstance(node, Hardmax | Sparsemax):
+        return node.along
+    total = shares_of(node)
+    powers = total.operand if total is not None else None
+    is_softmax = isinstance(powers, Step) and isinstance(powers.operation, Exp)
+    return total.along if total is not None and is_softmax else None
+
+
+class Share(Operation):
+    """Each number divided by the sum of its line, which may have been rounded."""
+
+    part: Expression
+    along: int
+    total: Expression
+
+    def apply(self, *arrays: Any) -> Any:
+        return Divide(self.part, self.total).apply(*arrays)
+
+    def bounds(self, *operands: Any) -> Any:
+        """A positive number has its least share where it is least and all others are largest."""
+        part, total = operands
+        if (part.low < 0).any():
+            return part / total
+        lows, highs = (end.sum(axis=self.along, keepdims=True) for end in (part.low, part.high))
+        least, most = part.low + (highs - part.high), part.high + (lows - part.low)
+        low = np.where(least > 0, part.low / least, part.high > 0)
+        high = np.where(most > 0, part.high / most, 0.0)
+        # By which part of itself the sum may have been rounded, if it was.
+        off = np.maximum(total.high - lows, highs - total.low)
+        is_rounded = (total.high > highs) | (total.low < lows)
+        by = np.where(is_rounded & (lows > 0), off / lows, 0.0)
+        return Interval(low / (1 + by), high * (1 + by))
+
+
+class Mixture(Operation):
+    """Values mixed by weights whose rows sum to 1, so between the least and the largest value."""
+
+    weights: Expression
+    values: Expression
+
+    def apply(self, *arrays: Any) -> Any:
+        return arrays[0] @ arrays[1]
+
+    def bounds(self, *operands: Any) -> Any:
+        """As the product, but within the range of the values, times the sums of the weights."""
+        weights, values = operands
+        plain = weights @ values
+        if (weights.low + weights.high < 0).any():  # no shares, by a mistake
+            return plain
+        least = values.low.min(axis=-2, keepdims=True)
+        most = values.high.max(axis=-2, keepdims=True)
+        inside = weights.sum(axis=-1, keepdims=True) * Interval(least, most)
+        low, high = np.maximum(plain.low, inside.low), np.minimum(plain.high, inside.high)
+        return Interval(np.minimum(low, high), np.maximum(low, high))
+
 
 MAX_KEPT_SIZE = 100
 """Maximum size of a step for which results are kept; all take a few megabytes."""
@@ -32,10 +147,12 @@ Numbers: TypeAlias = Callable[[Step], Any]
 class Operands:
     """The numbers from which later steps of one submission are made."""
 
-    def __init__(self, reference: Reference, given: Matrices, judged: Mapping[str, Judged]) -> None:
+    def __init__(
+        self, reference: Reference, matrices: Matrices, judged: Mapping[str, Judged]
+    ) -> None:
         self.reference, self.trace, self.judged = reference, reference.trace, judged
-        self._shown = {name: one for name, one in given.items() if isinstance(one, Written)}
-        self._together = together(self.trace, given)
+        self._shown = {name: one for name, one in matrices.items() if isinstance(one, Written)}
+        self._together = together(self.trace, matrices)
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
@@ -46,7 +163,7 @@ class Operands:
         return Replay(
             self.trace,
             lambda step: self._known(step, shown),
-            lambda step, found: self.completed(step, settle(found), shown),
+            lambda step, result: self.completed(step, settle(result), shown),
             instead={**self._together, **instead},
         )
 
@@ -63,7 +180,7 @@ class Operands:
         """The calculation on intervals that hold both, and hidden steps rounded or not."""
         return self.replay(
             lambda step: hull(self.written(step), self.meant(step)),
-            lambda found: hull(found, *(one.interval(found) for one in self.roundings)),
+            lambda result: hull(result, *(one.interval(result) for one in self.roundings)),
         )
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
@@ -83,13 +200,13 @@ class Operands:
         return roundings_of(self.texts)
 
     def shown(self, step: Step) -> Given | None:
-        """Return a step that was given in its shape, so that later steps go on from it."""
+        """Return a step that was written in its shape, so that later steps go on from it."""
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) else None
 
     def is_whole(self, step: Step) -> bool:
-        given = self.shown(step)
-        return given is not None and not given.written.blank.any()
+        answer = self.shown(step)
+        return answer is not None and not answer.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
         before = takewhile(lambda one: one.step.name != step.name, self.judged.values())
@@ -99,67 +216,69 @@ class Operands:
         self, step: Step, is_left_out: Callable[[Step], bool] = lambda source: False
     ) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
-        wanted, found = {source.name for source in sources(step)}, []
+        wanted, before = {source.name for source in sources(step)}, []
         for other in reversed(list(takewhile(lambda other: other is not step, self.trace))):
             if other.name in wanted and not is_left_out(other):
-                found.append(other)
+                before.append(other)
                 wanted.update(source.name for source in sources(other))
-        return found[::-1]
+        return before[::-1]
 
     def hidden_before(self, step: Step) -> list[Step]:
         if step.name not in self._hidden:
             self._hidden[step.name] = self.ancestors(step, self.is_whole)
         return self._hidden[step.name]
 
-    def _given(self, step: Step) -> Given:
-        given = self.shown(step)
-        assert given is not None  # as every caller passes a shown step
-        return given
+    def _answer(self, step: Step) -> Given:
+        answer = self.shown(step)
+        assert answer is not None  # as every caller passes a shown step
+        return answer
 
     def _values(self, step: Step) -> Array:
-        return self._given(step).values
+        return self._answer(step).values
 
     def _known(self, step: Step, shown: Numbers | None = None) -> Any:
         return (shown or self._values)(step) if self.is_whole(step) else None
 
     def completed(
-        self, step: Step, made: Any, shown: Numbers | None = None, is_kept: bool = False
+        self, step: Step, result: Any, shown: Numbers | None = None, is_kept: bool = False
     ) -> Any:
         """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
-        if (given := self.shown(step)) is None:
-            return made
-        stays = wide_as(given.written.blank, made)
-        numbers = wide_as((shown or self._values)(step), made)
+        if (answer := self.shown(step)) is None:
+            return result
+        stays = wide_as(answer.written.blank, result)
+        numbers = wide_as((shown or self._values)(step), result)
         if is_kept:
-            unit = wide_as(given.unit, made)
-            stays = stays | agrees(numbers, unit, made, agreement.CUT_OFF)
-        return np.where(stays, made, numbers)
+            unit = wide_as(answer.unit, result)
+            stays = stays | agrees(numbers, unit, result, agreement.CUT_OFF)
+        return np.where(stays, result, numbers)
 
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
-        given = self._given(step)
-        wrong = given.codes == WRONG
-        before = takewhile(lambda other: other is not given, self.judged.values())
-        if not any(one.has(WRONG) for one in (*before, given)):
-            return given.expected
+        answer = self._answer(step)
+        wrong = answer.codes == WRONG
+        before = takewhile(lambda other: other is not answer, self.judged.values())
+        if not any(one.has(WRONG) for one in (*before, answer)):
+            return answer.expected
         follows = bounded(self.meant.result(step))
         beside = wrong.any(axis=-1, keepdims=True)  # numbers of a wrong row are right by accident
-        unit = np.where(given.codes == CORRECT, given.unit_if_correct, given.unit)
+        unit = np.where(answer.codes == CORRECT, answer.unit_if_correct, answer.unit)
         # A wrong decimal may be the rounding of anything, even where all right numbers are exact; a
         # whole number beside decimals is what it is.
-        is_exact_here = self._is_unrounded(given) & ~(wrong & (unit < 1)) | (wrong & given.is_whole)
+        is_exact_here = self._is_unrounded(answer) & ~(wrong & (unit < 1)) | (
+            wrong & answer.is_whole
+        )
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
-        around = Interval(given.values - half, given.values + half)
+        around = Interval(answer.values - half, answer.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
-        ends = interval(given.expected)
+        ends = interval(answer.expected)
         doubtful = (follows.low < follows.high) & (both.low <= both.high)
-        ends = where(doubtful & (given.codes == CORRECT), hull(ends, both), ends)
-        ends = where(doubtful & (given.codes != CORRECT), both, ends)
-        return where(wrong | (beside & (given.codes == CORRECT)), around, ends)
+        ends = where(doubtful & (answer.codes == CORRECT), hull(ends, both), ends)
+        ends = where(doubtful & (answer.codes != CORRECT), both, ends)
+        return where(wrong | (beside & (answer.codes == CORRECT)), around, ends)
 
-    def _is_unrounded(self, given: Given) -> bool:
-        right = given.step.array, self.meant.result(given.step)
-        return all(is_exact(numbers, given.unit) for numbers in right)
+    def _is_unrounded(self, answer: Given) -> bool:
+        right = answer.step.array, self.meant.result(answer.step)
+        return all(is_exact(numbers, answer.unit) for numbers in right)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
@@ -168,32 +287,32 @@ class Operands:
         so, what the numbers before them give, and what explains them, with one and two digits more.
         """
         if step.name not in self._numbers:
-            given, written = self._given(step), self.written(step)
-            found = [written]
-            meant = np.where(np.isin(given.codes, (WRONG, MISSING)), written, given.expected)
-            own = self.roundings[:1]
-            finer = (one(meant) for rule in own for one in (rule.finer, rule.finer.finer))
+            answer, written = self._answer(step), self.written(step)
+            every = [written]
+            meant = np.where(np.isin(answer.codes, (WRONG, MISSING)), written, answer.expected)
+            rules = self.roundings[:1]
+            finer = (one(meant) for rule in rules for one in (rule.finer, rule.finer.finer))
             again = (*self.unrounded(step)[1:], *finer)
             for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
-                if not any(np.array_equal(other, one) for one in found):
-                    found.append(other)
-            self._numbers[step.name] = found
+                if not any(np.array_equal(other, one) for one in every):
+                    every.append(other)
+            self._numbers[step.name] = every
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
 
 
-def wide_as(array: Any, made: Any) -> Any:
-    times = made.shape[0] // array.shape[0] or 1
+def wide_as(array: Any, other: Any) -> Any:
+    times = other.shape[0] // array.shape[0] or 1
     return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
 
 
-def bounded(found: Values) -> Interval:
-    ends = interval(found)
+def bounded(numbers: Values) -> Interval:
+    ends = interval(numbers)
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 
 
-def _middle(found: Values) -> Array:
-    ends = interval(found)
+def _middle(numbers: Values) -> Array:
+    ends = interval(numbers)
     return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

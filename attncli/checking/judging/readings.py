@@ -1,21 +1,34 @@
-"""The letters of courses in a submission: which steps they mean, decided over all of it."""
+"""How a submission is read: which steps its letters mean, and in which right way it was worked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, product
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-from attncli.checking.answers.answers import WHICH_STEP, ShapeMismatch, read_submission, shape_of
+from attncli.checking.answers.answers import (
+    WHICH_STEP,
+    Matrices,
+    ShapeMismatch,
+    Written,
+    read_submission,
+    shape_of,
+)
 from attncli.checking.answers.names import is_in_row, is_one_number, with_all_steps
-from attncli.checking.judging.judged import Finding, Judged
+from attncli.checking.judging.agreement import CUT_OFF, agrees
+from attncli.checking.judging.forms import Forms, masked_early, other_forms, shifts, with_change
+from attncli.checking.judging.judged import WRONG, Finding, Judged, Misshapen
+from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.operands import Reference
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.records import Record, replace
-from attncli.core.tape.words import LETTERS, meant
-from attncli.reading.submission import Submission
+from attncli.core.problem.kinds import KINDS
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.cells import LETTERS, meant
+from attncli.core.tape.operations import TOKEN_AXES
+from attncli.reading.document import Submission
 
 MAX_READINGS = 64
 """Maximum number of readings of a submission that are judged: three letters with four steps each.
@@ -114,9 +127,9 @@ def _likeliest(
         if report.verdict == "correct":
             break
     best = max((score for score, _, _ in tried), default=None)
-    found = [(steps, report) for score, steps, report in tried if score == best]
-    is_wrong = any(report.verdict == "wrong" for _, report in found)
-    return found if is_wrong else found[:1]  # of right ones, all are equal
+    likeliest = [(steps, report) for score, steps, report in tried if score == best]
+    is_wrong = any(report.verdict == "wrong" for _, report in likeliest)
+    return likeliest if is_wrong else likeliest[:1]  # of right ones, all are equal
 
 
 def _are_distinct(letters: Sequence[Letter], steps: Sequence[str]) -> bool:
@@ -138,8 +151,8 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
     for key in submission.answers:
         if key not in trace and (match := WORD.fullmatch(key)):
             rests.setdefault(match[1].strip(), {})[key] = match[2]
-    own = {*trace.steps, *trace.inputs, *trace.problem.names}
-    for base in [base for base in rests if base not in own]:
+    known = {*trace.steps, *trace.inputs, *trace.problem.names}
+    for base in [base for base in rests if base not in known]:
         wide, letter = with_all_steps(trace), base.removeprefix("d_")
         usual = LETTERS.get(letter, ())
         words = (*usual, *FORWARD) if usual else ()
@@ -188,7 +201,7 @@ def _read_as(
     """Return a submission with steps for its letters; "" is none."""
     every = [rest for one in letters for rest in one.rests.values()]
     is_from_0 = any("0" in match.groups() for match in map(SUBSCRIPTS.fullmatch, every) if match)
-    found = {}
+    read = {}
     for one, step in zip(letters, steps, strict=True):
         for key, rest in one.rests.items():
             places = rest if rest[:1] in ("", "[") else f"_{rest.strip('_^{}')}"
@@ -196,8 +209,8 @@ def _read_as(
             if match and is_one_number(submission.matrices[key]):
                 row, column = (int(place) + is_from_0 for place in match.groups())
                 places = f"[{row}, {column}]"  # a single number is no row
-            found[key] = step and step + places
-    return replace(submission, read_as=found)
+            read[key] = step and step + places
+    return replace(submission, read_as=read)
 
 
 def _score(
@@ -224,3 +237,117 @@ def _score(
     judged_so = sum(report.steps[n].status != "missing" for n in read.answers if n in report.steps)
     places = [[*trace.steps].index(name) for name in read.answers if name in trace]
     return right, explained, correct, few, judged_so, places == sorted(places)
+
+
+class Way(Record, eq=False):
+    """One way of working a problem, and a submission as it is read then."""
+
+    reference: Reference
+    matrices: Matrices
+    submission: Submission
+    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
+    renamed: Mapping[str, str] = EMPTY  # the step that was written under the name of another one
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.reference, self.matrices)
+
+    @cached_property
+    def wrong(self) -> set[str]:
+        judged = self.judge.judged.items()
+        return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
+
+
+WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
+
+
+def likeliest(way: Way) -> Way:
+    """Return the way with the fewest wrong steps that makes no correct one wrong."""
+    for search in SEARCHES:
+        for other in search(way) if way.wrong else ():
+            possible = way.wrong | (other.matrices.keys() - way.matrices.keys())
+            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
+                way = other if other.wrong <= possible else way
+    return way
+
+
+def _is_seen(way: Way, names: Collection[str]) -> bool:
+    """Return True if a way gives half of the numbers of one of some steps."""
+    for name in names:
+        one = way.matrices.get(name)
+        if isinstance(one, Written):
+            right = way.reference.trace[name].array
+            near = agrees(one.values, one.unit, right, CUT_OFF)
+            if 2 * near.sum() >= (~one.blank).sum():
+                return True
+    return False
+
+
+def _in_other_convention(way: Way) -> Iterator[Way]:
+    """Yield tokens as columns throughout, or as rows where the problem has columns."""
+    trace = way.reference.trace
+    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.matrices) < 2:
+        return
+    fitting = [trace[name] for name, one in way.matrices.items() if isinstance(one, Written)]
+    if fitting and all(step.backward and not TOKEN_AXES & {*step.trailing} for step in fitting):
+        return  # the gradient of a weight matrix does not show whether tokens are rows
+    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
+    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
+        return  # its shapes would have been refused
+    right = way.reference.changed(partial(with_change, other_convention=True))
+    try:
+        matrices = read_submission(way.submission, right.trace)[0]
+    except InputError:  # a name of a cell, or a label, that fits the one way only
+        return
+    tokens = "rows" if next(iter(trace)).columns else "columns"
+    said = f"The tokens are in {tokens} throughout."
+    yield replace(way, reference=right, matrices=matrices, said=(*way.said, said))
+
+
+def _scores_adjusted(way: Way) -> Iterator[Way]:
+    trace, matrices = way.reference.trace, way.matrices
+    for kind in ("scaled", "masked"):
+        other = {
+            name: name.replace("scores", kind) for name in matrices if name.startswith("scores")
+        }
+        if way.wrong & other.keys() and all(
+            s in trace and s not in matrices for s in other.values()
+        ):
+            holds = "holds" if len(other) == 1 else "hold"
+            said = f"{', '.join(other)} {holds} the {kind} scores."
+            renamed = {other.get(name, name): one for name, one in matrices.items()}
+            yield replace(way, matrices=renamed, said=(*way.said, said), renamed=other)
+
+
+def _in_form(
+    forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
+) -> Iterator[Way]:
+    """Yield another form of the calculation.
+
+    It must give half of a wrong step that it changes. If not evident, as its numbers may be
+    mistakes, it must change every wrong step before a shown one.
+    """
+    before, order = way.reference.trace, list(way.reference.trace.steps)
+    later = order[max(map(order.index, way.wrong)) + 1 :]
+    if not is_evident and way.matrices.keys().isdisjoint(later):
+        return
+    for said, change in forms(before, way.matrices):
+        if is_evident or not way.wrong.isdisjoint(change):
+            remake = partial(way.reference.changed, partial(with_change, change=change))
+            right = way.reference.kept((said, frozenset(change)), remake)
+            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
+                continue  # scaling K before it is normed, say, scales nothing
+            kept = {step.name for step in right.trace if step.array is before[step.name].array}
+            other = replace(way, reference=right, said=(*way.said, said))
+            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+                yield other
+
+
+SEARCHES: tuple[WaySearch, ...] = (
+    _in_other_convention,
+    _scores_adjusted,
+    partial(_in_form, masked_early),
+    partial(_in_form, shifts),
+    partial(_in_form, other_forms, is_evident=False),
+)
+"""Searches for another way; each is tried on the result of the one before it."""

@@ -10,17 +10,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT, EVEN, UP, RoundingRule
-from attncli.checking.judging.operands import Operands
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.agreement import CUT, EVEN, UP, RoundingRule
+from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import Scale
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import everywhere, sources, walk
+from attncli.core.tape.walk import Change, everywhere, sources, walk
 from attncli.core.text.sentences import all_of
 
 CONSTANT_DECIMALS = (1, 2, 3, 4)
@@ -41,12 +39,12 @@ class RoundedConstant(Record, eq=False):
 
 
 def constants_of(steps: Iterable[Step]) -> tuple[RoundedConstant, ...]:
-    found: dict[str, dict[str, float]] = {}
+    by_words: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
         for words, factor in _rounded(node) if node is not None else ():
-            found.setdefault(words, {})[step.name] = factor
-    return tuple(RoundedConstant(words, factors) for words, factors in found.items())
+            by_words.setdefault(words, {})[step.name] = factor
+    return tuple(RoundedConstant(words, factors) for words, factors in by_words.items())
 
 
 def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
@@ -57,12 +55,12 @@ def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
         for value in rounded_values(node.temperature):
             yield f"the temperature taken as {value:g}", log(node.base) / value
         return
-    own = node.over if node.times == 1 else node.times / node.over
+    number = node.over if node.times == 1 else node.times / node.over
     is_divisor = node.times == 1
-    name = _name(own) if is_divisor or node.symbol is None else text(node.symbol)
-    for value in rounded_values(own):
+    name = _name(number) if is_divisor or node.symbol is None else text(node.symbol)
+    for value in rounded_values(number):
         yield f"{name} taken as {value:g}", 1 / value if is_divisor else value
-    for value in rounded_values(1 / own) if is_divisor else ():
+    for value in rounded_values(1 / number) if is_divisor else ():
         yield f"1/{name} taken as {value:g}", value
 
 
@@ -73,14 +71,14 @@ def _name(value: float) -> str:
 
 
 def rounded_values(value: float) -> list[float]:
-    found: dict[float, None] = {}
+    values: dict[float, None] = {}
     for decimals in CONSTANT_DECIMALS[::-1]:
         digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
         for mode in (UP, CUT):
             short = round(float(RoundingRule(decimals, mode=mode)(np.asarray(value))), decimals)
             if digits >= MIN_DIGITS and abs(short - value) > 1e-9:
-                found[short] = None
-    return list(found)
+                values[short] = None
+    return list(values)
 
 
 class Multiplied(Operation):
@@ -103,18 +101,18 @@ def with_constants(
     """Return the operations in which constants are others; None for all exact ones."""
     every = list(constants)
     named = {name for one in every if one for name in one.factors}
-    found: dict[str, Expression] = {}
+    change: dict[str, Expression] = {}
     for step in steps:
         node = _holder(step) if step.name in named else None
         if node is not None:
-            own = _factor(node)
-            factors = [one.factors.get(step.name, own) if one else own for one in every]
+            factor = _factor(node)
+            factors = [one.factors.get(step.name, factor) if one else factor for one in every]
             other: Expression = Multiplied(node.operand, as_factor(np.array(factors)))
             if isinstance(node, Exp):
                 other = replace(node, operand=other, base=np.e, temperature=1.0)
             assert step.operation is not None  # as it holds the node
-            found[step.name] = everywhere(step.operation, node, other)
-    return found
+            change[step.name] = everywhere(step.operation, node, other)
+    return change
 
 
 def _holder(step: Step) -> Scale | Exp | None:
@@ -202,15 +200,15 @@ class Schedules(Record, eq=False):
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
                 by_rounding.setdefault(schedule.rounding, []).append(index)
-        found: dict[str, list[tuple[RoundingRule, Array]]] = {}
+        rules: dict[str, list[tuple[RoundingRule, Array]]] = {}
         for rounding, indices in by_rounding.items():
             by_name: dict[str, list[int]] = {}
             for index in indices:
                 for name in self.each[index].names:
                     by_name.setdefault(name, []).append(index)
             for name, places in by_name.items():
-                found.setdefault(name, []).append((rounding, np.array(places)))
-        return found
+                rules.setdefault(name, []).append((rounding, np.array(places)))
+        return rules
 
     @cached_property
     def to_even(self) -> Schedules:
@@ -239,7 +237,7 @@ def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> lis
     return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
-def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list[Schedules]:
+def _schedules(hidden: Sequence[str], shown: Rules, every: Sequence[Step]) -> list[Schedules]:
     *worked, step = every
     names = (*long_inputs((step, *worked)), *hidden)
     constants = constants_of(every)
@@ -249,45 +247,45 @@ def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
         return [replace(one, adjusts=True) for one in schedules if one.names & shares]
 
-    finer = [one for rounding in own for one in (rounding.finer, rounding.finer.finer)]
+    finer = [one for rounding in shown for one in (rounding.finer, rounding.finer.finer)]
     ways = [one.of_mode(mode) for mode in (UP, CUT) for one in finer]
     likely = [Schedule(frozenset(one.name for one in every), rounding) for rounding in ways]
     likely += [Schedule(constant=constant) for constant in constants]
     usual, common = list[Schedule](), list[Schedule]()
     if names:
-        by_own = list(_own_schedules(names, own, step.backward))
+        by_own = list(_own_schedules(names, shown, step.backward))
         wholes = _wholes(names)
         usual = [one for one in by_own if one.names in wholes]
         likely += [one for one in by_own if one not in usual]
-        common = list(_common_schedules(names, own, step.backward))
+        common = list(_common_schedules(names, shown, step.backward))
         whole = [*usual, *(one for one in common if one.names in wholes)]
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
     lists = (usual, True), (likely, False), (common, False)
-    found = [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
-    return [EXACT, *found] if step.name in parts_of_1 else found
+    tried = [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
+    return [EXACT, *tried] if step.name in parts_of_1 else tried
 
 
-def _own_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
+def _own_schedules(names: Sequence[str], shown: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = () if is_backward else list(_parts(names).values())
-    ways = [rounding.of_mode(mode) for rounding in own for mode in (UP, CUT)]
+    ways = [rounding.of_mode(mode) for rounding in shown for mode in (UP, CUT)]
     some = chain.from_iterable(combinations(parts, count) for count in range(1, len(parts)))
     for together in (*_wholes(names), *(frozenset().union(*chosen) for chosen in some)):
         yield from (Schedule(together, rounding) for rounding in ways)
 
 
-def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
+def _common_schedules(names: Sequence[str], shown: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = dict.fromkeys(_wholes(names))
     for wanted in () if is_backward else COMMON_GROUPS:
-        found = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
-        if found:
-            chosen[found] = None
+        group = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
+        if group:
+            chosen[group] = None
     if len(names) <= MAX_SINGLE:
         chosen.update({frozenset((name,)): None for name in names})
     roundings = BACKWARD_ROUNDINGS if is_backward else COMMON_ROUNDINGS
-    others = [rounding for rounding in roundings if rounding not in own]
+    others = [rounding for rounding in roundings if rounding not in shown]
     ways = [rounding.of_mode(mode) for rounding in others for mode in (UP, CUT)]
     for together in chosen:
         yield from (Schedule(together, rounding) for rounding in ways)
@@ -301,13 +299,13 @@ def _wholes(names: Sequence[str]) -> list[frozenset[str]]:
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     """Return the names that are rounded together, by their index in `STEP_GROUPS`."""
-    found: dict[int, set[str]] = {}
+    groups: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
         known = (i for i, group in enumerate(STEP_GROUPS) if stem in group.split())
         index = next(known, len(STEP_GROUPS) - 1)
-        found.setdefault(index, set()).add(name)
-    return {index: frozenset(part) for index, part in sorted(found.items())}
+        groups.setdefault(index, set()).add(name)
+    return {index: frozenset(part) for index, part in sorted(groups.items())}
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
@@ -315,12 +313,12 @@ def long_inputs(steps: Iterable[Step]) -> list[str]:
 
     Parameters of score functions of pairs are left out: they have no axis for schedules.
     """
-    found = {}
+    long = {}
     for step in steps:
         inputs = [source for source in sources(step) if source.operation is None]
         of_pairs = any(one.array.ndim > 4 for one in (step, *sources(step)))
         for source in inputs if not of_pairs else ():
             numbers = source.array[np.isfinite(source.array)]
             if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
-                found[source.name] = True
-    return list(found)
+                long[source.name] = True
+    return list(long)

@@ -8,17 +8,15 @@ from itertools import islice, product
 
 import numpy as np
 
-from attncli.checking.answers.agreement import UP, with_sum
-from attncli.checking.judging.operands import Operands
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.agreement import UP, with_sum
+from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.checking.judging.schedules import Schedules, with_constants
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.places import Angles
 from attncli.core.attention.softmax import Sum
-from attncli.core.attention.waves import Angles
 from attncli.core.records import EMPTY, Record
-from attncli.core.tape.replay import Replay
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate, sources
+from attncli.core.tape.walk import Replay, evaluate, sources
 
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of the numbers of the shown steps of which a step is made."""
@@ -39,11 +37,11 @@ class Reading(Record, eq=False):
 def readings(operands: Operands, step: Step) -> Iterator[Reading]:
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = [operands.numbers(source) for source in shown]
-    if not any(len(found) > 1 for found in numbers):
+    if not any(len(choices) > 1 for choices in numbers):
         return
     for choice in islice(product(*numbers), MAX_COMBINATIONS):
         chosen = zip(shown, choice, strict=True)
-        yield Reading(hidden, {source.name: found for source, found in chosen})
+        yield Reading(hidden, {source.name: choices for source, choices in chosen})
     every = operands.ancestors(step)
     for place, source in enumerate(every if len(every) <= MAX_STARTS else ()):
         yield Reading(every[place:], is_kept=True)
@@ -54,9 +52,10 @@ def readings(operands: Operands, step: Step) -> Iterator[Reading]:
 def common_readings(operands: Operands, step: Step) -> list[Reading]:
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = {source.name: operands.numbers(source) for source in shown}
-    count = max((len(found) for found in numbers.values()), default=1)
+    count = max((len(choices) for choices in numbers.values()), default=1)
     each = (
-        {s: found[min(i, len(found) - 1)] for s, found in numbers.items()} for i in range(count)
+        {s: choices[min(i, len(choices) - 1)] for s, choices in numbers.items()}
+        for i in range(count)
     )
     alike = [Reading(hidden, chosen) for chosen in each]
     every = operands.ancestors(step)
@@ -113,17 +112,17 @@ class Trial:
             numbers = reading.numbers.get(source.name)
             return self._known(source, operands.written(source) if numbers is None else numbers)
 
-        def settled(source: Step, made: Array) -> Array:
-            watch(source, self._of_each(source, made)[self.is_valid])
-            made = self._settled(source, made)
-            found: Array = operands.completed(source, made, is_kept=reading.is_kept)
-            return found
+        def settled(source: Step, result: Array) -> Array:
+            watch(source, self._of_each(source, result)[self.is_valid])
+            result = self._settled(source, result)
+            completed: Array = operands.completed(source, result, is_kept=reading.is_kept)
+            return completed
 
         replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=self._input)
         is_loss = self._count > 1 and step.axes == ("sum",)
-        made = self._losses(step, replay) if is_loss else replay.result(step)
-        watch(step, self._of_each(step, made)[self.is_valid])
-        self.numbers = self._of_each(step, self._rounded(step, made))
+        result = self._losses(step, replay) if is_loss else replay.result(step)
+        watch(step, self._of_each(step, result)[self.is_valid])
+        self.numbers = self._of_each(step, self._rounded(step, result))
 
     def _losses(self, step: Step, replay: Replay[Array]) -> Array:
         """Return the loss for each schedule by itself, as it adds up everything."""
@@ -136,13 +135,13 @@ class Trial:
         parts = (partial(of_one, index) for index in range(self._count))
         return np.concatenate([evaluate(step.operation, part) for part in parts])
 
-    def _of_each(self, step: Step, found: Array) -> Array:
+    def _of_each(self, step: Step, numbers: Array) -> Array:
         """Return the numbers of a step for each schedule."""
-        found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
+        numbers = np.broadcast_to(numbers, (len(numbers), *step.array.shape[1:]))
         if self._count == 1:
-            found = np.broadcast_to(found, step.array.shape)
-        found = self._spread(found).reshape(self._count, -1, *step.array.shape[1:])
-        return found[:, : len(step.array)]
+            numbers = np.broadcast_to(numbers, step.array.shape)
+        numbers = self._spread(numbers).reshape(self._count, -1, *step.array.shape[1:])
+        return numbers[:, : len(step.array)]
 
     def _along_batch(self, factors: Array) -> Array:
         return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
@@ -162,30 +161,30 @@ class Trial:
     def _known(self, source: Step, numbers: Array) -> Array:
         return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
 
-    def _settled(self, source: Step, made: Array) -> Array:
-        made = self._rounded(source, made)
+    def _settled(self, source: Step, numbers: Array) -> Array:
+        numbers = self._rounded(source, numbers)
         if isinstance(source.operation, Sum | Angles):
-            lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
+            lost = (self._spread(numbers) == 0) & (self._spread(source.array) != 0)
             self.is_valid &= ~lost.reshape(self._count, -1).any(axis=-1)
-        return made
+        return numbers
 
     def _rounded(self, source: Step, numbers: Array) -> Array:
         by_rounding = self.schedules.by_step.get(source.name, ())
-        made = self._spread(numbers).copy() if by_rounding else numbers
+        result = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None
         for rounding, schedules in by_rounding:
-            batch = np.arange(len(made) // self._count)
+            batch = np.arange(len(result) // self._count)
             places = np.add.outer(schedules * len(batch), batch).ravel()
-            exact = made[places]
+            exact = result[places]
             if self.schedules.is_usual and rounding.mode == UP:
                 self.has_ties |= bool(rounding.ties(exact).any())
-            found = rounding(exact)
+            rounded = rounding(exact)
             if along is not None:
-                lost = (found == 0).all(axis=along) & (exact != 0).any(axis=along)
+                lost = (rounded == 0).all(axis=along) & (exact != 0).any(axis=along)
                 self.is_valid[schedules] &= ~lost.reshape(len(schedules), -1).any(axis=-1)
                 adjusts = np.repeat(self._adjusts[schedules], len(batch))
                 if adjusts.any():
                     total = (exact[adjusts] != 0).any(axis=along, keepdims=True).astype(float)
-                    found[adjusts] = with_sum(exact[adjusts], along, total, rounding)
-            made[places] = found
-        return made
+                    rounded[adjusts] = with_sum(exact[adjusts], along, total, rounding)
+            result[places] = rounded
+        return result

@@ -1,10 +1,20 @@
-"""The catalogue of mistakes; docs/extending.md shows how to add one."""
+"""The catalogue of mistakes, and the conventions in which programs differ.
+
+docs/extending.md shows how to add a mistake. A convention is made in every step alike: it is a row
+of `CONVENTIONS` with what is said of it, and with mistakes, or functions like theirs, of which the
+first change is made in each step.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from math import sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+
 from attncli.checking.mistakes import (
     of_blocks,
-    of_caches,
     of_gradients,
     of_masks,
     of_normalizers,
@@ -14,11 +24,27 @@ from attncli.checking.mistakes import (
     of_sides,
     of_weights,
 )
-from attncli.checking.mistakes.mistake import Mistake
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Mistake,
+    Nodes,
+    is_named,
+    made_by,
+    made_of,
+    mistake,
+    wrong,
+)
+from attncli.core.attention.masks import Masked, kept
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.kinds import PROJECTIONS
+from attncli.core.records import Record, replace
+from attncli.core.tape.operations import MatMul, Scale, Transposed
+from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.walk import Change, transform
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
-    *(of_caches, of_blocks, of_gradients),
+    *(of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 
@@ -26,3 +52,174 @@ MISTAKES: dict[str, Mistake] = {
     row.id: row for file in FILES for row in vars(file).values() if isinstance(row, Mistake)
 }
 """Every mistake by its id."""
+
+
+Search: TypeAlias = Callable[[Step, Trace], Changes]
+"""A function that yields what may be calculated instead in a step; the first is what counts."""
+
+
+class Convention(Record):
+    """One row of the table."""
+
+    message: str
+    advice: str
+    searches: tuple[Search, ...]  # other forms of the convention, the likeliest first
+    out_in: tuple[str, str] | None = None  # message and advice where weights are (out, in)
+
+
+def by_conventions(trace: Trace) -> Iterator[tuple[str, Change]]:
+    """Yield the other ways of calculating a problem, each with the id of its convention."""
+    steps = [step for step in trace if step.operation is not None]
+    for id_, convention in CONVENTIONS.items():
+        for search in convention.searches:
+            change: dict[str, Expression] = {}
+            for step in steps:
+                change |= next((first for first, _ in search(step, trace)), {})
+            if change:
+                yield id_, change
+
+
+def _only_in(row: Mistake, *names: str) -> Search:
+    """Return the search of a mistake that is made in steps whose names start with some words."""
+    return lambda step, trace: (
+        row.changes(step, trace) if step.plain.startswith(names) else iter(())
+    )
+
+
+def _weights_transposed(*names: str) -> Search:
+    def transposed(node: MatMul) -> Nodes:
+        if is_named(node.right, names) and node.right.operation is None:
+            yield replace(node, right=Transposed(node.right))
+
+    return mistake("", "")(transposed).changes
+
+
+def _causal(other: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Search:
+    """Return the search of another causal mask."""
+
+    def masked(step: Step, trace: Trace) -> Changes:
+        node, mask = made_by(Masked, step), trace.problem.rules.mask
+        if node and mask.get("causal"):
+            n, m = step.array.shape[-2:]
+            keep = kept(other(mask), n, m)
+            keep = np.ones((1, 1, n, m)) if keep is None else keep.astype(float)
+            yield {step.name: of_masks.with_mask(node, keep)}, {}
+
+    return masked
+
+
+def _scaled_over(divisor: Callable[[Mapping[str, int]], float]) -> Search:
+    """Return the search of scores that are divided by another number."""
+
+    def scaled(step: Step, trace: Trace) -> Changes:
+        node, sizes = made_by(Scale, step), trace.problem.sizes
+        if node and step.plain.startswith("scaled"):
+            over = divisor({x: sizes.size(x) or 1 for x in ("d_k", "d_model")})
+            yield {step.name: Scale(node.operand, over=over)}, {}
+
+    return scaled
+
+
+def _batch_second(step: Step, trace: Trace) -> Changes:
+    """Take the first axis of X for the tokens and the second for the batch, also in the output."""
+
+    def swapped(array: Any) -> Any:
+        return np.swapaxes(array, 0, 2)
+
+    x = trace.inputs.get("X")
+    if x is not None and "batch" in x.leading and not step.backward:
+        other = transform(made_of(step), lambda part: wrong(swapped, x) if part is x else part)
+        other = wrong(swapped, other) if step is trace.last else other
+        if other is not step.operation:
+            yield {step.name: other}, {}
+
+
+SPLIT, MERGED = ("Q", "K", "V", "scores", "context"), ("concat", "output")
+"""First parts of the names of steps in which features are cut into heads, or heads are joined."""
+
+CONVENTIONS: dict[str, Convention] = {
+    "weights_out_in": Convention(
+        "The weight matrices were stored as (out, in), as programs do: their transposes were used.",
+        "Write weights_as: out_in, or transpose them.",
+        (_weights_transposed(*PROJECTIONS), _weights_transposed(*PROJECTIONS[:3])),
+        (
+            "The weight matrices were used as they are stored, (out, in), without a transpose.",
+            "Transpose them, as nn.Linear does, or leave out weights_as.",
+        ),
+    ),
+    "w_o_transposed": Convention(
+        "The transpose of W_o was used.",
+        "Transpose W_o, or use it as concat W_o.",
+        (_weights_transposed("W_o"),),
+        ("W_o was used as it is stored, (out, in), without a transpose.", "Transpose W_o."),
+    ),
+    "heads_interleaved": Convention(
+        "Neighbouring features went to different heads.",
+        "Cut the features into contiguous pieces: reshape to (n, heads, d), not (n, d, heads).",
+        (
+            of_weights.heads_interleaved.changes,
+            _only_in(of_weights.heads_interleaved, *SPLIT),
+            _only_in(of_weights.heads_interleaved, *MERGED),
+        ),
+    ),
+    "heads_reshaped": Convention(
+        "The features were cut into heads without a transpose.",
+        "Reshape to (n, heads, d), then exchange the first two axes.",
+        (_only_in(of_weights.heads_reshaped, *SPLIT), of_weights.heads_reshaped.changes),
+    ),
+    "heads_joined": Convention(
+        "The heads were joined without a transpose.",
+        "Exchange the axes of heads and tokens before the reshape to (n, heads · d).",
+        (_only_in(of_weights.heads_reshaped, *MERGED),),
+    ),
+    "kv_repeated": Convention(
+        "The heads of keys and values were repeated as a whole, so query heads take them in turns.",
+        "Repeat each head for its neighbours: repeat_interleave, not repeat.",
+        (of_weights.shared_heads_alternate.changes,),
+    ),
+    "mask_inverted": Convention(
+        "The mask was read the other way: where it lets a key through, the key was blocked.",
+        "Write mask: {block: …}, or exchange 0 and 1.",
+        (of_masks.mask_inverted.changes,),
+    ),
+    "causal_strict": Convention(
+        "The causal mask blocks a token's own key, too.",
+        "Keep the diagonal: a token sees itself.",
+        (_causal(lambda mask: {**mask, "offset": mask.get("offset", 0) - 1}),),
+    ),
+    "causal_bottom_right": Convention(
+        "The causal mask is aligned at the bottom right: the last query sees every key.",
+        "Write mask: {causal: true, align: bottom-right}.",
+        (_causal(lambda mask: {**mask, "align": "bottom-right"}),),
+    ),
+    "softmax_over_queries": Convention(
+        "The softmax was taken over the queries.",
+        "Take it over the keys, the last axis: each row sums to 1.",
+        (of_weights.softmax_over_queries.changes,),
+    ),
+    "not_scaled": Convention(
+        "The scores were not scaled.",
+        "Divide them by √d_k, or write scale: 1.",
+        (_only_in(of_scores.not_scaled, "scaled"),),
+    ),
+    "scaled_by_d_k": Convention(
+        "The scores were divided by d_k, not by √d_k.",
+        "Divide them by √d_k, or write scale: 1/d_k.",
+        (_scaled_over(lambda sizes: float(sizes["d_k"])),),
+    ),
+    "scaled_by_sqrt_d_model": Convention(
+        "The scores were divided by √d_model, not by √d_k.",
+        "Take the size of one head, or write scale: 1/sqrt(d_model).",
+        (_scaled_over(lambda sizes: sqrt(sizes["d_model"])),),
+    ),
+    "swapped_q_k": Convention(
+        "Q and K have changed places.",
+        "Queries come from W_q, keys from W_k.",
+        (_only_in(of_scores.swapped_q_k, "scores"), _only_in(of_scores.swapped_q_k, "Q", "K")),
+    ),
+    "batch_second": Convention(
+        "The first axis of X was taken for the tokens, the second for the batch.",
+        "Exchange the first two axes of X, or set batch_first.",
+        (_batch_second,),
+    ),
+}

@@ -1,21 +1,70 @@
-"""Mistakes: other ways of calculating a step, each with its sentence; the numbers decide."""
+"""Helpers for expressions: the operation of a step, its parts, and the kinds of its matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeGuard, TypeVar, get_type_hints
 
 import numpy as np
 
-from attncli.checking.mistakes.nodes import is_named, made_of, put
+from attncli.core.attention.scores import SplitHeads
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record
 from attncli.core.tape.operations import MatMul, Transposed
-from attncli.core.tape.replay import Change
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import walk
+from attncli.core.tape.walk import Change, rewritten, walk
+
+N = TypeVar("N", bound=Operation)
+
+
+def made_of(step: Step) -> Expression:
+    """Return the operation of a step of the calculation."""
+    assert step.operation is not None  # as it is no input
+    return step.operation
+
+
+def made_by(kind: type[N], expression: Expression) -> N | None:
+    """Return the operation of a step if it is of a type; else None."""
+    operation = expression.operation if isinstance(expression, Step) else None
+    return operation if isinstance(operation, kind) else None
+
+
+def put(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with its part `old` replaced by `new`, if it has that part."""
+    return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
+
+
+def uncut(expression: Expression | None) -> Expression | None:
+    """Return the operand of `SplitHeads`; any other expression unchanged."""
+    return expression.operand if isinstance(expression, SplitHeads) else expression
+
+
+def is_bias(expression: Expression) -> bool:
+    """Return True for a matrix or vector of the problem, perhaps cut into heads."""
+    whole = uncut(expression)
+    return isinstance(whole, Step) and whole.operation is None
+
+
+def is_projection(expression: Expression) -> bool:
+    """Return True for a matrix or vector of the problem that is applied to tokens."""
+    is_input = isinstance(expression, Step) and expression.operation is None
+    return is_input and expression.trailing[0] not in ("query", "key", "time")
+
+
+def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
+    """Return True for a step or input whose name starts with one of some words."""
+    return isinstance(expression, Step) and expression.plain.startswith(name)
+
+
+def rewritten_steps(
+    trace: Trace, names: Iterable[str], rule: Callable[[Expression], Iterator[Expression]]
+) -> dict[str, Expression]:
+    """Return the operations that a rule makes of those of some steps, where it changes them."""
+    steps = [trace[name] for name in names if name in trace]
+    return {step.name: other for step in steps for other in rewritten(made_of(step), rule)}
+
 
 Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
@@ -64,15 +113,15 @@ def mistake(sentence: str, advice: str, backward: bool = False) -> Callable[[Rul
             if kind is None:
                 yield from rule(step, trace)
                 return
-            made = made_of(step)
-            for node in walk(made):
+            whole = made_of(step)
+            for node in walk(whole):
                 for other in rule(node) if isinstance(node, kind) else ():
                     words = {
                         **_words_of_lines(step, trace),
                         **_words_of_bias(node),
                         **_words_of_factor(node, other, step, trace),
                     }
-                    yield {step.name: put(made, node, other)}, words
+                    yield {step.name: put(whole, node, other)}, words
 
         return Mistake(rule.__name__, sentence, advice, changes)
 

@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_of
-from attncli.core.attention.activations import ACTIVATIONS, Gated, Relu
-from attncli.core.attention.norms import Deviation, Mean, MeanSquare, Variance
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake, wrong
+from attncli.core.attention.features import (
+    ACTIVATIONS,
+    Deviation,
+    Gated,
+    Mean,
+    MeanSquare,
+    Relu,
+    Variance,
+)
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.mechanisms.transformer import CrossEntropy
 from attncli.core.problem.layers import places_of
@@ -75,14 +81,14 @@ def mean_not_subtracted(node: Divide) -> Nodes:
     "Take the mean and the variance of each token's own features.",
 )
 def norm_over_tokens(step: Step, trace: Trace) -> Changes:
-    made = step.operation
-    if isinstance(made, MeanSquare):
-        yield {step.name: _over_tokens(lambda x: x * x, made.operand)}, {}
-    elif isinstance(made, Mean):
-        change: dict[str, Expression] = {step.name: _over_tokens(lambda x: x, made.operand)}
+    node = step.operation
+    if isinstance(node, MeanSquare):
+        yield {step.name: _over_tokens(lambda x: x * x, node.operand)}, {}
+    elif isinstance(node, Mean):
+        change: dict[str, Expression] = {step.name: _over_tokens(lambda x: x, node.operand)}
         for other in trace:
             if isinstance(other.operation, Variance) and other.operation.mean is step:
-                centred = Subtract(made.operand, step)
+                centred = Subtract(node.operand, step)
                 change[other.name] = _over_tokens(lambda x: x * x, centred)
         yield change, {}
 
@@ -105,8 +111,8 @@ def norm_skipped(step: Step, trace: Trace) -> Changes:
 
 
 def _before_norm(part: Step) -> Expression:
-    made = part.operation if part.plain.startswith(("normed", "final")) else None
-    nodes = walk(made) if isinstance(made, Operation) else ()
+    norm = part.operation if part.plain.startswith(("normed", "final")) else None
+    nodes = walk(norm) if isinstance(norm, Operation) else ()
     quotient = next((node for node in nodes if _is_quotient(node)), None)
     if not isinstance(quotient, Divide):
         return part
@@ -132,29 +138,29 @@ def _is_quotient(node: Expression) -> bool:
 
 @mistake("What goes into the half of the layer was not added.", "Calculate {formula}.")
 def residual_forgotten(step: Step, trace: Trace) -> Changes:
-    for made in _residual(step):
-        yield {step.name: made.right}, {}
+    for addition in _residual(step):
+        yield {step.name: addition.right}, {}
 
 
 @mistake(
     "The normalised numbers were added, not the numbers before the norm.", "Calculate {formula}."
 )
 def residual_of_normed(step: Step, trace: Trace) -> Changes:
-    for made in _residual(step):
+    for addition in _residual(step):
         normed = trace.steps.get(step.plain.replace("residual", "normed"))
         if normed is not None and trace.problem.place == "pre":
-            yield {step.name: replace(made, left=normed)}, {}
+            yield {step.name: replace(addition, left=normed)}, {}
 
 
 @mistake("{used} was added, not what went into this half of the layer.", "Calculate {formula}.")
 def residual_of_another_step(step: Step, trace: Trace) -> Changes:
     """What went into the layer, or an earlier one, was added."""
     used: Expression = trace.steps.get("residual_1", step)
-    for made in _residual(step):
+    for addition in _residual(step):
         while isinstance(used, Step) and isinstance(used.operation, Add):
             used = used.operation.left
-            if isinstance(used, Step) and used is not made.left:
-                yield {step.name: replace(made, left=used)}, {"used": used.name}
+            if isinstance(used, Step) and used is not addition.left:
+                yield {step.name: replace(addition, left=used)}, {"used": used.name}
 
 
 def _residual(step: Step) -> Iterator[Add]:
@@ -207,21 +213,21 @@ def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
 
 def _activated(step: Expression) -> Iterator[Expression]:
     """Yield what the activation of a step is applied to, if it is an activation."""
-    made = step.operation if isinstance(step, Step) else None
-    if isinstance(made, Relu | Gated):
-        yield made.operands[0]
+    node = step.operation if isinstance(step, Step) else None
+    if isinstance(node, Relu | Gated):
+        yield node.operands[0]
 
 
-def _is_like(made: Expression, step: Expression) -> bool:
+def _is_like(expression: Expression, step: Expression) -> bool:
     other = getattr(step, "operation", None)
-    parts = [getattr(one, "right", None) for one in (made, other)]
-    return type(made) is type(other) and type(parts[0]) is type(parts[1])
+    parts = [getattr(one, "right", None) for one in (expression, other)]
+    return type(expression) is type(other) and type(parts[0]) is type(parts[1])
 
 
 def _again(step: Expression, operand: Expression) -> Expression:
     """Return the activation of a step, applied to something else."""
     every = (row.build(operand) for row in ACTIVATIONS.values())
-    return next(made for made in every if _is_like(made, step))
+    return next(other for other in every if _is_like(other, step))
 
 
 @mistake("The logarithm was that to the base 10.", "Take the natural logarithm, ln: {formula}.")
@@ -240,8 +246,8 @@ def loss_not_averaged(node: CrossEntropy) -> Nodes:
     "Compare each token's probabilities with the next token.",
 )
 def target_not_shifted(step: Step, trace: Trace) -> Changes:
-    made, problem = step.operation, trace.problem
-    if isinstance(made, CrossEntropy) and problem.tokens and problem.embedding:
-        own = places_of(problem, "tokens")
-        if own != made.places:
-            yield {step.name: replace(made, places=own)}, {}
+    node, problem = step.operation, trace.problem
+    if isinstance(node, CrossEntropy) and problem.tokens and problem.embedding:
+        tokens = places_of(problem, "tokens")
+        if tokens != node.places:
+            yield {step.name: replace(node, places=tokens)}, {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, mistake
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
@@ -55,8 +54,8 @@ def jacobian_left_out(node: Hadamard) -> Nodes:
 def diagonal_alone(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         weights, centred = parts
-        own = Subtract(weights, Hadamard(weights, weights))
-        yield Hadamard(own, centred.left)
+        slopes = Subtract(weights, Hadamard(weights, weights))
+        yield Hadamard(slopes, centred.left)
 
 
 @backward("The softmax was passed over: d_weights was handed on as it is.", JACOBIAN)
@@ -170,10 +169,10 @@ MOST_PATHS = 12
 """Maximum number of terms of a sum for which a missing one is looked for. Chosen."""
 
 
-def summands(made: Expression | None) -> list[Expression]:
-    if isinstance(made, Add):
-        return [*summands(made.left), *summands(made.right)]
-    return [] if made is None else [made]
+def summands(expression: Expression | None) -> list[Expression]:
+    if isinstance(expression, Add):
+        return [*summands(expression.left), *summands(expression.right)]
+    return [] if expression is None else [expression]
 
 
 @backward(

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, wrong
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.core.attention.softmax import Exp, Sum
@@ -30,10 +29,10 @@ def mask_missing(node: Masked) -> Nodes:
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
 def mask_inverted(step: Step, trace: Trace) -> Changes:
-    if made := made_by(Masked, step):
+    if masked := made_by(Masked, step):
         how = "it blocks what a query may see, and keeps the rest"
-        other = replace(made, mask=wrong(lambda mask: 1 - mask, made.mask))
-        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(made) else how}
+        other = replace(masked, mask=wrong(lambda mask: 1 - mask, masked.mask))
+        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(masked) else how}
 
 
 @mistake(
@@ -56,55 +55,55 @@ def mask_as_minus_one(node: Masked) -> Nodes:
 @mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
     """Exchange queries and keys; for a causal mask, which need not be square, block the past."""
-    if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
+    if (masked := made_by(Masked, step)) and isinstance(masked.mask, Step):
         (n, m), mask = step.array.shape[-2:], trace.problem.rules.mask
-        if "causal" in mask and made.mask.array.shape == (1, 1, n, m):
+        if "causal" in mask and masked.mask.array.shape == (1, 1, n, m):
             later = np.arange(m) >= np.arange(n)[:, None] + first_place(mask, n, m)
-            yield {step.name: with_mask(made, later.astype(float))}, {"how": PAST_BLOCKED}
+            yield {step.name: with_mask(masked, later.astype(float))}, {"how": PAST_BLOCKED}
         how = "queries and keys have changed places in it"
-        other = replace(made, mask=Transposed(made.mask))
-        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(made) else how}
+        other = replace(masked, mask=Transposed(masked.mask))
+        yield {step.name: other}, {"how": PAST_BLOCKED if _is_causal(masked) else how}
 
 
-def with_mask(made: Masked, keep: Array) -> Masked:
-    return replace(made, mask=wrong(lambda _: keep, made.mask))
+def with_mask(masked: Masked, keep: Array) -> Masked:
+    return replace(masked, mask=wrong(lambda _: keep, masked.mask))
 
 
-def _is_causal(made: Masked) -> bool:
+def _is_causal(masked: Masked) -> bool:
     """Return True if a mask keeps the past and blocks the future, however it was written."""
-    keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
+    keep = masked.mask.array if isinstance(masked.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
 
 
 @mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
 def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
-    mask, made = trace.problem.rules.mask, made_by(Masked, step)
+    mask, masked = trace.problem.rules.mask, made_by(Masked, step)
     for part in (name for name in MASKS if name in mask):
         keep = kept({k: v for k, v in mask.items() if k != part}, *step.array.shape[-2:])
-        if made and keep is not None:
-            yield {step.name: with_mask(made, keep)}, {"part": part}
+        if masked and keep is not None:
+            yield {step.name: with_mask(masked, keep)}, {"part": part}
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     """Move a bound by one key: of a causal mask, a window, or the keys that are no padding."""
-    made = made_by(Masked, step)
-    if made is None or not isinstance(made.mask, Step):
+    masked = made_by(Masked, step)
+    if masked is None or not isinstance(masked.mask, Step):
         return
     n, m = step.array.shape[-2:]
-    right = made.mask.array
-    given = [trace.problem.rules.mask]
-    if right.shape[:2] == (1, 1) and _is_causal(made):
-        given.append({"causal": True})  # however it was written
-    others = [kept(other, n, m) for mask in given for other in _moved(mask)]
-    if "window" in given[0]:  # each query without its own place
+    right = masked.mask.array
+    masks = [trace.problem.rules.mask]
+    if right.shape[:2] == (1, 1) and _is_causal(masked):
+        masks.append({"causal": True})  # however it was written
+    others = [kept(other, n, m) for mask in masks for other in _moved(mask)]
+    if "window" in masks[0]:  # each query without its own place
         others.append(right * (1 - np.eye(n, m)))
     rule = "Count again which keys a query may see."
-    if given[-1].get("causal"):
+    if masks[-1].get("causal"):
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for numbers in others:
         keep = np.ones_like(right) if numbers is None else numbers
-        yield {step.name: with_mask(made, keep)}, {"rule": rule}
+        yield {step.name: with_mask(masked, keep)}, {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -128,9 +127,9 @@ def _moved(mask: Mask) -> Iterator[Mask]:
 )
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
     masked = next((other for other in trace if made_by(Masked, other)), None)
-    if step.plain.startswith("weights") and masked and (made := made_by(Masked, masked)):
-        kept = wrong(np.multiply, made_of(step), made.mask)
-        yield {masked.name: made.operand, step.name: kept}, {}
+    if step.plain.startswith("weights") and masked and (node := made_by(Masked, masked)):
+        kept = wrong(np.multiply, made_of(step), node.mask)
+        yield {masked.name: node.operand, step.name: kept}, {}
 
 
 @mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")

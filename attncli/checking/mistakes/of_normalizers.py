@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    rising,
+    wrong,
+)
 from attncli.checking.mistakes.of_masks import with_mask
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
@@ -17,7 +24,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, kept
 from attncli.core.attention.normalizers import NORMALIZERS, Hardmax, Sigmoid, Sparsemax, Unblocked
 from attncli.core.attention.parameters import Normalize
-from attncli.core.attention.softmax import Exp, Sum, WithSink
+from attncli.core.attention.softmax import Exp, ShiftedExp, Sum, WithSink, shifted
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.cells import place_word
@@ -53,25 +60,26 @@ def _scores_of(weights: Expression) -> Expression | None:
 
 def _softmax(scores: Expression, settings: Normalize) -> Expression:
     along = settings.along
-    power = Exp(scores, settings.base, settings.temperature, along)  # nothing overflows
+    power = Exp(scores, settings.base, settings.temperature)
+    power, _ = shifted(power, along, None)  # nothing overflows
     return Divide(power, Sum(power, along))
 
 
 def _hardmax(scores: Expression, settings: Normalize) -> Expression:
-    made = Hardmax(scores, settings.along)
+    node = Hardmax(scores, settings.along)
 
     def ranges(numbers: Any) -> Any:
         """As of the operation; of several that read the same, a student takes the first."""
-        found, kind, along = made.bounds(numbers), type(numbers), settings.along
+        ends, kind, along = node.bounds(numbers), type(numbers), settings.along
         least = numbers.low.max(axis=along, keepdims=True)
         most = numbers.high.max(axis=along, keepdims=True)
-        is_open = found.low != found.high
+        is_open = ends.low != ends.high
         reads_the_same = (numbers.low == least) & (numbers.high == most)
         is_first = (~is_open | reads_the_same).all(axis=along, keepdims=True)
-        first = made.apply(numbers.high)
-        return kind(*(np.where(is_first, first, end) for end in (found.low, found.high)))
+        first = node.apply(numbers.high)
+        return kind(*(np.where(is_first, first, end) for end in (ends.low, ends.high)))
 
-    return wrong(made.apply, scores, ranges=ranges)
+    return wrong(node.apply, scores, ranges=ranges)
 
 
 def _by_sum(scores: Expression, settings: Normalize) -> Expression:
@@ -168,7 +176,7 @@ def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
         power = made_by(Exp, powers)
         assert power is not None  # by `_with_divisor`
         total = Sum(Unblocked(power.operand), along)
-        return replace(power, operand=total, shift_along=None)
+        return Exp(total, power.base, power.temperature)
 
     return _with_divisor(node, power_of_sum)
 
@@ -177,7 +185,7 @@ def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
 def e_to_zero_is_zero(node: Exp) -> Nodes:
     """The mistake is seen only where a score is 0."""
     scores = node.operand
-    if node.shift_along is None and isinstance(scores, Step) and (scores.array == 0).any():
+    if not isinstance(node, ShiftedExp) and isinstance(scores, Step) and (scores.array == 0).any():
 
         def ranges(written: Any) -> Any:
             power = node.bounds(written)
@@ -218,11 +226,11 @@ def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
 
 
 def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
-    made = made_by(Masked, step)
-    assert made is not None  # by `_lengths`
+    masked = made_by(Masked, step)
+    assert masked is not None  # by `_lengths`
     mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}
     others = kept(mask, *step.array.shape[-2:])
-    return {step.name: with_mask(made, (keep if others is None else keep * others).astype(float))}
+    return {step.name: with_mask(masked, (keep if others is None else keep * others).astype(float))}
 
 
 @mistake(
@@ -234,8 +242,8 @@ def padded_queries_blocked(step: Step, trace: Trace) -> Changes:
     if real is None or n != m or trace.problem.kind != "self":
         return
     rows = (np.arange(n)[:, None] < real.reshape(-1, 1, 1, 1)).astype(float)
-    if made := made_by(Masked, step):
-        keep = wrong(lambda mask: mask * rows, made.mask)
-        yield {step.name: replace(made, mask=keep)}, {}
+    if masked := made_by(Masked, step):
+        keep = wrong(lambda mask: mask * rows, masked.mask)
+        yield {step.name: replace(masked, mask=keep)}, {}
     elif step.plain == "weights":
         yield {step.name: wrong(lambda weights: weights * rows, made_of(step))}, {}

@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    wrong,
+)
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
     PAIRS,
+    AddedByPlace,
     Angles,
+    AtDistances,
     Embedded,
     OfAngles,
     Rotated,
@@ -47,8 +55,8 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
     for value in (value for value in values if value != right):
         words = (x if isinstance(x, str) else f"{x:.12g}" for x in (value, right or 0))
 
-        def other(made: Any, value: Any = value) -> Any:
-            return replace(made, waves=replace(made.waves, **{name: value}))
+        def other(node: Any, value: Any = value) -> Any:
+            return replace(node, waves=replace(node.waves, **{name: value}))
 
         pair = dict(zip(("used", "right"), words, strict=True))
         yield from _changed(step, trace, kinds, other, pair)
@@ -57,17 +65,17 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_left_out(step: Step, trace: Trace) -> Changes:
     yield from _changed(step, trace, Embedded | AddedByPlace, lambda m: m.operands[0])
-    made = step.operation
-    if isinstance(made, Rotated):
+    node = step.operation
+    if isinstance(node, Rotated):
         yield _not_turned(trace, "QK"), {}
-    if isinstance(made, Add) and (step.plain == "embedded" or isinstance(made.right, AtDistances)):
-        yield {step.name: made.left}, {}
+    if isinstance(node, Add) and (step.plain == "embedded" or isinstance(node.right, AtDistances)):
+        yield {step.name: node.left}, {}
 
 
 def _not_turned(trace: Trace, letters: str) -> dict[str, Expression]:
     """Return queries, keys or both as they are before they are turned by their positions."""
     every = ((s, made_by(Rotated, s)) for s in trace if s.plain[0] in letters)
-    return {s.name: made.operand for s, made in every if made}
+    return {s.name: rotated.operand for s, rotated in every if rotated}
 
 
 @mistake("Only the {turned} were turned, not the {left}.", "Turn queries and keys: {formula}.")
@@ -86,8 +94,8 @@ class InDegrees(Waves):
 
 @mistake("The angles were taken as degrees.", "The angles are radians: cos 1 is 0.5403.")
 def degrees_for_radians(step: Step, trace: Trace) -> Changes:
-    def other(made: Any) -> Any:
-        return replace(made, waves=InDegrees(**vars(made.waves)))
+    def other(node: Any) -> Any:
+        return replace(node, waves=InDegrees(**vars(node.waves)))
 
     return _changed(step, trace, Sinusoids | OfAngles, other)
 
@@ -145,7 +153,7 @@ def other_pairs(step: Step, trace: Trace) -> Changes:
     "The pairs were turned the wrong way.", "Calculate x cos θ − y sin θ, then x sin θ + y cos θ."
 )
 def angle_negative(step: Step, trace: Trace) -> Changes:
-    return _changed(step, trace, Rotated, lambda made: replace(made, back=not made.back))
+    return _changed(step, trace, Rotated, lambda rotated: replace(rotated, back=not rotated.back))
 
 
 @mistake(
@@ -155,9 +163,9 @@ def values_rotated(step: Step, trace: Trace) -> Changes:
     turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
     if turned and trace["V"].array.shape[-1] >= turned.waves.size:
         other = replace(turned, operand=trace["V"])
-        made = transform(made_of(step), lambda part: other if part.plain == "V" else part)
-        if made is not step.operation:
-            yield {step.name: made}, {}
+        mixture = transform(made_of(step), lambda part: other if part.plain == "V" else part)
+        if mixture is not step.operation:
+            yield {step.name: mixture}, {}
 
 
 @mistake("The positions were added after the projection.", "Add them to X: {formula}.")
@@ -169,5 +177,5 @@ def positions_after_projection(step: Step, trace: Trace) -> Changes:
             if array_of(product).shape[-1] == array_of(whole.right).shape[-1]:
                 yield Add(product, whole.right)
 
-    for made in rewritten(made_of(step), later):
-        yield {step.name: made}, {}
+    for projected in rewritten(made_of(step), later):
+        yield {step.name: projected}, {}

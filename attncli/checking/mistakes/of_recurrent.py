@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    made_by,
+    made_of,
+    mistake,
+    rewritten_steps,
+    wrong,
+)
 from attncli.core.attention.softmax import Sum
-from attncli.core.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.operations import Divide
+from attncli.core.tape.operations import AsRow, Below, Divide, Stacked
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import rewritten, transform
 
@@ -70,10 +76,10 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
         return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     def weightless(time: int) -> dict[str, Expression]:
-        made = made_by(Divide, trace[f"weights_{time}"])
-        if not made or not made_by(Sum, made.divisor):
+        division = made_by(Divide, trace[f"weights_{time}"])
+        if not division or not made_by(Sum, division.divisor):
             return {}
-        return {f"weights_{time}": wrong(_shares, made.dividend, ranges=_ranges_of_shares)}
+        return {f"weights_{time}": wrong(_shares, division.dividend, ranges=_ranges_of_shares)}
 
     for prefix, change in (("hidden_", shorter), ("scores_", shorter), ("weights_", weightless)):
         for changed, _ in _at_times(step, trace, prefix, change):
@@ -112,10 +118,10 @@ def _at_times(
     time = int(step.name.removeprefix(prefix))
     if time == 0 or f"weights_{time}" not in trace:
         return []
-    found: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
+    scopes: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
     if time == 1:
         every: dict[str, Expression] = {}
         for last in takewhile(lambda last: f"h_{last}" in trace, count(1)):
             every |= change(last)
-        found.append((every, None))
-    return [(changed, when) for changed, when in found if changed]
+        scopes.append((every, None))
+    return [(changed, when) for changed, when in scopes if changed]

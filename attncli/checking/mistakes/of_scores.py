@@ -7,15 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, rising, wrong
-from attncli.checking.mistakes.nodes import is_bias, is_named, is_projection, made_by, made_of
-from attncli.core.attention.heads import RepeatHeads
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    is_bias,
+    is_named,
+    is_projection,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    rising,
+    wrong,
+)
 from attncli.core.attention.scores import (
     ConcatenatePairs,
     Cosine,
     EachPair,
     GaussianExponent,
     PairDot,
+    RepeatHeads,
 )
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text
@@ -71,10 +82,10 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
 
 def _sizes(letter: str, trace: Trace) -> list[int]:
     sizes = trace.problem.sizes
-    found = [sizes[letter]] if letter in sizes else []
+    every = [sizes[letter]] if letter in sizes else []
     if letter == "d_model" and "d_k" in sizes:
-        found.append(sizes["d_k"] * trace.problem.heads)
-    return list(dict.fromkeys(found))
+        every.append(sizes["d_k"] * trace.problem.heads)
+    return list(dict.fromkeys(every))
 
 
 @mistake("The scores were scaled twice.", "Scale them once: {formula}.")
@@ -96,13 +107,13 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divide by √d_k where the problem does not ask for it, or one step too early."""
     if "d_k" not in trace.problem.sizes:
         return
-    made, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
+    node, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
     when = "which comes one step later" if "scaled" in trace else "which is not asked for"
     if step.plain.startswith("scores"):
-        yield {step.name: Scale(made, over=root, symbol=ROOT)}, {"when": when}
-    elif isinstance(made, Exp) and "scaled" not in trace:
-        scaled = Scale(made.operand, over=root, symbol=ROOT)
-        yield {step.name: replace(made, operand=scaled)}, {"when": when}
+        yield {step.name: Scale(node, over=root, symbol=ROOT)}, {"when": when}
+    elif isinstance(node, Exp) and "scaled" not in trace:
+        scaled = Scale(node.operand, over=root, symbol=ROOT)
+        yield {step.name: replace(node, operand=scaled)}, {"when": when}
 
 
 @mistake("The root of every score was taken.", "Calculate {formula}: the root is of d_k alone.")
@@ -184,8 +195,8 @@ def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
     right = f"W_{step.plain.lower()}"
     for used in ("W_q", "W_k", "W_v") if step.plain in PROJECTED and right in trace.inputs else ():
         if used != right and used in trace.inputs:
-            made = _with_input(step, right, trace.inputs[used])
-            yield {step.name: made}, {"used": used, "right": right}
+            projected = _with_input(step, right, trace.inputs[used])
+            yield {step.name: projected}, {"used": used, "right": right}
 
 
 @mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
@@ -210,27 +221,27 @@ def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
         yield {trace[a].name: made_of(trace[b]) for a, b in ((one, other), (other, one))}, {}
     elif step.plain.startswith("scores"):
         exchange = {one: trace[other], other: trace[one]}
-        made = transform(made_of(step), lambda part: exchange.get(part.plain, part))
-        if made is not step.operation:
-            yield {step.name: _shared_again(made, trace)}, {}
+        scores = transform(made_of(step), lambda part: exchange.get(part.plain, part))
+        if scores is not step.operation:
+            yield {step.name: _shared_again(scores, trace)}, {}
 
 
-def _shared_again(made: Expression, trace: Trace) -> Expression:
+def _shared_again(scores: Expression, trace: Trace) -> Expression:
     """Return scores with the key/value heads repeated, after K changed places."""
     times = trace.problem.heads // trace.problem.kv_heads
     if times == 1:
-        return made
+        return scores
 
     def shared(part: Step) -> Expression:
         return RepeatHeads(part, times) if part.plain in ("K", "V") else part
 
-    return transform(_unshared(made), shared)
+    return transform(_unshared(scores), shared)
 
 
-def _unshared(made: Expression) -> Expression:
-    for other in rewritten(made, lambda n: (n.operand,) if isinstance(n, RepeatHeads) else ()):
+def _unshared(scores: Expression) -> Expression:
+    for other in rewritten(scores, lambda n: (n.operand,) if isinstance(n, RepeatHeads) else ()):
         return _unshared(other)
-    return made
+    return scores
 
 
 @mistake(
@@ -240,9 +251,9 @@ def _unshared(made: Expression) -> Expression:
 def wrong_source(step: Step, trace: Trace) -> Changes:
     if step.plain in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
         for right, used in (("X", "memory"), ("memory", "X")):
-            made = _with_input(step, right, trace.inputs[used])
-            if made is not step.operation:
-                yield {step.name: made}, {"used": used, "right": right}
+            projected = _with_input(step, right, trace.inputs[used])
+            if projected is not step.operation:
+                yield {step.name: projected}, {"used": used, "right": right}
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
@@ -348,12 +359,12 @@ def _divided_by_lengths(node: Cosine, times_q: int, times_k: int) -> Expression:
     """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2: (…, n, d), (…, m, d) → (…, n, m)."""
 
     def divided(q: Any, k: Any) -> Any:
-        found = q @ np.swapaxes(k, -1, -2)
+        quotients = q @ np.swapaxes(k, -1, -2)
         lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
         lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
         for lengths in (*[lengths_q] * times_q, *[lengths_k] * times_k):
-            found = found / lengths
-        return found
+            quotients = quotients / lengths
+        return quotients
 
     return wrong(divided, node.q, node.k)
 

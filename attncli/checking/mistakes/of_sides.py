@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import (
+import numpy as np
+
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
     is_named,
     is_projection,
+    made_by,
     made_of,
+    mistake,
     put,
     rewritten_steps,
     uncut,
+    wrong,
 )
-from attncli.core.attention.heads import RepeatHeads, SplitHeads
-from attncli.core.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
+from attncli.core.attention.masks import Masked
+from attncli.core.attention.scores import (
+    SCORES,
+    Cosine,
+    GaussianExponent,
+    PairDot,
+    Pairs,
+    RepeatHeads,
+    SplitHeads,
+)
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.operations import MatMul, Transposed, dot
+from attncli.core.tape.operations import Below, MatMul, Transposed, dot
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.walk import walk
 
@@ -72,11 +86,11 @@ def _projected_sides(
 @mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
 def other_score_function(step: Step, trace: Trace) -> Changes:
     """Another row of the table, of those that need nothing but queries and keys."""
-    made, rules = made_of(step), trace.problem.rules
+    scores, rules = made_of(step), trace.problem.rules
     if not step.plain.startswith("scores"):
         return
-    hidden = made.pairs if isinstance(made, PairDot) else None
-    sides = _sides(made_of(hidden) if isinstance(hidden, Step) else made)
+    hidden = scores.pairs if isinstance(scores, PairDot) else None
+    sides = _sides(made_of(hidden) if isinstance(hidden, Step) else scores)
     if sides is None:
         return
     width = rules.parameters.get("width", 1.0)
@@ -123,8 +137,44 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
             yield replace(node, right=Transposed(node.right))
 
     change = rewritten_steps(trace, ("Q", "K", "V", "output"), rule)
-    before = {name: made for name, made in change.items() if name != "output"}
+    before = {name: other for name, other in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
         yield change, {}
         if "output" in change:
             yield before, {}
+
+
+@mistake(
+    "The new token was not in the cache: only earlier tokens were attended to.",
+    "Append the new key and value to the cache first; a token attends to itself, too.",
+)
+def cache_without_new_token(step: Step, trace: Trace) -> Changes:
+    """The scores of new keys blocked, if there are earlier ones; in `decode` those of each time."""
+    if step.plain.startswith("scores") and trace.problem.rules.normalize.name == "softmax":
+        change: dict[str, Expression] = {}
+        for scores in (one for one in trace if one.plain.startswith("scores")):
+            keys = scores.array.shape[-1]
+            earlier = keys - 1 if trace.problem.kind == "decode" else trace.problem.sizes.size("p")
+            if earlier:
+                change[scores.name] = _first_alone(made_of(scores), earlier, keys)
+        if step.name in change:
+            yield change, {}
+
+
+def _first_alone(scores: Expression, count: int, keys: int) -> Masked:
+    keep = (np.arange(keys) < count).astype(float)[None, None, None]
+    return Masked(scores, wrong(lambda _: keep, scores))
+
+
+@mistake(
+    "The new row was put above the cache, not below it.",
+    "The cache is in the order of time: the new row is the last one.",
+)
+def cache_upside_down(step: Step, trace: Trace) -> Changes:
+    """In `decode`, at every time."""
+    if step.plain[0] in "KV" and made_by(Below, step):
+        every = ((s, made_by(Below, s)) for s in trace if s.plain[0] == step.plain[0])
+        yield (
+            {s.name: replace(joined, parts=joined.parts[::-1]) for s, joined in every if joined},
+            {},
+        )

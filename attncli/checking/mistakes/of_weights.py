@@ -8,10 +8,19 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    Nodes,
+    is_named,
+    made_by,
+    made_of,
+    mistake,
+    negative,
+    rewritten_steps,
+    wrong,
+)
 from attncli.core.attention.normalizers import Unblocked
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
@@ -29,15 +38,15 @@ DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.plain.startswith((*SCORE_STEPS, "exp")):
         return
-    made = made_of(step)
-    for name in made.fields if isinstance(made, Operation) else ():
-        right = getattr(made, name)
+    node = made_of(step)
+    for name in node.fields if isinstance(node, Operation) else ():
+        right = getattr(node, name)
         used = right
         while is_named(used, SCORE_STEPS) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
                 words = {"used": used.name, "right": right.name}
-                yield {step.name: replace(made, **{name: used})}, words
+                yield {step.name: replace(node, **{name: used})}, words
 
 
 @mistake(
@@ -77,9 +86,9 @@ def _other_way(along: int) -> int:
 
 @mistake("The numbers were not divided by the sum of their {line}.", DIVIDE_BY_SUM)
 def not_normalized(node: Divide | MatMul) -> Nodes:
-    made = node if isinstance(node, Divide) else made_by(Divide, node.left)
-    if made and made_by(Sum, made.divisor):
-        yield made.dividend if made is node else replace(node, left=made.dividend)
+    division = node if isinstance(node, Divide) else made_by(Divide, node.left)
+    if division and made_by(Sum, division.divisor):
+        yield division.dividend if division is node else replace(node, left=division.dividend)
 
 
 @mistake(
@@ -101,8 +110,8 @@ def tempered(power: Exp) -> Expression:
 
 @mistake("The values were mixed by the scores: there was no softmax.", "Calculate {formula}.")
 def scores_as_weights(node: MatMul) -> Nodes:
-    made = made_by(Divide, node.left)
-    if made and (power := made_by(Exp, made.dividend)):
+    division = made_by(Divide, node.left)
+    if division and (power := made_by(Exp, division.dividend)):
         yield replace(node, left=tempered(power))
 
 
@@ -111,7 +120,7 @@ def softmax_twice(node: Divide) -> Nodes:
     if total := made_by(Sum, node.divisor):
         powers = [Exp(node)]
         if (first := made_by(Exp, node.dividend)) and (first.base, first.temperature) != (np.e, 1):
-            powers.append(replace(first, operand=node, shift_along=None))
+            powers.append(Exp(node, first.base, first.temperature))
         for again in powers:
             yield Divide(again, Sum(again, total.along))
 
@@ -133,11 +142,11 @@ def temperature_inverted(node: Exp) -> Nodes:
     "Divide the scores by the temperature, before the softmax.",
 )
 def temperature_on_weights(step: Step, trace: Trace) -> Changes:
-    made = made_by(Divide, step)
-    power = made and made_by(Exp, made.dividend)
-    if made and isinstance(made.dividend, Step) and power and power.temperature != 1:
-        weights = Scale(made, over=power.temperature)
-        yield {made.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
+    division = made_by(Divide, step)
+    power = division and made_by(Exp, division.dividend)
+    if division and isinstance(division.dividend, Step) and power and power.temperature != 1:
+        weights = Scale(division, over=power.temperature)
+        yield {division.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
 
 
 @mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
@@ -305,10 +314,10 @@ def _cut_otherwise(
         elif isinstance(node, MergeHeads):
             yield wrong(merged, node.operand)
 
-    for made in rewritten(made_of(step), rule):
-        yield {step.name: made}, {}
+    for other in rewritten(made_of(step), rule):
+        yield {step.name: other}, {}
     change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
-    cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
+    cut = {name: other for name, other in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut, {}
         yield change, {}
@@ -355,8 +364,8 @@ def heads_in_wrong_order(node: MergeHeads) -> Nodes:
 def head_missing(step: Step, trace: Trace) -> Changes:
     heads = trace.problem.heads
     for head in range(heads if heads > 1 else 0):
-        for made in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
-            yield {step.name: made}, {"head": str(head + 1)}
+        for other in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
+            yield {step.name: other}, {"head": str(head + 1)}
 
 
 def _without_head(node: Expression, head: int, heads: int) -> Nodes:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.answers.answers import Written
+from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import CORRECT, Finding
 from attncli.checking.judging.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
@@ -20,9 +20,8 @@ from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
 from attncli.core.tape.operations import Transposed
-from attncli.core.tape.replay import Change, Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import evaluate, walk
+from attncli.core.tape.walk import Change, Replay, Values, broadcast_to_step, evaluate, walk
 from attncli.core.text.sentences import all_of, small
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
@@ -48,9 +47,9 @@ class MistakeInStep(Record, eq=False):
     words: Blanks
 
     def finding(self, step: Step, where: str = "") -> Finding:
-        made = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        blanks = {"step": self.place.name, "formula": self.place.formula, **self.words}
         names, words = (
-            {key: word if isinstance(word, str) else word[i] for key, word in made.items()}
+            {key: word if isinstance(word, str) else word[i] for key, word in blanks.items()}
             for i in (0, 1)
         )
         sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
@@ -64,13 +63,13 @@ class MistakeInStep(Record, eq=False):
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
-    found: dict[str, list[MistakeInStep]] = {}
+    mistakes: dict[str, list[MistakeInStep]] = {}
     layer = trace.around(place)
     for mistake in MISTAKES.values():
         for change, words in mistake.changes(place, layer):
-            made = MistakeInStep(mistake, place, change, words)
-            found.setdefault(mistake.id, []).append(made)
-    return found
+            one = MistakeInStep(mistake, place, change, words)
+            mistakes.setdefault(mistake.id, []).append(one)
+    return mistakes
 
 
 def in_order(
@@ -83,8 +82,8 @@ def in_order(
     for places in ([step], before[::-1]):
         by_place = [find(place) for place in places]
         for id_ in MISTAKES:
-            for found in by_place:
-                yield from found.get(id_, ())
+            for mistakes in by_place:
+                yield from mistakes.get(id_, ())
 
 
 def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
@@ -104,7 +103,7 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 class Explained(Record, eq=False):
     """A mistake that gives wrong numbers, and what the step becomes by it."""
 
-    made: MistakeInStep
+    mistake: MistakeInStep
     numbers: Array
     finding: Finding
     hypothesis: Hypothesis
@@ -114,9 +113,9 @@ class Explained(Record, eq=False):
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
     before = [*mistakes_before(wrong.judge, wrong.step, is_alone)]
-    if not (found := _explanations(wrong, before)):
+    if not (explanations := _explanations(wrong, before)):
         return None
-    first, *others = found
+    first, *others = explanations
     also = (other.finding for other in others if _says_more(wrong.judge, other, first))
     is_certain = wrong.chance(first.hypothesis, len(before)) <= MAX_COINCIDENCE
     return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
@@ -124,22 +123,22 @@ def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
 
 def _explanations(wrong: WrongStep, before: Iterable[MistakeInStep]) -> list[Explained]:
     """Return the mistakes that give the numbers of a step, the likeliest first."""
-    found = filter(None, (_explained(wrong, made) for made in before))
-    return sorted(found, key=lambda one: one.rank)
+    explanations = filter(None, (_explained(wrong, mistake) for mistake in before))
+    return sorted(explanations, key=lambda one: one.rank)
 
 
 def by_mistakes_in_rows(wrong: WrongStep) -> Finding | None:
     """Return which of two mistakes gives each wrong row of a step, if that is no coincidence."""
     rows = [*dict.fromkeys(place[2] for place in wrong.cells)] if wrong.wrong.ndim == 4 else []
     before = [*mistakes_before(wrong.judge, wrong.step)] if rows[1:] else []
-    for made in (one.made for one in _explanations(wrong.within(rows[:1]), before)):
-        mine = [row for row in rows if _explained(wrong.within([row]), made)]
+    for mistake in (one.mistake for one in _explanations(wrong.within(rows[:1]), before)):
+        mine = [row for row in rows if _explained(wrong.within([row]), mistake)]
         parts = wrong.within(mine), wrong.within([row for row in rows if row not in mine])
-        tried = [one for one in zip(parts, ([made], before), strict=True) if one[0].cells]
+        tried = [one for one in zip(parts, ([mistake], before), strict=True) if one[0].cells]
         both = [(part, one) for part, every in tried for one in _explanations(part, every)[:1]]
         chances = [min(1.0, part.chance(one.hypothesis, len(before))) for part, one in both]
         if len(both) == 2 and np.prod(chances) <= MAX_COINCIDENCE:
-            one, two = (one.made.finding(wrong.step, _rows(part)) for part, one in both)
+            one, two = (one.mistake.finding(wrong.step, _rows(part)) for part, one in both)
             what, hint = (
                 f"{one.sentence(is_whole)[:-1]}; {small(two.sentence(is_whole))}"
                 for is_whole in (True, False)
@@ -154,7 +153,7 @@ def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
     """Return True if a mistake differs from the first one, and no correct number contradicts it."""
     ids = other.finding.id, first.finding.id
     is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
-    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.made))
+    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.mistake))
 
 
 def is_like(one: str, other: str) -> bool:
@@ -162,23 +161,25 @@ def is_like(one: str, other: str) -> bool:
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
-def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
-    steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
+def _is_contradicted(judge: Judge, mistake: MistakeInStep) -> bool:
+    steps = (judge.judged.get(name) for name in SWAPPED.get(mistake.mistake.id, ()))
     return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
 
-def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
+def _explained(wrong: WrongStep, mistake: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
     Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
-    judge, step, change = wrong.judge, wrong.step, made.change
+    judge, step, change = wrong.judge, wrong.step, mistake.change
     operands = judge.operands
-    found = operands.kept(("numbers", made), step, lambda: operands.written.changed(step, change))
-    numbers = broadcast_to_step(found, step)
-    if found is None or numbers is None or not _is_in_reach(wrong, numbers):
+    result = operands.kept(
+        ("numbers", mistake), step, lambda: operands.written.changed(step, change)
+    )
+    numbers = broadcast_to_step(result, step)
+    if result is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
-    if not is_possible(judge.trace, operands.written, step, change, found):
+    if not is_possible(judge.trace, operands.written, step, change, result):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
@@ -189,7 +190,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     expected: Values = numbers
     if not is_exact:
         make = partial(operands.ranges.changed, step, change)
-        ranges = broadcast_to_step(operands.kept(("intervals", made), step, make), step)
+        ranges = broadcast_to_step(operands.kept(("intervals", mistake), step, make), step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):
@@ -198,10 +199,10 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
-    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
-    finding = replace(made.finding(step, where), gives_all=not where)
+    rank = (_is_contradicted(judge, mistake), bool(where), is_seen is None, not is_exact)
+    finding = replace(mistake.finding(step, where), gives_all=not where)
     hypothesis = Hypothesis(finding, expected, is_fact=bool(is_seen))
-    return Explained(made, numbers, finding, hypothesis, rank)
+    return Explained(mistake, numbers, finding, hypothesis, rank)
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
@@ -210,8 +211,8 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
     It rejects nothing that fits: an interval that holds the student's number and the mistake's, and
     is narrower than what it explains, has them no farther apart than the student's and the right.
     """
-    off = np.abs(wrong.given - numbers)
-    most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
+    off = np.abs(wrong.values - numbers)
+    most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.values)
     return bool(2 * (off > most)[wrong.wrong].sum() <= len(wrong.cells))
 
 
@@ -219,23 +220,23 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return True if other steps show a mistake, too; None if it changes no other shown step."""
     seen = None
     for name in change:
-        given, other = judge.given.get(name), judge.trace.steps.get(name)
-        if name == step.name or other is None or not isinstance(given, Written):
+        written, other = judge.matrices.get(name), judge.trace.steps.get(name)
+        if name == step.name or other is None or not isinstance(written, Written):
             continue
         replays = judge.operands.written, judge.operands.ranges
-        made = (replay.changed(other, {name: change[name]}) for replay in replays)
-        if not any(_gives(given, broadcast_to_step(found, other)) for found in made):
+        results = (replay.changed(other, {name: change[name]}) for replay in replays)
+        if not any(_gives(written, broadcast_to_step(result, other)) for result in results):
             return False
         seen = True
     return seen
 
 
-def _gives(given: Written, found: Any) -> bool:
+def _gives(written: Written, result: Any) -> bool:
     """Return True if numbers, or intervals that hold them, are those that were written."""
-    if found is None:
+    if result is None:
         return False
-    near = agrees(given.values, given.unit, found, CUT_OFF)
-    return bool((near | given.missing).all())
+    near = agrees(written.values, written.unit, result, CUT_OFF)
+    return bool((near | written.missing).all())
 
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
@@ -262,16 +263,16 @@ def _listed(noun: str, names: list[str]) -> str:
 
 
 def is_possible(
-    trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
+    trace: Trace, replay: Replay[Array], step: Step, change: Change, result: Array
 ) -> bool:
-    """Return True if a person may have calculated a step, which became `found`, so.
+    """Return True if a person may have calculated a step, which became `result`, so.
 
     No student writes one row again for all others, but heads may share what they are made from, and
     a sum is written beside its terms. Weights do not sum to 1 over the only query.
     """
-    made = change.get(step.name, step.operation)
-    for axis in range(-1, 1 - found.ndim, -1):
-        if found.shape[axis] != step.array.shape[axis] and not _is_summed(made, axis):
+    expression = change.get(step.name, step.operation)
+    for axis in range(-1, 1 - result.ndim, -1):
+        if result.shape[axis] != step.array.shape[axis] and not _is_summed(expression, axis):
             return False
     right = trace.problem.rules.normalize.along
     sums = (node for one in change.values() for node in walk(one) if isinstance(node, Sum))
@@ -279,7 +280,9 @@ def is_possible(
     return all(evaluate(node.operand, replay).shape[node.along] != 1 for node in others)
 
 
-def _is_summed(made: Expression | None, axis: int) -> bool:
-    if isinstance(made, Transposed):
-        return _is_summed(made.operand, -3 - axis)
-    return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))
+def _is_summed(expression: Expression | None, axis: int) -> bool:
+    if isinstance(expression, Transposed):
+        return _is_summed(expression.operand, -3 - axis)
+    return isinstance(expression, Sum) and (
+        expression.along == axis or _is_summed(expression.operand, axis)
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.agreement import CUT_OFF, agrees
-from attncli.checking.judging.judged import WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.judging.agreement import CUT_OFF, agrees
+from attncli.checking.judging.forms import with_change
+from attncli.checking.judging.judged import WRONG, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.judging import Judge
 from attncli.checking.naming import hypotheses, line_slips
 from attncli.checking.naming.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
@@ -15,9 +17,10 @@ from attncli.checking.naming.hypotheses import SlipSearch, WrongStep, explained_
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
-from attncli.core.records import replace
+from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cells import cell_name, place_of
 from attncli.core.tape.step import Step
+from attncli.core.tape.walk import Change
 from attncli.core.text.escapes import label_text
 from attncli.core.text.sentences import all_of
 
@@ -36,8 +39,8 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
             return Finding("transposed", what, _line_for_each(step))
         place, what = what.removesuffix("."), "Rows and columns have changed places."
         shape = Finding("transposed", what, _line_for_each(step), place, certain=False)
-    made = next(_of_other_shape(judge, judged), None)
-    return replace(made, also=(shape,)) if made else shape
+    mistake = next(_of_other_shape(judge, judged), None)
+    return replace(mistake, also=(shape,)) if mistake else shape
 
 
 def _is_transposed(judge: Judge, judged: Misshapen) -> bool:
@@ -45,8 +48,8 @@ def _is_transposed(judge: Judge, judged: Misshapen) -> bool:
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
         return False
-    found = agrees(numbers, unit, right, units=CUT_OFF)
-    return bool(2 * found.sum() >= found.size)
+    near = agrees(numbers, unit, right, units=CUT_OFF)
+    return bool(2 * near.sum() >= near.size)
 
 
 def _line_for_each(step: Step) -> str:
@@ -62,18 +65,18 @@ def _line_for_each(step: Step) -> str:
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
     step = judged.step
     numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
-    for made in mistakes_before(judge, step):
-        found = judge.operands.ranges.changed(step, made.change)
-        if found is None or found.shape == step.array.shape:
+    for mistake in mistakes_before(judge, step):
+        result = judge.operands.ranges.changed(step, mistake.change)
+        if result is None or result.shape == step.array.shape:
             continue
-        if step.columns and found.ndim == 4:
-            found = np.swapaxes(found, -1, -2)  # type: ignore[type-var]  # of intervals, too
-        found = interval(found.reshape([size for size in found.shape if size > 1]))
-        if found.shape != numbers.shape or numbers.size < 2:
+        if step.columns and result.ndim == 4:
+            result = np.swapaxes(result, -1, -2)  # type: ignore[type-var]  # of intervals, too
+        result = interval(result.reshape([size for size in result.shape if size > 1]))
+        if result.shape != numbers.shape or numbers.size < 2:
             continue
-        is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
-        if is_evident and agrees(numbers, unit, found).all():
-            yield made.finding(step)
+        is_evident = (result.high - result.low <= 0.1 * np.ptp(numbers)).all()
+        if is_evident and agrees(numbers, unit, result).all():
+            yield mistake.finding(step)
 
 
 def _sentence(text: str) -> str:
@@ -118,16 +121,16 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return replace(even, gives_all=by_a_mistake(wrong, is_alone=False) is not None)
     is_one = len(wrong.cells) == 1
     is_alone = is_one and wrong.shown.sum() >= MIN_SHOWN
-    found = None
+    finding = None
     if is_alone and not _first(wrong, (line_slips.mask_slip,)):
-        found = _first(wrong, OF_A_NUMBER)
-    if not found and (found := by_a_mistake(wrong, is_alone)) and not is_one:
+        finding = _first(wrong, OF_A_NUMBER)
+    if not finding and (finding := by_a_mistake(wrong, is_alone)) and not is_one:
         swapped = _first(wrong, (line_slips.exchanged_shares,))
-        return replace(swapped, certain=False, also=(found,)) if swapped else found
-    found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
-    found = found or by_mistakes_in_rows(wrong) or _where(wrong)
-    is_local = found is not None and (is_one or found.place or wrong.is_only_line)
-    return _with_worked(found, wrong) if found and is_local else found
+        return replace(swapped, certain=False, also=(finding,)) if swapped else finding
+    finding = finding or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL)
+    finding = finding or by_mistakes_in_rows(wrong) or _where(wrong)
+    is_local = finding is not None and (is_one or finding.place or wrong.is_only_line)
+    return _with_worked(finding, wrong) if finding and is_local else finding
 
 
 def _first(wrong: WrongStep, searches: tuple[SlipSearch, ...]) -> Finding | None:
@@ -157,8 +160,8 @@ def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
     from attncli.core.explaining.explain import Explainer  # correct submissions never need it
 
     def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
-        found = judge.operands.written(source)
-        return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
+        written = judge.operands.written(source)
+        return np.where(np.abs(written) > MIN_ROUNDED, np.round(written, 12), written)
 
     cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
     places = (place_of(step, at) for at in cells)
@@ -187,3 +190,48 @@ def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
 
 def _decimals(count: int) -> str:
     return f"{count or 'no'} decimal{'' if count == 1 else 's'}"
+
+
+def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:
+    """Return all steps, judged, and what explains the wrong ones.
+
+    A student goes on from the wrong numbers as they are written, which the judge knows; or from
+    those that the same mistake gives with every digit; or from the right ones, if a number was only
+    copied wrongly. The one that leaves the fewest later numbers wrong holds for all later steps.
+    """
+    steps, findings = dict[str, Judged](), dict[str, Finding]()
+    first: dict[str, Judge] = {}  # by which steps are judged in which a known mistake is made, too
+    for name in judge.trace.steps:
+        known = first.get(name, judge)
+        judged = steps[name] = known.judged[name]
+        if finding := None if _only_unreadable(judged) else diagnose(known, judged):
+            findings[name] = finding
+        if not isinstance(judged, Compared) or name in first:
+            continue
+        if judged.has(WRONG) and judge.wrong_after(name):
+            change = finding.change if finding else EMPTY
+            others = _after(judge, judged, change)
+            first |= dict.fromkeys(change, judge)
+            judge = min((judge, *others), key=lambda other: other.wrong_after(name))
+    return steps, findings
+
+
+def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
+    """Yield judges by whom the steps after a wrong one follow from other numbers than written."""
+    name, written = judged.step.name, judged.written
+    values = np.where(judged.codes == WRONG, np.nan, written.values)
+    copied = {**judge.matrices, name: replace(written, values=values)}
+    yield Judge(judge.reference, copied, judge, {name})
+    if change:
+        try:
+            mistaken = judge.reference.changed(partial(with_change, change=change))
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return
+        if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
+            yield Judge(mistaken, judge.matrices, judge, {name, *change})
+
+
+def _only_unreadable(judged: Judged) -> bool:
+    """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
+    no_number = judged.written.unreadable if isinstance(judged, Given) else None
+    return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()

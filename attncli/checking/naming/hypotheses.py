@@ -10,23 +10,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.agreement import (
-    FLOAT_ERROR,
-    MAX_COINCIDENCE,
-    MAX_HAND_DECIMALS,
-    agrees,
-)
+from attncli.checking.answers.dumped import MAX_HAND_DECIMALS
+from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, agrees
 from attncli.checking.judging.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging.judging import Judge
-from attncli.checking.judging.reference import axis_of_shares
+from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.explaining.terms import Term, Worked
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name, place_of, place_word
-from attncli.core.tape.replay import Values
 from attncli.core.tape.step import LEADING, Operation, Step
-from attncli.core.tape.walk import walk
+from attncli.core.tape.walk import Values, walk
 from attncli.core.text.escapes import label_text
 
 MAX_WORKED_SIZE = 500
@@ -52,8 +47,8 @@ class WrongStep:
         self.wrong: Array = (judged.codes == WRONG) & within
         self.shown: Array = (judged.codes != MISSING) & within
         self.cells: list[Index] = [tuple(place) for place in np.argwhere(self.wrong).tolist()]
-        self.given = judged.written.values
-        self.off: Array = np.abs(self.given - judged.yours)
+        self.values = judged.written.values
+        self.off: Array = np.abs(self.values - judged.yours)
         self.spread: Array = judged.follows.high - judged.follows.low
         self.is_one_line = min(self.step.value.shape[-2:], default=1) == 1
         is_copied = isinstance(self.step.operation, Step)
@@ -73,8 +68,8 @@ class WrongStep:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
         if is_long(self.step):
             return []
-        found = _summands(self._worked.term(self.step, place))
-        return found if len(found) > 1 or len(found[0]) > 1 else []
+        summands = _summands(self._worked.term(self.step, place))
+        return summands if len(summands) > 1 or len(summands[0]) > 1 else []
 
     @cached_property
     def is_first(self) -> bool:
@@ -97,7 +92,7 @@ class WrongStep:
         In half of the wrong cells its interval must be narrower than the error that it explains.
         """
         judged, follows = self.judged, self.judged.follows
-        written = self.given if written is None else written
+        written = self.values if written is None else written
         unit = judged.unit if unit is None else unit
         expected = follows if expected is None else interval(expected)
         width = expected.high - expected.low
@@ -106,9 +101,9 @@ class WrongStep:
         if 2 * (is_narrow & self.wrong).sum() < self.wrong.sum():
             return np.zeros(self.wrong.shape, bool)
         is_left = (expected.low == follows.low) & (expected.high == follows.high)
-        is_left &= (written == self.given) & ~self.wrong
-        found: Array = agrees(written, unit, expected) | is_left
-        return found | ~self.shown
+        is_left &= (written == self.values) & ~self.wrong
+        fitting: Array = agrees(written, unit, expected) | is_left
+        return fitting | ~self.shown
 
     def chance(self, hypothesis: Hypothesis, tried: int) -> float:
         """Return how many of the hypotheses that were tried would fit as well by coincidence.
@@ -118,16 +113,16 @@ class WrongStep:
         if hypothesis.is_fact:
             return 0.0
         at = self._independent
-        given, yours = self.given[at], self.judged.yours[at]
+        values, yours = self.values[at], self.judged.yours[at]
         ends = interval(self.judged.follows if hypothesis.expected is None else hypothesis.expected)
         off, spread = self.off[at], np.nan_to_num((ends.high - ends.low)[at], nan=0.0)
         if hypothesis.written is not None:
-            off = np.minimum(off, np.minimum(np.abs(given), np.abs(yours)))
+            off = np.minimum(off, np.minimum(np.abs(values), np.abs(yours)))
         share = FLOAT_ERROR * np.abs(np.nan_to_num(yours))
-        digits = np.maximum(self.judged.unit[at], _grid(given, yours))
-        found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
-        found = np.sort(np.nan_to_num(found, nan=1.0))
-        return float(tried * np.prod(found[hypothesis.fitted :]))
+        digits = np.maximum(self.judged.unit[at], _grid(values, yours))
+        chances = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
+        chances = np.sort(np.nan_to_num(chances, nan=1.0))
+        return float(tried * np.prod(chances[hypothesis.fitted :]))
 
     @cached_property
     def _independent(self) -> tuple[list[int], ...]:
@@ -139,13 +134,13 @@ class WrongStep:
         along, lines = axis_of_shares(self.step), dict[Index, dict[Index, tuple[float, float]]]()
         axis = -1 if along is None else along
         for at in self.cells:
-            numbers = float(self.given[at]), float(self.judged.yours[at])
+            numbers = float(self.values[at]), float(self.judged.yours[at])
             lines.setdefault((*at[:axis], *at[axis:][1:]), {})[at] = numbers
-        found = list[Index]()
+        places = list[Index]()
         for line in {tuple(line.values()): line for line in lines.values()}.values():
             different = {numbers: at for at, numbers in line.items()}.values()
-            found += line if along is None else [*different][:-1] or different
-        return tuple(map(list, zip(*found, strict=True)))
+            places += line if along is None else [*different][:-1] or different
+        return tuple(map(list, zip(*places, strict=True)))
 
     def cell(self, place: Index) -> str:
         return cell_name(self.step, place_of(self.step, place))
@@ -156,11 +151,11 @@ class WrongStep:
 
     @property
     def in_line(self) -> Array:
-        found = np.zeros(self.wrong.shape, bool)
+        cells = np.zeros(self.wrong.shape, bool)
         at: list[int | slice] = list(self.cells[0])
         at[-1 if self.axis == -2 else -2] = slice(None)
-        found[tuple(at)] = True
-        return found
+        cells[tuple(at)] = True
+        return cells
 
     @property
     def place(self) -> str:
@@ -183,7 +178,7 @@ class WrongStep:
         step, place = self.step, self.cells[0]
         pairs = zip(LEADING, place, strict=False)
         stacked = ", ".join(f"{name} {i + 1}" for name, i in pairs if name in step.leading)
-        if self.given.shape[axis] == 1:
+        if self.values.shape[axis] == 1:
             return stacked
         of_head = f" of {stacked}" if stacked else ""
         return f"{self.noun(axis)} {self.line(axis, place[axis])}{of_head}"
@@ -192,7 +187,7 @@ class WrongStep:
 def is_long(step: Step) -> bool:
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
-    is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
+    is_whole = any(isinstance(node, Operation) and node.needs(first)[1] == first for node in nodes)
     return is_whole and step.array.size > MAX_WORKED_SIZE
 
 
@@ -205,11 +200,11 @@ def _summands(term: Term) -> list[tuple[Term, ...]]:
 
 def _grid(*arrays: Array) -> Array:
     """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0."""
-    found = np.zeros(arrays[0].shape)
+    grid = np.zeros(arrays[0].shape)
     for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)
-        found = np.where(np.logical_and.reduce(list(rounded)), 10.0**-decimals, found)
-    return found
+        grid = np.where(np.logical_and.reduce(list(rounded)), 10.0**-decimals, grid)
+    return grid
 
 
 SlipSearch: TypeAlias = Callable[[WrongStep], Iterator[Hypothesis]]
@@ -250,42 +245,42 @@ CARRIES = (1, 10, 100)
 def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
     """The number is right but for the place of its decimal point, or a 0 at its end."""
     (place,) = wrong.cells
-    given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
+    number, unit = float(wrong.values[place]), float(wrong.judged.unit[place])
     words = "Its decimal point is in the wrong place."
     advice = "Put the point where it belongs."
     finding = Finding("decimal_point_slip", words, advice, wrong.place)
     for factor in (10.0**-power for power in POWERS_OF_TEN):
-        if not np.isfinite([given * factor, unit * factor]).all():
+        if not np.isfinite([number * factor, unit * factor]).all():
             continue  # an infinite unit would let anything round to it
-        written = np.where(wrong.wrong, given * factor, wrong.given)
+        written = np.where(wrong.wrong, number * factor, wrong.values)
         units = np.where(wrong.wrong, unit * factor, wrong.judged.unit)
-        kept = abs(given * factor / unit) if unit else 0.0
+        kept = abs(number * factor / unit) if unit else 0.0
         if factor < 1 <= kept < np.inf and abs(kept - round(kept)) < 1e-6:
             yield Hypothesis(finding, written=written)
-        if abs(given) > unit:
+        if abs(number) > unit:
             yield Hypothesis(finding, written=written, unit=units)
 
 
 def swapped_digits(wrong: WrongStep) -> Iterator[Hypothesis]:
     """Two neighbouring digits of the number are exchanged: 14 for 41."""
     (place,) = wrong.cells
-    unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
-    count = abs(given) / unit if unit else np.inf
+    unit, value = float(wrong.judged.unit[place]), float(wrong.values[place])
+    count = abs(value) / unit if unit else np.inf
     digits = f"0{round(count):d}" if count < MAX_UNITS else ""  # 0.41 may be 4.01
     words = "Two of its digits have changed places."
     finding = Finding("digits_swapped", words, "Copy the number again.", wrong.place)
     for i in range(len(digits) - 1):
         other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
         if other != digits:
-            number = float(np.copysign(int(other) * unit, given))
-            yield Hypothesis(finding, written=np.where(wrong.wrong, number, wrong.given))
+            number = float(np.copysign(int(other) * unit, value))
+            yield Hypothesis(finding, written=np.where(wrong.wrong, number, wrong.values))
 
 
 def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
     """The number is a sum, and a mistake was made in one of its terms."""
     (place,) = wrong.cells
     yours = float(wrong.judged.yours[place])
-    if not np.isfinite([float(wrong.given[place]), yours]).all():
+    if not np.isfinite([float(wrong.values[place]), yours]).all():
         return
     values = ([factor.value for factor in factors] for factors in wrong.terms(place))
     terms = [factors for factors in values if prod(factors)]
@@ -316,7 +311,7 @@ def _product_text(factors: Sequence[float]) -> str:
 def off_by(wrong: WrongStep) -> str:
     """Return by how much a sum is off, where that is an amount of `CARRIES`; or ""."""
     (place,) = wrong.cells
-    off = float(wrong.given[place] - wrong.judged.yours[place])
+    off = float(wrong.values[place] - wrong.judged.yours[place])
     if abs(off) not in CARRIES or not wrong.terms(place):
         return ""
     return f"It is {abs(off):g} too {'large' if off > 0 else 'small'}."

@@ -7,10 +7,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from attncli.checking.answers.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
+from attncli.checking.judging.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.judging.judged import ALL_THE_SAME, Finding
-from attncli.checking.judging.reference import axis_of_shares
-from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.judging.operands import axis_of_shares
+from attncli.checking.mistakes.mistake import made_by
 from attncli.checking.naming.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull
@@ -26,16 +26,18 @@ from attncli.core.text.sentences import all_of
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """The numbers of the line were divided by the sum of another line, or by a third number."""
-    made, judge = wrong.step.operation, wrong.judge
-    if wrong.axis is None or not isinstance(made, Divide):
+    division, judge = wrong.step.operation, wrong.judge
+    if wrong.axis is None or not isinstance(division, Divide):
         return
-    parts = (evaluate(part, judge.operands.written) for part in (made.dividend, made.divisor))
-    dividend, divisor = (np.broadcast_to(part, wrong.given.shape) for part in parts)
+    parts = (
+        evaluate(part, judge.operands.written) for part in (division.dividend, division.divisor)
+    )
+    dividend, divisor = (np.broadcast_to(part, wrong.values.shape) for part in parts)
     line = wrong.in_line & wrong.shown
     at = max(map(tuple, np.argwhere(line).tolist()), key=lambda place: abs(float(dividend[place])))
-    if not wrong.given[at]:
+    if not wrong.values[at]:
         return
-    right, fitted = float(divisor[at]), float(dividend[at] / wrong.given[at])
+    right, fitted = float(divisor[at]), float(dividend[at] / wrong.values[at])
     subject = f"All {line.sum()} numbers were" if wrong.is_only_line else "It was"
     id_ = "wrong_divisor" if wrong.is_only_line else f"{wrong.noun(wrong.axis)}_slip"
     hint = "The numbers were divided by a wrong one." if wrong.is_only_line else ""
@@ -51,14 +53,14 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
-    axis, given, yours = wrong.axis, wrong.given, wrong.judged.yours
+    axis, values, yours = wrong.axis, wrong.values, wrong.judged.yours
     if axis is None or wrong.is_only_line:
         return
-    noun, own = wrong.noun(axis), wrong.cells[0][axis]
-    others = {i: np.take(yours, [i], axis) for i in range(given.shape[axis]) if i != own}
+    noun, line = wrong.noun(axis), wrong.cells[0][axis]
+    others = {i: np.take(yours, [i], axis) for i in range(values.shape[axis]) if i != line}
 
     def off(other: int) -> float:
-        differences = np.abs(given - others[other])[wrong.in_line & wrong.shown]
+        differences = np.abs(values - others[other])[wrong.in_line & wrong.shown]
         return float(np.nan_to_num(differences, nan=0.0, posinf=0.0).sum())
 
     for other in sorted(others, key=off):
@@ -75,7 +77,7 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if len(cells) > MAX_WORKED_SIZE:
         return
     terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
-    off = np.array([wrong.given[at] - wrong.judged.yours[at] for at in cells])
+    off = np.array([wrong.values[at] - wrong.judged.yours[at] for at in cells])
     for leaf in dict.fromkeys(leaf for factors in terms[0] for leaf in factors):
         others = [_beside(leaf, cell) for cell in terms]
         slopes = np.array([sum(other.value for other in cell) for cell in others])
@@ -114,12 +116,12 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
     if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
         return
     e = evaluate(shares.dividend, judge.operands.written)[batch, head, row]
-    given, unit = (x[batch, head, row] for x in (wrong.given, wrong.judged.unit))
+    values, unit = (x[batch, head, row] for x in (wrong.values, wrong.judged.unit))
     right = judge.operands.written(scores)[batch, head, row]
-    if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.given.shape:
+    if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.values.shape:
         return
-    for k in np.flatnonzero((e > 0) & (given > unit) & (given < 1 - unit)).tolist():
-        low, high = given[k] - ROUNDED * unit[k], given[k] + ROUNDED * unit[k]
+    for k in np.flatnonzero((e > 0) & (values > unit) & (values < 1 - unit)).tolist():
+        low, high = values[k] - ROUNDED * unit[k], values[k] + ROUNDED * unit[k]
         rest = e / (e.sum() - e[k])
         ends = [wrong.judged.yours.copy() for _ in range(2)]
         for end, share, other in zip(ends, (low, high), (high, low), strict=True):
@@ -156,8 +158,8 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
     blocked = _blocked(wrong)
     if blocked is None:
         return
-    nothing = (wrong.given == -np.inf) | (wrong.given == 0)
-    written = np.where(wrong.wrong & (blocked | nothing), wrong.judged.yours, wrong.given)
+    nothing = (wrong.values == -np.inf) | (wrong.values == 0)
+    written = np.where(wrong.wrong & (blocked | nothing), wrong.judged.yours, wrong.values)
     sign = "−∞" if isinstance(wrong.step.operation, Masked) else "0"
     is_one = len(wrong.cells) == 1
     them, they_are = ("it", "it is") if is_one else ("them", "they are")
@@ -196,7 +198,7 @@ def _listed(wrong: WrongStep) -> str:
 
 
 def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
-    if not wrong.given[wrong.wrong].any():
+    if not wrong.values[wrong.wrong].any():
         return
     if len(wrong.cells) == 1:
         finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
@@ -205,7 +207,7 @@ def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
         some = f"{len(wrong.cells)} of the numbers have"
         has = _every(wrong, "has", "have") if is_whole else some
         finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
-    written = np.where(wrong.wrong, -wrong.given, wrong.given)
+    written = np.where(wrong.wrong, -wrong.values, wrong.values)
     yield Hypothesis(finding, written=written, is_fact=len(wrong.cells) > 1)
 
 
@@ -223,12 +225,12 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     half_unit = judged.unit / 2 if is_rounded else 0.0
     least, most = judged.follows.low - half_unit, judged.follows.high + half_unit
     kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
-    given = wrong.given[kept]
-    if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():
+    values = wrong.values[kept]
+    if values.size < MIN_EVEN or not np.isfinite([values, judged.yours[kept]]).all():
         return
     # Each number allows the factors with which the right one rounds to it.
-    more = ROUNDED * judged.unit[kept] + float_error(given)
-    ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
+    more = ROUNDED * judged.unit[kept] + float_error(values)
+    ends = [(values + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
     low, high = float(np.minimum.reduce(ends).max()), float(np.maximum.reduce(ends).min())
     middle, parts = (low + high) / 2, {1 / n: f"1/{n} of" for n in range(2, 11)}
     parts |= {1 / 2: "half", 1 / 3: "a third of", 1 / 4: "a quarter of"}
@@ -248,35 +250,37 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
     step = wrong.step
     for other in takewhile(lambda other: other is not step, wrong.judge.trace):
-        if other.array.shape == wrong.given.shape:
+        if other.array.shape == wrong.values.shape:
             what = f"These are the numbers of {other.name}, not those of {step.name}."
             finding = Finding("another_step", what, f"Calculate {step.formula}.")
             yield Hypothesis(finding, wrong.judge.operands.written(other), is_fact=True)
 
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
-    given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
+    values, places = wrong.values, np.arange(wrong.values.size).reshape(wrong.values.shape)
 
-    def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
-        written, unit = given.ravel()[swapped], wrong.judged.unit.ravel()[swapped]
+    def exchanged(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
+        written, unit = values.ravel()[swapped], wrong.judged.unit.ravel()[swapped]
         return Hypothesis(Finding(id_, what, advice), None, written, unit, is_fact=True)
 
-    heads = wrong.wrong.any(axis=tuple(range(2, given.ndim)), keepdims=True)
+    heads = wrong.wrong.any(axis=tuple(range(2, values.ndim)), keepdims=True)
     for axis in (-2, -1):
         lines = sorted({place[axis] for place in wrong.cells})
-        if len(lines) == 2 and given.shape[-3 - axis] > 1:
+        if len(lines) == 2 and values.shape[-3 - axis] > 1:
             noun, names = wrong.noun(axis), [wrong.line(axis, line) for line in lines]
-            order = np.arange(given.shape[axis])
+            order = np.arange(values.shape[axis])
             order[lines] = order[lines[::-1]]
             swapped = np.where(heads, np.take(places, order, axis), places)
             what = f"{noun.capitalize()}s {' and '.join(names)} have changed places."
-            yield found(f"{noun}s_swapped", what, f"Write each {noun} into its own place.", swapped)
+            yield exchanged(
+                f"{noun}s_swapped", what, f"Write each {noun} into its own place.", swapped
+            )
     if len(wrong.cells) == 2:
         one, other = wrong.cells
         swapped = places.copy()
         swapped[one], swapped[other] = places[other], places[one]
         what = f"{wrong.cell(one)} and {wrong.cell(other)} have changed places."
-        yield found("cells_swapped", what, "Write each number into its own cell.", swapped)
+        yield exchanged("cells_swapped", what, "Write each number into its own cell.", swapped)
 
 
 def exchanged_shares(wrong: WrongStep) -> Iterator[Hypothesis]:
@@ -288,20 +292,20 @@ def exchanged_shares(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def all_the_same(wrong: WrongStep) -> Finding | None:
     """Return that every number is the same where the operands are not; else None."""
-    step, given = wrong.step, wrong.given[wrong.shown]
-    if given.size < MIN_EVEN or not (given == given[0]).all():
+    step, values = wrong.step, wrong.values[wrong.shown]
+    if values.size < MIN_EVEN or not (values == values[0]).all():
         return None
-    if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:
+    if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= values.size:
         return None  # nearly all of the right ones are this number
     # One sum over everything may be written in every row; 0 and 1 need no calculation.
-    if 1 in step.array.shape[-2:] and abs(given[0]) not in (0.0, 1.0):
+    if 1 in step.array.shape[-2:] and abs(values[0]) not in (0.0, 1.0):
         return None
     # From numbers that are all the same follow such numbers.
     if any(map(_is_even, (step.array[wrong.shown], *(one.array for one in sources(step))))):
         return None
     texts = {str(text) for text in wrong.judged.written.texts[wrong.shown].ravel()}
     text = texts.pop() if len(texts) == 1 else ""
-    shown = text if 0 < len(text) <= MAX_TEXT else short_number(float(given[0]))
+    shown = text if 0 < len(text) <= MAX_TEXT else short_number(float(values[0]))
     what = f"Every number of {step.name} is {shown}."
     return Finding(ALL_THE_SAME, what, "Work each number out.")
 

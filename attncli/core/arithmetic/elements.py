@@ -59,7 +59,7 @@ def because(
         where: which elements have a reason; all by default. It broadcasts.
         along: an axis, if a whole line of `seen` decided.
     """
-    if result.dtype.kind != "O" and seen.dtype.kind != "O":
+    if not are_elements(result) and not are_elements(seen):
         return result
     shape = np.broadcast_shapes(result.shape, seen.shape)
     all_where = np.broadcast_to(True if where is None else where, shape)
@@ -75,6 +75,16 @@ def because(
     return filled(shape, decided)
 
 
+def are_floats(array: Any) -> bool:
+    """Return whether an array holds floats, not elements, intervals or the names of calls."""
+    return bool(array.dtype.kind == "f")
+
+
+def are_elements(array: Any) -> bool:
+    """Return whether an array holds elements, or other objects of Python."""
+    return bool(array.dtype.kind == "O")
+
+
 def filled(shape: tuple[int, ...], element: Callable[[tuple[int, ...]], Any]) -> Array:
     """Return an array of objects: what a function gives for each place."""
     array = np.empty(shape, object)
@@ -85,14 +95,14 @@ def filled(shape: tuple[int, ...], element: Callable[[tuple[int, ...]], Any]) ->
 
 def named(array: Array, symbol: str) -> Array:
     """Return an array whose elements are called by a letter in formulas, such as τ."""
-    if array.dtype.kind != "O":
+    if not are_elements(array):
         return array
     return _each(array, lambda x: x.called(symbol) if hasattr(x, "called") else x)
 
 
 def at_least_zero(array: Array) -> Array:
     """Return max(x, 0) of every number."""
-    if array.dtype.kind != "O":
+    if not are_elements(array):
         return np.maximum(array, 0.0)
     return _each(array, lambda x: x.at_least_zero() if hasattr(x, "called") else max(x, 0.0))
 
@@ -104,7 +114,7 @@ def erf(array: Any) -> Any:
     """Return the error function of every number, also of intervals."""
     if hasattr(array, "low"):
         return type(array)(erf(array.low), erf(array.high))  # as it rises everywhere
-    if array.dtype.kind != "O":
+    if not are_elements(array):
         return ERF(array).astype(array.dtype)
     return _each(array, lambda x: x.erf() if hasattr(x, "called") else math.erf(x))
 

@@ -62,6 +62,9 @@ def total(array: Array, along: int) -> Array:
     the other again and again, and what each addition rounds away is kept and added at the end
     (Knuth's two-sum). Of a large array, some rows are summed at a time, to save memory.
     """
+    if hasattr(array, "called"):  # it records the calls that are made with it
+        recorded: Array = array.called(total, (array, along), {})
+        return recorded
     across = -3 - along
     if (parts := min(-(-array.size // MANY), array.shape[across])) > 1:
         if isinstance(array, Outline):
@@ -112,7 +115,7 @@ def _remainder(dividend: Array, quotient: Array, divisor: float) -> Array:
     product = quotient * divisor
     splitter = SPLITTER.get(dividend.dtype.itemsize, SPLITTER[8])
     q_high, q_low = _split(quotient, splitter)
-    d_high, d_low = _split(np.asarray(divisor, dividend.dtype), splitter)
+    d_high, d_low = _split(np.multiply(divisor, 1, dtype=dividend.dtype), splitter)
     error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
     return (dividend - product) - error
 

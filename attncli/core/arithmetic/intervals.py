@@ -118,8 +118,8 @@ def _divide(a: Interval, b: Interval) -> Interval:
     inverse = Interval(np.where(open_, -np.inf, 1 / b.high), np.where(open_, np.inf, 1 / b.low))
     # A row that is wholly blocked has the sum 0 and keeps its zeros.
     nothing = (b.low == 0) & (b.high == 0) & (a.low == 0) & (a.high == 0)
-    found = _multiply(a, inverse)
-    return Interval(np.where(nothing, 0.0, found.low), np.where(nothing, 0.0, found.high))
+    quotient = _multiply(a, inverse)
+    return Interval(np.where(nothing, 0.0, quotient.low), np.where(nothing, 0.0, quotient.high))
 
 
 def _matmul(a: Interval, b: Interval) -> Interval:

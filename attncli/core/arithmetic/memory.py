@@ -16,11 +16,11 @@ Linux calls how much of each is used."""
 
 def free_memory() -> int:
     """Return how many bytes are free within all limits, as far as the system tells."""
-    found = _read("/proc/meminfo", r"MemAvailable:\s+(\d+) kB", 1024)
+    free = _read("/proc/meminfo", r"MemAvailable:\s+(\d+) kB", 1024)
     limit = _read("/sys/fs/cgroup/memory.max")
     if limit < UNKNOWN:  # of a container
-        found = min(found, limit - _read("/sys/fs/cgroup/memory.current"))
-    return max(min(found, room_within_limit()), 0)
+        free = min(free, limit - _read("/sys/fs/cgroup/memory.current"))
+    return max(min(free, room_within_limit()), 0)
 
 
 def room_within_limit() -> int:
@@ -56,8 +56,8 @@ def _in_use(kind: str) -> int:
 def _read(file: str, pattern: str = r"(\d+)", unit: int = 1) -> int:
     """Return a number in a file of the system; UNKNOWN if it is not there."""
     with suppress(OSError):
-        if found := re.search(pattern, Path(file).read_text()):
-            return int(found[1]) * unit
+        if match := re.search(pattern, Path(file).read_text()):
+            return int(match[1]) * unit
     return UNKNOWN
 
 

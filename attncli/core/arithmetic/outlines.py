@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.arithmetic.elements import are_elements
+
 BYTES_OF_OBJECT = 32
 """Size of an element that is a float of Python: 8 bytes in the array, and 24 of its own."""
 
@@ -30,9 +32,9 @@ class Outline(np.ndarray[Any, Any]):
             return options["out"][0]
         samples = {name: _sample(item) for name, item in options.items()}
         with np.errstate(all="ignore"):
-            made = getattr(ufunc, method)(*map(_sample, inputs), **samples)
-        if method == "reduce" and np.ndim(made) == 0:
-            return np.False_ if ufunc is np.logical_or else made
+            sample = getattr(ufunc, method)(*map(_sample, inputs), **samples)
+        if method == "reduce" and np.ndim(sample) == 0:
+            return np.False_ if ufunc is np.logical_or else sample
         if method == "reduce":
             shape: Sequence[int] = _reduced(inputs[0].shape, **options)
         elif ufunc is np.matmul:
@@ -40,9 +42,9 @@ class Outline(np.ndarray[Any, Any]):
             shape = (*lead, inputs[0].shape[-2], inputs[1].shape[-1])
         else:
             shape = np.broadcast_shapes(*map(np.shape, inputs))
-        if isinstance(made, tuple):
-            return tuple(outline(shape, one.dtype) for one in made)
-        return outline(shape, made.dtype)
+        if isinstance(sample, tuple):
+            return tuple(outline(shape, one.dtype) for one in sample)
+        return outline(shape, sample.dtype)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Iterable[type], args: Any, options: Any
@@ -57,12 +59,12 @@ class Outline(np.ndarray[Any, Any]):
             return args[0].copy()
         if function in (np.broadcast_to, np.broadcast_arrays):
             options = {**options, "subok": True}
-        made = super().__array_function__(function, types, args, options)
-        if not isinstance(made, np.ndarray) or (
-            isinstance(made, Outline) and made.base is not None
+        result = super().__array_function__(function, types, args, options)
+        if not isinstance(result, np.ndarray) or (
+            isinstance(result, Outline) and result.base is not None
         ):
-            return made  # parts of an array, or a view
-        return outline(made.shape, made.dtype)
+            return result  # parts of an array, or a view
+        return outline(result.shape, result.dtype)
 
     def __setitem__(self, place: Any, value: Any) -> None:
         """Leave the numbers as they are."""
@@ -89,12 +91,12 @@ def outline(shape: Sequence[int], dtype: Any) -> Outline:
     """Return a new outline."""
     number = _Number((), dtype)
     number.fill(1)
-    made: Outline = np.broadcast_to(number, shape).view(Outline)
-    of_number = BYTES_OF_OBJECT if made.dtype.kind == "O" else made.itemsize
-    number.bytes_of_outline = made.size * of_number + BYTES_OF_RECORDS
+    array: Outline = np.broadcast_to(number, shape).view(Outline)
+    of_number = BYTES_OF_OBJECT if are_elements(array) else array.itemsize
+    number.bytes_of_outline = array.size * of_number + BYTES_OF_RECORDS
     Outline.taken += number.bytes_of_outline
     Outline.peak = max(Outline.peak, Outline.taken)
-    return made
+    return array
 
 
 def _sample(item: Any) -> Any:

@@ -20,7 +20,7 @@ from attncli.core.formulas import tree
 from attncli.core.numbers import form
 from attncli.core.numbers.form import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.matrices import to_array, to_vector
-from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.step import ALL, Derivatives, Expression, Operation
 from attncli.core.tape.walk import cut
@@ -63,10 +63,10 @@ class MaskForm(Record):
 
     def keeps(self, value: Any, grid: Grid) -> Array | None:
         """Return where a key is kept, or None if every key is."""
-        found = self.rule(value, grid)
-        if not isinstance(found, tuple):
-            return found
-        first, last = found
+        kept = self.rule(value, grid)
+        if not isinstance(kept, tuple):
+            return kept
+        first, last = kept
         return np.logical_and(grid.key >= first, grid.key <= last)
 
 
@@ -75,8 +75,8 @@ MASKS = Table(MaskForm)
 
 def kept(mask: Mask, n: int, m: int) -> Array | None:
     """Return 1 where a query may attend to a key and 0 elsewhere, or None as `is_kept`."""
-    found = is_kept(mask, n, m)
-    return None if found is None else found.astype(float)
+    where = is_kept(mask, n, m)
+    return None if where is None else where.astype(float)
 
 
 def is_kept(
@@ -84,7 +84,8 @@ def is_kept(
 ) -> Array | None:
     """Return where a query may attend to a key, or None if nothing is blocked.
 
-    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys.
+    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys. With
+    `shown` in the mask it is returned even if nothing is blocked, for pages on which cells can be.
     """
     if not mask:
         return None
@@ -94,7 +95,7 @@ def is_kept(
         part = MASKS[name].keeps(mask[name], grid)
         if part is not None and not part.all():
             together = together & part
-    return None if together.all() else together
+    return None if together.all() and "shown" not in mask else together
 
 
 def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
@@ -105,11 +106,11 @@ def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
     any_first, any_last = all_first, all_last = 0.0, m - 1.0
     grid = _grid(mask, n, m, rows, slice(0, m))
     for name, row in ((name, row) for name, row in MASKS.items() if name in mask):
-        found = row.rule(mask[name], grid)
-        if not isinstance(found, tuple):
+        reach = row.rule(mask[name], grid)
+        if not isinstance(reach, tuple):
             all_last = -1
             continue
-        first, last = map(np.asarray, found)
+        first, last = map(np.asarray, reach)
         any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
         all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
     seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
@@ -119,7 +120,7 @@ def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
 def of_head(mask: Mask, batch: int, head: int) -> Mask:
     """Return the mask of one head of one element of the batch."""
 
-    def own(value: Any) -> Any:
+    def of_value(value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return value
         # A vector has one number for each element of the batch, or one for all.
@@ -127,7 +128,7 @@ def of_head(mask: Mask, batch: int, head: int) -> Mask:
         cells = (min(place, size - 1) for place, size in zip(places, value.shape, strict=False))
         return value[tuple(slice(cell, cell + 1) for cell in cells)]
 
-    return {name: own(value) for name, value in mask.items()}
+    return {name: of_value(value) for name, value in mask.items()}
 
 
 def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:

@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array, at_least_zero, because, named
-from attncli.core.attention.heads import SplitHeads
+from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, because, named
 from attncli.core.attention.parameters import Normalize, Parameter, Table
-from attncli.core.attention.softmax import ALONG_KEYS, Delta, Exp, Shares, SinkPower, Sum, WithSink
+from attncli.core.attention.scores import SplitHeads
+from attncli.core.attention.softmax import (
+    ALONG_KEYS,
+    Delta,
+    Exp,
+    Shares,
+    SinkPower,
+    Sum,
+    WithSink,
+    shifted,
+)
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -46,15 +55,15 @@ NORMALIZERS = Table(Normalizer)
 
 @NORMALIZERS.row("softmax", "e^s / Σ e^s", "all positive, sum 1", (SINK,))
 def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
-    shift = None
-    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
-        shift = settings.along
-        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     sink = _sink(tape, settings)
-    power = Exp(scores, settings.base, settings.temperature, shift, sink)
+    power = Exp(scores, settings.base, settings.temperature)
+    of_sink = None if sink is None else SinkPower(sink)
+    if _out_of_range(array_of(scores), settings) or _is_large(settings.parameters.get("sink")):
+        power, of_sink = shifted(power, settings.along, sink)
+        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     exponentials = tape.record("exp", power)
     total = Sum(exponentials, settings.along)
-    whole = total if sink is None else WithSink(total, SinkPower(sink, exponentials))
+    whole = total if of_sink is None else WithSink(total, of_sink)
     return Shares(exponentials, tape.record("sum", whole))
 
 
@@ -63,7 +72,7 @@ def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     key, sinks = "normalize.sink", settings.parameters.get("sink")
     if sinks is None:
         return None
-    sink = tape.input_of(key) or tape.given("sink", sinks, ("sink",), key=key)
+    sink = tape.input_of(key) or tape.put("sink", sinks, ("sink",), key=key)
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
@@ -121,7 +130,7 @@ def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
-    if scores.dtype.kind != "f":
+    if not are_floats(scores):
         return False
     size = np.abs(scores)
     largest = float(size.max(initial=0.0))
@@ -151,7 +160,7 @@ class Sigmoid(Operation):
     why = "Each key gets a weight between 0 and 1, whatever the others get."
 
     def apply(self, scores: Array) -> Array:
-        if scores.dtype.kind != "f":
+        if not are_floats(scores):
             return 1 / (1 + np.exp(-scores))
         power = np.exp(-np.abs(scores))  # which cannot overflow
         return np.where(scores < 0, power, 1) / (1 + power)
@@ -233,7 +242,7 @@ class Sparsemax(Operation):
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
         shifted = scores
-        if scores.dtype.kind == "f":
+        if are_floats(scores):
             # Only differences matter; from the largest down they lose no digits.
             shifted = scores - np.where(blocked, 0.0, largest)
         if self.temperature != 1:
@@ -251,11 +260,11 @@ class Sparsemax(Operation):
     def bounds(self, scores: Any) -> Any:
         """A weight is least where its own score is least and all others of its row are largest."""
         low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
-        own = np.eye(low.shape[-1], dtype=bool)
+        is_mine = np.eye(low.shape[-1], dtype=bool)
         line = replace(self, along=-1)
         ends = []
         for mine, other in ((low, high), (high, low)):
-            weights = line.apply(np.where(own, mine[..., None, :], other[..., None, :]))
+            weights = line.apply(np.where(is_mine, mine[..., None, :], other[..., None, :]))
             ends.append(np.moveaxis(np.diagonal(weights, 0, -2, -1), -1, self.along))
         return type(scores)(*ends)
 
@@ -289,11 +298,10 @@ class SupportMean(Operation):
     why = Delta.why
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        return Sum(self.upstream, self.along).trailing
+    def shape(self) -> str:
+        return "n m, n m -> n sum" if self.along == ALONG_KEYS else "n m, n m -> sum m"
 
     def apply(self, upstream: Array, weights: Array) -> Array:
-        """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
         return self._mean(upstream, weights > 0)
 
     def bounds(self, upstream: Any, weights: Any) -> Any:

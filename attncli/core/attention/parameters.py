@@ -1,14 +1,19 @@
-"""The open tables of attention, parameters of their rows, and settings that normalisers share."""
+"""The open tables of attention, parameters of their rows, and the rules of a problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import e
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from attncli.core.errors import KeyPath
 from attncli.core.numbers.form import Form, choice, matrix, number, vector
 from attncli.core.records import EMPTY, Record
+
+if TYPE_CHECKING:
+    from attncli.core.arithmetic.elements import Array
+    from attncli.core.attention.places import ByPlace
+    from attncli.core.formulas.tree import Formula
 
 AXES = ("keys", "queries")
 
@@ -86,5 +91,29 @@ def settings_of(read: Mapping[str, object]) -> Normalize:
     values: dict[str, Any] = {
         k: e if isinstance(part, str) and part == "e" else part for k, part in read.items()
     }
-    own = {key: values.pop(key) for key in read if key not in Normalize.fields}
-    return Normalize(**values, parameters=own)
+    parameters = {key: values.pop(key) for key in read if key not in Normalize.fields}
+    return Normalize(**values, parameters=parameters)
+
+
+class Factor(Record):
+    """The factor of the scores, times / over as for `Scale`, and its formula."""
+
+    times: float
+    over: float
+    symbol: Formula
+    value: Formula | None = None
+
+
+class Rules(Record, eq=False):
+    """How scores come about and become weights; arrays are (batch, head, row, column)."""
+
+    score: str = "scaled_dot"  # a key of `SCORES`
+    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
+    scale: Factor | None = None  # None where it is 1
+    softcap: float | None = None  # c of c·tanh(s/c), or None
+    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
+    mask: Mapping[str, Any] = EMPTY  # what may be attended to
+    normalize: Normalize = Normalize()  # how scores become weights
+    qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
+    positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
+    by_place: tuple[ByPlace, ...] = ()  # what is added to the scores beside the bias

@@ -10,23 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.attention.biases import ALIBI, ByPlace, slopes_of
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
-from attncli.core.attention.waves import (
+from attncli.core.attention.places import (
+    ALIBI,
     BASE,
     PAIRS,
     Angles,
+    ByPlace,
     Embedded,
     OfAngles,
     Rotated,
     Sinusoids,
     Waves,
+    slopes_of,
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.numbers.form import Form, choice, count, listed, vector, whole_number
-from attncli.core.numbers.scalars import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Step
@@ -60,11 +62,11 @@ ALL_OR_COUNT = Form(
 FEATURES = Parameter("features", default="all", number=ALL_OR_COUNT)
 
 
-def _of_waves(*own: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
+def _of_waves(*more: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...]:
     base = Parameter("base", meaning="of the angles", default=BASE)
     pairs = Parameter("pairs", default=PAIRS[0], number=choice(PAIRS))
     first = Parameter("start", meaning="0, or the number of rows of `past`", number=start)
-    return base, first, pairs, *own
+    return base, first, pairs, *more
 
 
 class Position(Record):
@@ -94,8 +96,8 @@ def _check_rope(p: Settings, problem: Any) -> None:
 
 def _check_input(p: Settings, problem: Any) -> None:
     """Raise an InputError where nothing is made of the input that the positions are added to."""
-    made = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
-    if made <= {*problem.given}:
+    names = {"V"} if "scores" in problem.given else {"Q", "K", "V"}
+    if names <= {*problem.given}:
         message = "positions are added to X, but no queries, keys or values are made of it"
         use = "alibi and relative are added to given scores"
         hint = use if "scores" in problem.given else f"rope turns given queries and keys; {use}"
@@ -136,7 +138,7 @@ def learned(tape: Tape, x: Step, positions: Settings) -> Step:
     """X + P (Gehring et al. 2017, section 3.1); a memory has its positions already."""
     if x.key == "memory":
         return x
-    p = tape.given("P", positions["P"], ("query", "model"), key="positions.P")
+    p = tape.put("P", positions["P"], ("query", "model"), key="positions.P")
     return tape.record("embedded", Add(x, p), why=Embedded.why)
 
 
@@ -214,24 +216,24 @@ def checked(positions: Settings, problem: Any) -> dict[str, Any]:
         InputError: where they do not fit the problem.
     """
     start = problem.sizes.size("p") or 0
-    found = {key: {"start": start, **x} if key in POSITIONS else x for key, x in positions.items()}
-    for name in (name for name in POSITIONS if name in found):
-        POSITIONS[name].check(found[name], problem)
-    return found
+    rows = {key: {"start": start, **x} if key in POSITIONS else x for key, x in positions.items()}
+    for name in (name for name in POSITIONS if name in rows):
+        POSITIONS[name].check(rows[name], problem)
+    return rows
 
 
 def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[ByPlace]:
     """Return the rules for what is added to the scores."""
     shift = first_place(mask, n, m)
     is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n
-    found = []
+    rules = []
     for name in (name for name, row in POSITIONS.items() if row.place == "scores"):
         if name in positions:
-            made = POSITIONS[name].build(positions, heads, n + m + abs(shift))
+            fields = POSITIONS[name].build(positions, heads, n + m + abs(shift))
             # Far keys may vanish if the nearest, from which nothing is subtracted, is seen.
-            is_negligible = name == "alibi" and is_own_seen and made["line"].max() <= 0
-            found.append(ByPlace(**made, shift=shift, is_negligible=is_negligible))
-    return found
+            is_negligible = name == "alibi" and is_own_seen and fields["line"].max() <= 0
+            rules.append(ByPlace(**fields, shift=shift, is_negligible=is_negligible))
+    return rules
 
 
 def embedded(tape: Tape, x: Step, positions: Settings) -> Step:
@@ -250,5 +252,5 @@ def rotated(
 
     `before` is how many tokens came before the first one, beside those of a cache.
     """
-    found = positions.get("rope")
-    return (q, k) if found is None else rope(tape, q, k, found, before)
+    settings = positions.get("rope")
+    return (q, k) if settings is None else rope(tape, q, k, settings, before)

@@ -1,6 +1,6 @@
-"""The score functions: how alike a query and a key are, before any scaling.
+"""Heads, and the score functions: how alike a query and a key are, before any scaling.
 
-To add one: write a function that takes the tape, q (…, n, d_q), k (…, m, d_k) and the function's
+To add a score function: write one that takes the tape, q (…, n, d_q), k (…, m, d_k) and its
 parameters and returns the operation whose result (…, n, m) is the step `scores`, below the row
 that it has in `SCORES`.
 """
@@ -8,24 +8,109 @@ that it has in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.heads import RepeatHeads
+from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Formula, Number, Phrase, Words
 from attncli.core.records import Record, replace
-from attncli.core.tape.derivatives import Hadamard, features, plural
+from attncli.core.tape.derivatives import Hadamard, Rearranged, features, plural
 from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import visible
+
+
+class SplitHeads(Rearranged):
+    """The features cut into contiguous pieces, one for each head."""
+
+    heads: int
+    why = "Each head gets features of its own, so that it can look for something else."
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        return (*self.operand.leading, "head")
+
+    @property
+    def note(self) -> Formula:
+        return Phrase((Words("cut into"), Number(str(self.heads)), Words("heads")))
+
+    def apply(self, features: Array) -> Array:
+        """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
+        batch, _, n, width = features.shape
+        pieces = features.reshape(batch, n, self.heads, width // self.heads)
+        return np.swapaxes(pieces, -3, -2)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, SideBySide(upstream)
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return self.operand.layout(columns) if isinstance(self.operand, Operation) else ()
+
+
+class RepeatHeads(Rearranged):
+    """Each key/value head repeated for the query heads that read it (grouped-query attention)."""
+
+    times: int
+
+    def apply(self, heads: Array) -> Array:
+        """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
+        return np.repeat(heads, self.times, axis=-3)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Yield the sum over the query heads that read a head."""
+        yield self.operand, SumSharedHeads(upstream, self.times)
+
+
+class SideBySide(Rearranged):
+    """The heads' features side by side, the inverse of `SplitHeads`."""
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        return tuple(name for name in self.operand.leading if name != "head")
+
+    def apply(self, heads: Array) -> Array:
+        """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
+        batch, count, n, width = heads.shape
+        return np.swapaxes(heads, -3, -2).reshape(batch, 1, n, count * width)
+
+
+class MergeHeads(SideBySide):
+    """`SideBySide` in the forward pass: its formula is in words, and says how heads are joined."""
+
+    why = "The results of the heads are put side by side: again one row per token."
+    transposed_notation = Operation.transposed_notation
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, SplitHeads(upstream, array_of(self.operand).shape[1])
+
+    def notation(self, columns: bool) -> Formula:
+        where = Words("one above the other" if columns else "side by side")
+        return Phrase((Words("the heads of"), *self.notations(columns), where))
+
+
+class SumSharedHeads(Operation):
+    """For each key/value head the sum of the query heads that read it."""
+
+    operand: Expression
+    times: int
+
+    def apply(self, heads: Array) -> Array:
+        """(batch, kv_heads · times, n, d) gives (batch, kv_heads, n, d)."""
+        batch, count, n, width = heads.shape
+        return heads.reshape(batch, count // self.times, self.times, n, width).sum(axis=-3)
+
+    def notation(self, columns: bool) -> Formula:
+        where = Words("summed over the heads that read it")
+        return Phrase((*self.notations(columns), where))
+
 
 Parameters = Mapping[str, Any]
 """A score function's parameters: those with a shape as steps, numbers as such."""
@@ -145,15 +230,11 @@ def _through_hidden(tape: Tape, pairs: Operation, p: Parameters) -> Operation:
 
 
 class Pairs(Operation):
-    """A number, or a vector along the axis `inner`, for every query with every key."""
+    """A number, or a vector, for every query with every key."""
 
     q: Expression
     k: Expression
-    inner: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.q.trailing[-2], self.k.trailing[-2], *self.inner)
+    shape = "n d, m d -> n m"
 
 
 class Cosine(Pairs):
@@ -162,7 +243,6 @@ class Cosine(Pairs):
     why = "The cosine compares directions; how long the vectors are does not count."
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d) and (…, m, d) give (…, n, m)."""
         (q, _), (k, _) = map(precision.of_ordinary_size, (q, k))
         of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
         return (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
@@ -185,9 +265,8 @@ class GaussianExponent(Pairs):
     why = "The nearer a query and a key are, the nearer the score is to 0, its largest value."
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d) and (…, m, d) give (…, n, m)."""
         difference, width = q[..., :, None, :] - k[..., None, :, :], self.width
-        if difference.dtype.kind != "O":  # so that the square of the width cannot overflow
+        if not are_elements(difference):  # so that the square of the width cannot overflow
             difference, width = difference / width, 1
         squares = (difference * difference).sum(axis=-1)
         return -squares / (2 * (width * width))
@@ -227,10 +306,9 @@ class EluPlusOne(Operation):
 class EachPair(Pairs):
     """q_i + k_j for every query and key."""
 
-    inner = ("hidden",)
+    shape = "n h, m h -> n m hidden"
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, h) and (…, m, h) give (…, n, m, h)."""
         return q[..., :, None, :] + k[..., None, :, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -248,10 +326,9 @@ class EachPair(Pairs):
 class ConcatenatePairs(Pairs):
     """[q_i; k_j] for every query and key."""
 
-    inner = ("feature",)
+    shape = "n a, m b -> n m feature"
 
     def apply(self, q: Array, k: Array) -> Array:
-        """(…, n, d_q) and (…, m, d_k) give (…, n, m, d_q + d_k)."""
         n, m = q.shape[-2], k.shape[-2]
         lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
         q = np.broadcast_to(q[..., :, None, :], (*lead, n, m, q.shape[-1]))
@@ -260,8 +337,8 @@ class ConcatenatePairs(Pairs):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """The columns of each, summed over its pairs."""
-        for along, (side, found) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
-            yield side, SumPairs(found, along)
+        for along, (side, part) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
+            yield side, SumPairs(part, along)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Stack((tree.named("q"), tree.named("k")))
@@ -272,14 +349,10 @@ class PairDot(Operation):
 
     pairs: Expression
     vector: Expression
+    shape = "n m h, h -> n m"
     why = "v is learned: it weighs the hidden numbers of a pair into one score."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.pairs.trailing[:-1]
-
     def apply(self, pairs: Array, vector: Array) -> Array:
-        """(…, n, m, h) and (h,) give (…, n, m)."""
         return (pairs * vector).sum(axis=-1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -296,13 +369,9 @@ class OfEachPair(Operation):
 
     numbers: Expression
     vectors: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.numbers.trailing, self.vectors.trailing[-1])
+    shape = "n m, h -> n m h"
 
     def apply(self, numbers: Array, vectors: Array) -> Array:
-        """(…, n, m) and (h,) or (…, n, m, h) give (…, n, m, h)."""
         return numbers[..., None] * vectors
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -316,12 +385,10 @@ class SumPairs(Operation):
     along: int
 
     @property
-    def trailing(self) -> tuple[str, ...]:
-        query, key, inner = self.pairs.trailing
-        return (query if self.along == -2 else key, inner)
+    def shape(self) -> str:
+        return "n m h -> n h" if self.along == -2 else "n m h -> m h"
 
     def apply(self, pairs: Array) -> Array:
-        """(…, n, m, h) gives (…, n, h), or (…, m, h) along the queries."""
         return pairs.sum(axis=self.along)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -334,54 +401,46 @@ class ThroughCosine(Operation):
 
     upstream: Expression
     cosines: Expression
-    own: Expression
+    side: Expression
     other: Expression
+    shape = "n m, n m, n d', m d' -> n d"
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.own.trailing
-
-    def apply(self, upstream: Array, cosines: Array, own: Array, other: Array) -> Array:
-        """(…, n, m), (…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
-        (own, exponent), (other, _) = map(precision.of_ordinary_size, (own, other))
-        length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
+    def apply(self, upstream: Array, cosines: Array, side: Array, other: Array) -> Array:
+        (side, exponent), (other, _) = map(precision.of_ordinary_size, (side, other))
+        length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (side, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
-        turning = (upstream @ (other / others) - shared * (own / length)) / length
+        turning = (upstream @ (other / others) - shared * (side / length)) / length
         return turning if exponent is None else np.ldexp(turning, -exponent)
 
     def notation(self, columns: bool) -> tree.Formula:
-        upstream, cosines, own, other = self.notations(columns)
-        unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (own, other))
+        upstream, cosines, side, other = self.notations(columns)
+        unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (side, other))
         shared = tree.Call("sum", (tree.Times((upstream, cosines), " ⊙ "),))
         product = (units, upstream) if columns else (upstream, units)
         turning = tree.minus(tree.Times(product, " "), tree.Times((shared, unit), " "))
-        return tree.Fraction(turning, tree.Norm(own))
+        return tree.Fraction(turning, tree.Norm(side))
 
 
 class ThroughDistance(Operation):
     """Σ_j ds_ij (k_j − q_i) / width², for each query or key."""
 
     upstream: Expression
-    own: Expression
+    side: Expression
     other: Expression
     width: float
+    shape = "n m, n d, m d -> n d"
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.own.trailing
-
-    def apply(self, upstream: Array, own: Array, other: Array) -> Array:
-        """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
-        difference = other[..., None, :, :] - own[..., :, None, :]
+    def apply(self, upstream: Array, side: Array, other: Array) -> Array:
+        difference = other[..., None, :, :] - side[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
         width = self.width
-        if total.dtype.kind != "O":  # so that the square of the width cannot overflow
+        if not are_elements(total):  # so that the square of the width cannot overflow
             total, width = total / width, 1
         return total / (self.width * width)
 
     def notation(self, columns: bool) -> tree.Formula:
-        upstream, own, other = self.notations(columns)
+        upstream, side, other = self.notations(columns)
         over = self.other.trailing[-2]
-        product = tree.Times((upstream, tree.minus(other, own)), " ")
+        product = tree.Times((upstream, tree.minus(other, side)), " ")
         total = tree.Phrase((product, tree.Words(f"summed over {plural(over)}")))
         return tree.Fraction(tree.Fence(total), tree.Squared(constant(self.width)))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
 from attncli.core.tape.derivatives import Hadamard, Spread, Subtract, plural
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, notation_of
 from attncli.core.tape.walk import array_of
 
 ALONG_KEYS = -1
@@ -34,9 +34,10 @@ class Shares(Divide):
         """
         total = self.divisor.operation if isinstance(self.divisor, Step) else None
         if isinstance(total, WithSink):
-            product = Hadamard(result, upstream)
-            yield total.right.sink, self._of_sink(total.right, total.left, product)
-            total = total.left
+            of_sink, total = total.right, total.left
+            assert isinstance(of_sink, SinkPower)  # see `softmax`
+            assert isinstance(total, Sum)
+            yield of_sink.sink, self._of_sink(of_sink, total, Hadamard(result, upstream))
         assert isinstance(total, Sum)  # see `softmax` and `divide_by_sum`
         centred = Subtract(upstream, Delta(Hadamard(result, upstream), total.along))
         power = self.dividend.operation if isinstance(self.dividend, Step) else None
@@ -52,59 +53,26 @@ class Shares(Divide):
 
 
 class Exp(Operation):
-    """base^(s / temperature), softmax's first step.
-
-    The scores are shifted first only where floats cannot hold base^s.
-    """
+    """base^(s / temperature), softmax's first step."""
 
     operand: Expression
     base: float = np.e
     temperature: float = 1.0
-    shift_along: int | tuple[int, ...] | None = None  # axes whose largest score is subtracted
-    sink: Expression | None = None  # what the largest score is compared with
+    pointwise = True
     unfolds = True
     why = "Every score becomes positive, and a larger score stays larger."
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        if self.shift_along is None or self.sink is None:
-            return (self.operand,)
-        return self.operand, self.sink
+    def apply(self, scores: Array) -> Array:
+        if are_floats(scores):
+            return precision.power(self.base, scores, 0.0, self.temperature)
+        exponent = scores / self.temperature if self.temperature != 1 else scores
+        return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
 
-    def needs(self, part: Part) -> tuple[Part, ...] | None:
-        return (part,) if self.shift_along is None else None
-
-    def shift(self, scores: Array, *sinks: Array) -> Array:
-        """Return the largest of each line, among them the score of a sink; 0 if all are blocked."""
-        largest = scores.max(axis=self.shift_along, keepdims=True)
-        for sink in sinks:
-            is_plain = self.base == np.e and self.temperature == 1
-            of_sink = sink if is_plain else sink * self.temperature / np.log(self.base)
-            largest = np.maximum(largest, of_sink)
-        return np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
-
-    def apply(self, scores: Array, *sinks: Array) -> Array:
-        shift: Array | float = 0.0
-        if self.shift_along is not None:
-            shift = self.shift(scores, *sinks)
-        if scores.dtype.kind != "f":
-            exponent = scores if self.shift_along is None else scores - shift
-            exponent = exponent / self.temperature if self.temperature != 1 else exponent
-            return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
-        return precision.power(self.base, scores, shift, self.temperature)
-
-    def bounds(self, scores: Any, *sinks: Any) -> Any:
+    def bounds(self, scores: Any) -> Any:
         """As `apply`; beyond `LARGE_EXPONENT` the largest score is subtracted first."""
-        along = -1 if self.shift_along is None else self.shift_along
-        shift = replace(self, shift_along=along).shift
-        least = shift(scores.low, *(sink.low for sink in sinks))
-        most = shift(scores.high, *(sink.high for sink in sinks))
-        if self.shift_along is not None:
-            # The largest may be as little as the largest low end, and no number is above it.
-            scores = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
-        elif np.abs(most).max(initial=0.0) > LARGE_EXPONENT:
-            scores = scores - most
-        return replace(self, shift_along=None).apply(scores)
+        most = Largest(self.operand, -1).apply(scores.high)
+        is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
+        return self.apply(scores - most if is_large else scores)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dy ⊙ y · ln(base) / temperature, for y = base^(s / temperature)."""
@@ -122,12 +90,58 @@ class Exp(Operation):
         return Scale(product, factor, self.temperature, name)
 
     def notation(self, columns: bool) -> tree.Formula:
-        exponent = notation_of(self.operand, columns)
-        if self.shift_along is not None:
-            exponent = tree.minus(exponent, tree.Words("largest"))
+        exponent = self.exponent(columns)
         if self.temperature != 1:
             exponent = tree.Fraction(exponent, constant(self.temperature))
         return tree.Power(tree.Name("e") if self.base == np.e else constant(self.base), exponent)
+
+    def exponent(self, columns: bool) -> tree.Formula:
+        """Return the formula of the scores."""
+        return notation_of(self.operand, columns)
+
+
+class ShiftedExp(Exp):
+    """The same with the largest score of each line subtracted, where floats cannot hold base^s."""
+
+    shift: Expression  # type: ignore[misc]  # behind defaults, as it is made with all fields
+
+    def apply(self, scores: Array, shift: Array) -> Array:  # type: ignore[override]
+        if are_floats(scores):
+            return precision.power(self.base, scores, shift, self.temperature)
+        return super().apply(scores - shift)
+
+    def bounds(self, scores: Any, shift: Any) -> Any:  # type: ignore[override]
+        """The largest may be as little as the largest low end, and no number is above it."""
+        ends = scores.low - shift.high, np.minimum(scores.high - shift.low, 0.0)
+        return super().apply(type(scores)(*ends))
+
+    def exponent(self, columns: bool) -> tree.Formula:
+        return tree.minus(super().exponent(columns), notation_of(self.shift, columns))
+
+
+class Largest(Operation):
+    """The largest score of each line, among them those of sinks; 0 if all are blocked."""
+
+    operand: Expression
+    along: int | tuple[int, ...]
+    sinks: tuple[Expression, ...] = ()
+    base: float = np.e  # e^sink is base^(s / temperature) of another s
+    temperature: float = 1.0
+
+    def apply(self, scores: Array, *sinks: Array) -> Array:
+        largest = scores.max(axis=self.along, keepdims=True)
+        for sink in sinks:
+            is_plain = self.base == np.e and self.temperature == 1
+            of_sink = sink if is_plain else sink * self.temperature / np.log(self.base)
+            largest = np.maximum(largest, of_sink)
+        return np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+
+    def bounds(self, *scores: Any) -> Any:
+        ends = (self.apply(*(getattr(s, end) for s in scores)) for end in ("low", "high"))
+        return type(scores[0])(*ends)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Words("largest")
 
 
 class Sum(Operation):
@@ -138,18 +152,12 @@ class Sum(Operation):
     unfolds = True
     why = "The numbers are divided by this sum, so that they become shares of 1."
 
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        rows, columns = part
-        return ((rows, ALL),) if self.along == ALONG_KEYS else ((ALL, columns),)
-
     @property
-    def trailing(self) -> tuple[str, ...]:
-        *rows, column = self.operand.trailing
-        return (*rows, "sum") if self.along == ALONG_KEYS else ("sum", column)
+    def shape(self) -> str:
+        return "n m -> n sum" if self.along == ALONG_KEYS else "n m -> sum m"
 
     def apply(self, array: Array) -> Array:
-        """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
-        if array.dtype.kind == "f":
+        if are_floats(array):
             return precision.total(array, self.along)
         return array.sum(axis=self.along, keepdims=True)
 
@@ -162,59 +170,50 @@ class Sum(Operation):
 
 
 class SinkPower(Operation):
-    """e^sink; where the largest score was subtracted from the others, it is from the sink, too."""
+    """e^sink."""
 
     sink: Expression
-    powers: Expression
 
-    @property
-    def power(self) -> Exp | None:
-        """The power of the scores, if the largest is subtracted from them."""
-        made = self.powers.operation if isinstance(self.powers, Step) else None
-        return made if isinstance(made, Exp) and made.shift_along is not None else None
-
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        return (self.sink,) if self.power is None else (self.sink, self.power.operand)
-
-    def apply(self, sink: Array, *scores: Array) -> Array:
-        """(…, 1, 1), and perhaps (…, n, m), give (…, 1, 1), (…, n, 1) or (…, 1, m)."""
-        if self.power is None:
-            return np.exp(sink)
-        return np.exp(sink - self._exponent(self.power.shift(*scores, sink)))
-
-    def bounds(self, sink: Any, *scores: Any) -> Any:
-        if self.power is None:
-            return np.exp(sink)
-        (s,) = scores
-        ends = (self.power.shift(s.low, sink.low), self.power.shift(s.high, sink.high))
-        return np.exp(sink - self._exponent(type(s)(*ends)))
-
-    def _exponent(self, shift: Any) -> Any:
-        """Return x so that e^x = base^(shift / temperature)."""
-        power = self.power
-        if power is None or (power.base == np.e and power.temperature == 1):
-            return shift
-        return shift * float(log(power.base)) / float(power.temperature)
+    def apply(self, sink: Array) -> Array:
+        return np.exp(sink)
 
     def notation(self, columns: bool) -> tree.Formula:
-        exponent = notation_of(self.sink, columns)
-        if self.power is not None:
-            exponent = tree.minus(exponent, tree.Words("largest"))
-        return tree.Power(tree.Name("e"), exponent)
+        return tree.Power(tree.Name("e"), notation_of(self.sink, columns))
+
+
+class ShiftedSinkPower(SinkPower):
+    """The same where the largest score was subtracted from the others."""
+
+    shift: Expression
+    of_scores: tuple[float, float]  # the base and the temperature of their powers
+
+    def apply(self, sink: Array, shift: Array) -> Array:  # type: ignore[override]
+        """(…, 1, 1) and (…, n, 1) give (…, n, 1), or (…, 1, m) along the queries."""
+        base, temperature = self.of_scores
+        if base != np.e or temperature != 1:  # e^x = base^(shift / temperature)
+            shift = shift * log(base) / (1.0 * temperature)  # a plain float
+        return np.exp(sink - shift)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        names = (notation_of(part, columns) for part in self.operands)
+        return tree.Power(tree.Name("e"), tree.minus(*names))
+
+
+def shifted(
+    power: Exp, along: int | tuple[int, ...], sink: Expression | None
+) -> tuple[ShiftedExp, ShiftedSinkPower | None]:
+    """Return a power, and that of a sink, with the largest score of each line subtracted."""
+    numbers, sinks = (power.base, power.temperature), () if sink is None else (sink,)
+    largest = Largest(power.operand, along, sinks, *numbers)
+    of_sink = None if sink is None else ShiftedSinkPower(sink, largest, numbers)
+    return ShiftedExp(power.operand, *numbers, largest), of_sink
 
 
 class WithSink(Add):
     """The sum of a line, and the power of the sink."""
 
-    left: Sum
-    right: SinkPower
     unfolds = True
     why = "The sink takes a share, too, so that the weights may sum to less than 1."
-
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        return self.left, self.right
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.plus(*self.notations(columns)[::-1])

@@ -21,8 +21,8 @@ from attncli.core.arithmetic.floats import largest_exponent
 from attncli.core.arithmetic.outlines import Outline
 from attncli.core.attention.masks import is_kept, keys_seen, of_head
 from attncli.core.attention.normalizers import is_out_of_range
+from attncli.core.attention.parameters import Rules
 from attncli.core.attention.threads import over_threads, threads_available
-from attncli.core.attention.weights import Rules
 from attncli.core.records import Record
 from attncli.core.tape.tape import TakeRows
 

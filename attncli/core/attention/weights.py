@@ -1,53 +1,33 @@
 """From queries and keys to weights, step by step, as every mechanism does it.
 
 Each line is one line of the textbook, and each goes through the tape. A step that changes
-nothing is left out.
+nothing is left out. Of many tokens, attention is one line, without the n × m steps before it: the
+numbers are those of `tile_loop`; any score function, mask and normaliser will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.biases import AddedByPlace, AtDistances, ByPlace
-from attncli.core.attention.masks import Mask, Masked, kept
-from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.parameters import Normalize, Parameter
-from attncli.core.attention.scores import SCORES
-from attncli.core.formulas.tree import Formula
-from attncli.core.records import EMPTY, Record
-from attncli.core.tape.operations import Add, Scale, SoftCap
-from attncli.core.tape.step import LEADING, Expression, Operation, Step
-from attncli.core.tape.tape import Tape
+from attncli.core.attention.masks import Masked, is_kept, kept
+from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
+from attncli.core.attention.parameters import Normalize, Parameter, Rules
+from attncli.core.attention.places import AddedByPlace, AtDistances
+from attncli.core.attention.scores import SCORES, RepeatHeads
+from attncli.core.errors import fail
+from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
+from attncli.core.records import replace
+from attncli.core.tape.operations import MIXED, Add, MatMul, Scale, SoftCap, Transposed
+from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
+from attncli.core.tape.tape import TakeRows, Tape
 from attncli.core.tape.walk import array_of
 from attncli.core.text.escapes import visible
 
-
-class Factor(Record):
-    """The factor of the scores, times / over as for `Scale`, and its formula."""
-
-    times: float
-    over: float
-    symbol: Formula
-    value: Formula | None = None
-
-
-class Rules(Record, eq=False):
-    """How scores come about and become weights; arrays are (batch, head, row, column)."""
-
-    score: str = "scaled_dot"  # a key of `SCORES`
-    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
-    scale: Factor | None = None  # None where it is 1
-    softcap: float | None = None  # c of c·tanh(s/c), or None
-    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
-    mask: Mask = EMPTY  # what may be attended to
-    normalize: Normalize = Normalize()  # how scores become weights
-    qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
-    positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
-    by_place: tuple[ByPlace, ...] = ()  # what is added to the scores beside the bias
+if TYPE_CHECKING:
+    from attncli.core.attention.tile_loop import TileScores, Tiling
 
 
 def score(
@@ -67,8 +47,8 @@ def score(
 def score_operation(tape: Tape, q: Expression, k: Expression, rules: Rules) -> Operation:
     """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
-    given = [p for p in row.parameters if p.name in values]
-    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
+    present = [p for p in row.parameters if p.name in values]
+    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in present}
     return row.build(tape, q, k, parameters)
 
 
@@ -98,11 +78,11 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         s = tape.record("capped", SoftCap(s, rules.softcap))
     biased: Expression = s
     if rules.bias is not None and rules.bias.any():
-        biased = Add(s, _given(tape, "bias", rules.bias))
+        biased = Add(s, _put(tape, "bias", rules.bias))
     n, m = s.array.shape[-2:]
     for rule in rules.by_place:
         if rule.key:
-            table = _given(tape, rule.key, rules.positions["table"], ("distance",))
+            table = _put(tape, rule.key, rules.positions["table"], ("distance",))
             biased = Add(biased, AtDistances(table, (n, m), rule.shift))
         else:
             biased = AddedByPlace(biased, rule)
@@ -110,7 +90,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     keep = kept(rules.mask, n, m)
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
-        mask = _given(tape, "mask", keep.astype(s.array.dtype))
+        mask = _put(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record("masked", Masked(s, mask))
     return s
 
@@ -127,10 +107,10 @@ def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
 
 def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
-    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize)
-    if isinstance(made, Operation):
-        return tape.record("weights", made, symbol="A")
-    return made
+    weights = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize)
+    if isinstance(weights, Operation):
+        return tape.record("weights", weights, symbol="A")
+    return weights
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
@@ -144,18 +124,16 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     shown = key if name in tape.inputs else name
     is_matrix = len(parameter.shape) == 2
     trailing = ("hidden", "feature") if is_matrix else ("hidden",)
-    return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
+    return tape.put(shown, value, trailing, as_written=is_matrix, key=key)
 
 
-def _given(
-    tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")
-) -> Step:
+def _put(tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")) -> Step:
     """Put an array of the problem on the tape, once."""
     if (known := tape.input_of(key)) is not None:
         return known
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
-    return tape.given(key.rpartition(".")[2], array, trailing, leading, key=key)
+    return tape.put(key.rpartition(".")[2], array, trailing, leading, key=key)
 
 
 def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normalize) -> None:
@@ -167,3 +145,206 @@ def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normaliz
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")
     also = ", and so is its output" if settings.axis == "keys" else ""
     tape.warn(f"every cell of {axis} {shown} is blocked: its weights are 0{also}")
+
+
+MANY_SCORES = 2**18
+"""Number of scores from which tiles are used: 2 MiB for each step in double precision."""
+
+TILED = {"Q", "K", "V", "weights", "context", "concat", "output", "attentional"}
+"""The steps that can be read if the n × m steps, but for the weights, are not kept."""
+
+MASK_ROWS = 256
+"""Number of rows of a mask that are looked at together."""
+
+
+def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
+    """Return whether scores are so many that tiles are used, and every wanted step allows it."""
+    if tape.wanted is None or tape.settle is not None:
+        return False
+    if not tape.wanted <= {*TILED, *tape.steps, "scores", *ADJUSTED}:
+        return False
+    if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
+        return False
+    if "weights" in tape.wanted and rules.normalize.name == "none":  # the scores are the weights
+        return False
+    batch, heads, n, _ = q.array.shape
+    return max(batch, len(k.array)) * heads * n * k.array.shape[-2] >= MANY_SCORES
+
+
+class Tiled(Operation):
+    """Attention by tiles, or the weights of it."""
+
+    parts: tuple[Step, ...]
+    axes: tuple[str, str]
+    formula: Formula
+    path: str  # how it was calculated, in words
+    why = MIXED
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return self.axes
+
+    def apply(self, *arrays: Array) -> NoReturn:
+        """Raise an InputError: only the tile loop has the numbers."""
+        message = "this step cannot be worked again, as the steps before it were not kept"
+        raise fail(message, hint="compute every step, without `only`")
+
+    def notation(self, columns: bool) -> Formula:
+        return self.formula
+
+
+def attend(
+    tape: Tape, q: Step, k: Step, v: Step, rules: Rules, name: str, symbol: str = "Z"
+) -> Step:
+    """Record the weighted values as the step `name`, and those scores and weights that are wanted.
+
+    Queries are (…, heads, n, d_q), keys (…, kv_heads, m, d_k), values (…, kv_heads, m, d_v); query
+    head i reads head i · kv_heads // heads.
+
+    Raises:
+        InputError: for a number that floats cannot hold, or scores that have no weights.
+    """
+    from attncli.core.attention.tile_loop import TileLoop, tiling_of  # few problems are so large
+
+    _record_scores(tape, q, k, rules)
+    queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
+    arrays = (a for a in (rules.bias, rules.normalize.parameters.get("sink")) if a is not None)
+    dtype = np.result_type(queries, keys, v.array, *arrays)
+    queries, keys, values = (a.astype(dtype, copy=False) for a in (queries, keys, v.array))
+    if rules.bias is not None:
+        rules = replace(rules, bias=rules.bias.astype(dtype, copy=False))
+    take_rows, weights = _taker(tape, queries, keys)
+    # e^s · v, with e^s up to 1, can be summed over a row before it is divided, if floats hold that.
+    most = max(float(values.max()), -float(values.min())) * values.shape[-2]
+    can_be_summed = rules.normalize.name == "softmax" and most < float(np.finfo(dtype).max)
+    needs_rows = take_rows is not None or not can_be_summed
+    adjusted = _adjusted(rules, q, k) if needs_rows else ""
+    warnings: set[str] = set()
+
+    def row_weights(scores: Array, head: int, first: int) -> Array:
+        part = Tape(columns=tape.columns)
+        part.first = first
+        weights = _normalized(part, adjusted, scores, _of_head(rules, head)).array[0, 0]
+        warnings.update(part.warnings)
+        return weights
+
+    tiling = tiling_of(queries, keys, depth, needs_rows)
+    if tape.take_rows is not None:
+        tiling = replace(tiling, threads=1)  # so that rows come in order
+    weights_of = row_weights if needs_rows else None
+    loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, take_rows)
+    try:
+        loop.run()
+    except FloatingPointError as beyond:
+        raise tape.too_large(str(beyond)) from None
+    tape.has_weights_taken = take_rows is not None and weights is None
+    tell_of_blocked(tape, loop.blocked, q.trailing[-2], rules.normalize)
+    if loop.is_beyond:
+        tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
+    for warning in sorted(warnings):
+        tape.warn(warning)
+    path = _path(tiling)
+    if weights is not None:
+        formula = _formula_of_weights(tape, adjusted, rules)
+        operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
+        tape.record("weights", operation, symbol="A", array=weights)
+    of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
+    attention = Phrase((Words("attention of"), of_q))
+    formula = Listed((attention, *others, Words("some queries at a time")))
+    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
+    return tape.record(name, operation, symbol=symbol, array=loop.output)
+
+
+def _path(tiling: Tiling) -> str:
+    rows = f"{tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
+    on = f" on {tiling.threads} threads" if tiling.threads > 1 else ""
+    return f"streamed, {rows}{on}; the n × m steps are not kept"
+
+
+def _taker(tape: Tape, q: Array, k: Array) -> tuple[TakeRows | None, Array | None]:
+    """Return what takes the weights, if they are wanted, and the array in which it keeps them."""
+    if "weights" not in (tape.wanted or ()):
+        return None, None
+    if tape.take_rows is not None:
+        return tape.take_rows, None
+    shape = max(len(q), len(k)), q.shape[1], q.shape[-2], k.shape[-2]
+    kept = np.empty_like(q, shape=shape)
+
+    def keep(batch: int, head: int, rows: slice, weights: Array) -> None:
+        kept[batch, head, rows] = weights
+
+    return keep, kept
+
+
+def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
+    """Record the scores if they are wanted, or are the operand of an adjusted step that is."""
+    wanted = tape.wanted or frozenset()
+    if not wanted & {"scores", *ADJUSTED}:
+        return
+    times = q.array.shape[1] // k.array.shape[1]
+    scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
+    if not wanted.isdisjoint(ADJUSTED):
+        adjust(tape, scores, rules)
+
+
+def _scoring(
+    tape: Tape, q: Step, k: Step, rules: Rules
+) -> tuple[Array, Array, TileScores | None, int]:
+    """Return how to calculate the scores of a tile.
+
+    Returns:
+        Two arrays with a row for each query and each key, the function of rows that gives their
+        scores (None for dot products), and how many numbers a score takes on the way.
+    """
+    if not any("hidden" in parameter.shape for parameter in SCORES[rules.score].parameters):
+        # Of all rows, so that an error names the place of a row.
+        operation = score_operation(Tape(tape.labels, tape.columns), q, k, rules)
+        if isinstance(operation, MatMul) and isinstance(operation.right, Transposed):
+            try:
+                return array_of(operation.left), array_of(operation.right.operand), None, 1
+            except FloatingPointError as beyond:
+                raise tape.too_large("scores", *beyond.args) from None
+
+    def scores_of(queries: Array, keys: Array) -> Array:
+        tile = Tape()
+        rows = tile.put("Q", queries, ("query", "feature"))
+        return score(tile, rows, tile.put("K", keys, ("key", "feature")), rules).array
+
+    sizes = (size for value in rules.parameters.values() for size in np.shape(value))
+    depth = max([q.array.shape[-1] + k.array.shape[-1], *sizes])
+    return q.array, k.array, scores_of, depth
+
+
+def _adjusted(rules: Rules, q: Step, k: Step) -> str:
+    """Return the name of the step that is normalised."""
+    n, m = q.array.shape[-2], k.array.shape[-2]
+    parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
+    if any(is_kept(rules.mask, n, m, part) is not None for part in parts):
+        return "masked"
+    if rules.by_place or (rules.bias is not None and rules.bias.any()):
+        return "biased"
+    if rules.softcap is not None:
+        return "capped"
+    return "scores" if rules.scale is None else "scaled"
+
+
+def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
+    """Record scores (rows, m), and the weights of them."""
+    step = tape.put(adjusted, scores[None, None], ("query", "key"))
+    return weights_of(tape, step, rules)
+
+
+def _of_head(rules: Rules, head: int) -> Rules:
+    """Return the rules of one head, which may have a sink of its own."""
+    sinks = rules.normalize.parameters.get("sink")
+    if sinks is None or sinks.size == 1:
+        return rules
+    sink = {"sink": sinks[..., head : head + 1]}
+    return replace(rules, normalize=replace(rules.normalize, parameters=sink))
+
+
+def _formula_of_weights(tape: Tape, adjusted: str, rules: Rules) -> Formula:
+    blocks = adjusted == "masked" or (rules.bias is not None and (rules.bias == -np.inf).any())
+    sample = np.array([[1.0, -np.inf if blocks else 1.0]])
+    weights = _normalized(Tape(columns=tape.columns), adjusted, sample, rules)
+    return notation_of(weights.operation or weights, tape.columns)

@@ -15,13 +15,11 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.formulas import FormulaOf, name_of
-from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
+from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term, name_of
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
-from attncli.core.mechanisms.named import find
-from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS
+from attncli.core.mechanisms.trace import Trace, find
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import Index, at_of, cell, cell_name
 from attncli.core.tape.find import Cells
@@ -149,12 +147,12 @@ class Explanation(Record):
     @property
     def pieces(self) -> list[str]:
         """The whole in pieces: a line that is too long may break before each but the first."""
-        found = pieces(self.chain)
+        shown = pieces(self.chain)
         for number, reason in enumerate(self.reasons):
-            found[-1] += ";" if number else ","
+            shown[-1] += ";" if number else ","
             first, *rest = pieces(reason)
-            found += [first if number else f"as {first}", *rest]
-        return [*found, "(given)"] if self.given and not self.reasons else found
+            shown += [first if number else f"as {first}", *rest]
+        return [*shown, "(given)"] if self.given and not self.reasons else shown
 
 
 def explain(
@@ -183,10 +181,10 @@ def explain(
     """
     if isinstance(cell, str):
         name = cell
-        trace, found = find(name, trace)
-        if len(found.places) != 1:
+        trace, cells_meant = find(name, trace)
+        if len(cells_meant.places) != 1:
             raise fail(f"{visible(name)} is not one cell", hint="explain_all takes steps and rows")
-        cell, index = found.step, found.places[0]
+        cell, index = cells_meant.step, cells_meant.places[0]
     if is_blank(cell, index):
         raise fail(f"{cell_name(cell, index)} is blank: there is nothing yet")
     return Explainer(trace, decimals, full).explain(cell, index)
@@ -208,17 +206,17 @@ def explain_all(
     """
     chosen = cells(step) if isinstance(step, Step) else []
     if isinstance(step, str):
-        trace, found = find(step, trace)
-        step, chosen = found.step, written(found)
+        trace, cells_meant = find(step, trace)
+        step, chosen = cells_meant.step, written(cells_meant)
     explainer = Explainer(trace, decimals, full)
     return {index: explainer.explain(step, index) for index in chosen}
 
 
-def written(found: Cells) -> list[Index]:
+def written(meant: Cells) -> list[Index]:
     """Return the places of those cells that are not blank, of which there must be one."""
-    places = [place for place in found.places if not is_blank(found.step, place)]
+    places = [place for place in meant.places if not is_blank(meant.step, place)]
     if not places:
-        raise fail(f"{cell_name(found.step, found.places[0])} is blank: there is nothing yet")
+        raise fail(f"{cell_name(meant.step, meant.places[0])} is blank: there is nothing yet")
     return places
 
 
@@ -229,8 +227,8 @@ def cells(step: Step) -> list[Index]:
 
 def is_blank(step: Step, index: tuple[int, ...]) -> bool:
     """Return whether a cell on paper is nothing, rather than 0."""
-    made = step.operation
-    return isinstance(made, Operation) and len(index) > 1 and made.is_blank(index[-2], index[-1])
+    node = step.operation
+    return isinstance(node, Operation) and len(index) > 1 and node.is_blank(index[-2], index[-1])
 
 
 class Explainer:
@@ -383,8 +381,8 @@ class Explainer:
 
 def _unfolds(part: Term) -> bool:
     """Return True for a cell of a step that is a short way to write others."""
-    made = part.step.operation if isinstance(part, Leaf) else None
-    return isinstance(made, Operation) and made.unfolds
+    node = part.step.operation if isinstance(part, Leaf) else None
+    return isinstance(node, Operation) and node.unfolds
 
 
 def _value_of(term: Term, numbers: Sequence[tree.Number]) -> float:

@@ -72,8 +72,8 @@ class Printer:
         if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
             loose = sign == "·" or not (leads or inner.tight)
         else:
-            own = inner.sign if isinstance(inner, tree.Times) else ""
-            loose = sign == "·" and (own == " · " or (own == sign and not leads))
+            inner_sign = inner.sign if isinstance(inner, tree.Times) else ""
+            loose = sign == "·" and (inner_sign == " · " or (inner_sign == sign and not leads))
         return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
 
     def place(self, word: str) -> str:
@@ -146,8 +146,8 @@ class Printer:
 
 def binds_enough(formula: Formula, binds: int, first: bool) -> bool:
     """Return True if an operand needs no parentheses where it must bind as tightly as `binds`."""
-    own = _level(formula)
-    return own >= binds or (first and own == SIGNED)
+    level = _level(formula)
+    return level >= binds or (first and level == SIGNED)
 
 
 def _level(formula: Formula) -> int:

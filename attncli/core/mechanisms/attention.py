@@ -1,20 +1,31 @@
 """Self-attention and cross-attention with any number of heads (Vaswani et al. 2017, section 3.2).
 
 `kind: self` takes keys and values from X, `kind: cross` from `memory`; or Q, K, V or scores are
-given.
+given. `kind: decode` is causal attention a token at a time, as a decoder works with a cache
+(Shazeer 2019, section 2.4): keys and values of the tokens before are kept, so each token makes only
+its own. `label` and `put` put the words and matrices of a problem on the tape, for all kinds.
 """
 
 from __future__ import annotations
 
-from attncli.core.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.norms import normed
+from attncli.core.attention.features import normed
 from attncli.core.attention.positions import embedded, rotated
-from attncli.core.attention.tiled import attend, is_tiled
-from attncli.core.attention.weights import adjust, normalize, score
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
+from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
+from attncli.core.records import replace
+from attncli.core.tape.operations import (
+    Add,
+    AsRow,
+    Below,
+    Concatenate,
+    MatMul,
+    Row,
+    Tanh,
+    Transposed,
+)
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import Tape
 
@@ -56,36 +67,34 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     heads = problem.heads if name == "Q" else problem.kv_heads
     source = "X" if name == "Q" else KINDS[problem.kind].source
     letter = name.lower()
-    made: Expression
+    result: Expression
     if name in problem.given:
-        whole = given(tape, problem, name, (rows, "feature"))
-        made = _token(whole, t) if t else whole
+        whole = put(tape, problem, name, (rows, "feature"))
+        result = _token(whole, t) if t else whole
     else:
         tokens = "query" if source == "X" else "key"
-        x = given(tape, problem, source, (tokens, "model"))
+        x = put(tape, problem, source, (tokens, "model"))
         is_made = source in tape.scope.sources  # with its positions
         whole = x if is_made else embedded(tape, x, problem.rules.positions)
-        made = _token(whole, t) if t else whole
+        result = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
-            made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
+            result = MatMul(result, put(tape, problem, f"W_{letter}", ("model", "feature")))
         elif name == "K" and "W_q" in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
         if f"b_{letter}" in problem.given:
-            bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
-            if ("head" in made.leading) != ("head" in bias.leading):  # of all heads, and of each
-                made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
-            made = Add(made, bias)
+            bias: Expression = put(tape, problem, f"b_{letter}", ("feature",))
+            if ("head" in result.leading) != ("head" in bias.leading):  # of all heads, and of each
+                result, bias = _cut(result, heads, problem), _cut(bias, heads, problem)
+            result = Add(result, bias)
     axes, why = (rows, "feature"), PURPOSES[name]
-    made = _cut(made, heads, problem)
-    return tape.record(letter if t else name, made, axes[-1:] if t else axes, why=why)
+    result = _cut(result, heads, problem)
+    return tape.record(letter if t else name, result, axes[-1:] if t else axes, why=why)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
     """Record `K_all` and `V_all`, which begin with the keys and values of earlier tokens."""
     if not problem.past:
         return k, v
-    from attncli.core.mechanisms.recurrent import Below
-
     label_past(tape, problem)
     every = []
     for name, new in (("K", k), ("V", v)):
@@ -108,19 +117,17 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
         return None
     key = f"past.{name}"
     leading, array = problem.leading(key), problem.array(key)
-    past = tape.given(key, array, ("key", "feature"), leading, key=key)
+    past = tape.put(key, array, ("key", "feature"), leading, key=key)
     return _cut(past, problem.kv_heads, problem)
 
 
 def _token(whole: Step, t: int) -> Expression:
-    from attncli.core.mechanisms.recurrent import Row  # only `decode` needs it
-
     return Row(whole, t - 1)
 
 
-def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
+def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
     """Return the features cut into heads, if there are several and they are not cut yet."""
-    return SplitHeads(made, heads) if problem.heads > 1 and "head" not in made.leading else made
+    return SplitHeads(x, heads) if problem.heads > 1 and "head" not in x.leading else x
 
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
@@ -128,7 +135,7 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
     rules, times = problem.rules, problem.heads // problem.kv_heads
     name = "context" if problem.heads > 1 or goes_on(problem) else "output"
     if q is None or k is None:
-        scores = given(tape, problem, "scores", ("query", "key"))
+        scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
     elif is_tiled(tape, q, k, rules):
         return attend(tape, q, k, v, rules, name)
@@ -146,16 +153,16 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
     if goes_on(problem):
-        made: Expression = output
+        projected: Expression = output
         if "W_o" in problem.given:
-            made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
+            projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
         if "b_o" in problem.given:
-            made = Add(made, given(tape, problem, "b_o", ("out",)))
+            projected = Add(projected, put(tape, problem, "b_o", ("out",)))
         why = MERGED if problem.heads > 1 and "W_o" in problem.given else ""
-        output = tape.record("output", made, symbol="Z", why=why)
+        output = tape.record("output", projected, symbol="Z", why=why)
     if "W_c" in problem.given:
-        w_c = given(tape, problem, "W_c", ("out", "joined"))
-        x = given(tape, problem, "X", ("query", "model"))
+        w_c = put(tape, problem, "W_c", ("out", "joined"))
+        x = put(tape, problem, "X", ("query", "model"))
         joined = MatMul(Concatenate(output, x), Transposed(w_c))
         why = "What was found and the token's own vector together make the new one."
         tape.record("attentional", Tanh(joined), why=why)
@@ -164,3 +171,48 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
 def goes_on(problem: Problem) -> bool:
     """Whether the heads' values are projected once more."""
     return "W_o" in problem.given or "b_o" in problem.given
+
+
+def label(tape: Tape, **words: tuple[str, ...]) -> None:
+    """Name the places along axes, where there are words for them."""
+    tape.labels.update({axis: places for axis, places in words.items() if places})
+
+
+def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = "") -> Step:
+    """Put a matrix of the problem on the tape, once; by default it is called as its key is."""
+    if (known := tape.input_of(key)) is not None:
+        return known
+    head, _, part = key.partition(".")
+    leading, as_written = problem.leading(key), KEYS[head].as_written
+    return tape.put(name or part or key, problem.array(key), trailing, leading, as_written, key)
+
+
+CACHE = ("key", "feature")
+
+
+def decode(tape: Tape, problem: Problem) -> None:
+    """Record q_t, k_t, v_t, the caches K_t and V_t, and what token t reads in them; the output."""
+    label(tape, query=problem.tokens, key=problem.tokens)
+    label_past(tape, problem)
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+    keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
+    read: list[Step] = []
+    for t in range(1, problem.sizes["n"] + 1):
+        tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
+        here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
+        of_token = replace(rules, by_place=here)
+        with tape.within(suffix=f"_{t}"):
+            q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
+            q, k = normed(tape, q, k, rules)
+            q, k = rotated(tape, q, k, rules.positions, t - 1)
+            keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
+            values = tape.record("V", Below((values, v)) if values else v, CACHE, why=CACHED)
+            shared: list[Expression] = [keys, values]
+            if times > 1:
+                shared = [RepeatHeads(cache, times) for cache in shared]
+            scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
+            weights = normalize(tape, adjust(tape, scores, of_token), rules)
+            read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
+    tape.group = ""
+    name = "context" if problem.heads > 1 or goes_on(problem) else "output"
+    finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

@@ -10,12 +10,11 @@ from typing import Any
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.memory import free_memory, of_bytes
 from attncli.core.arithmetic.outlines import Outline, outline
-from attncli.core.arithmetic.rounding import Rounding
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.key_names import keys_of
+from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import Expression, Step
@@ -25,22 +24,23 @@ from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean
 
 METHODS = {
-    "self": "attention",
-    "cross": "attention",
-    "pooling": "pooling",
-    "co_attention": "co_attention",
-    "recurrent": "recurrent",
-    "decode": "decode",
-    "transformer": "transformer",
+    "self": "attention.attention",
+    "cross": "attention.attention",
+    "pooling": "states.pooling",
+    "co_attention": "states.co_attention",
+    "recurrent": "states.recurrent",
+    "decode": "attention.decode",
+    "transformer": "transformer.transformer",
 }
-"""The module of each kind, and its function of the same name, which records the steps."""
+"""The module of each kind, and the function in it that records the steps."""
 
 
 SURELY_FITS = 2**28
 """Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
 
 BYTES_OF_NUMBER = 24
-"""Maximum number of bytes that a calculation takes for each of `_numbers`. Measured: 14 to 18."""
+"""Maximum number of bytes that a calculation takes for each of `numbers_of_steps`.
+Measured: 14 to 18."""
 
 
 def compute(
@@ -86,7 +86,7 @@ def compute(
         unrounded: Trace | None = None
         work: Callable[[Expression], Array] = array_of
         if rounded and problem.round is not None:
-            from attncli.core.tape.by_hand import by_hand
+            from attncli.core.tape.by_hand import Rounding, by_hand
 
             settle, work = Rounding(**problem.round), by_hand
             unrounded = compute(problem, rounded=False)
@@ -100,7 +100,7 @@ def compute(
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
-        from attncli.core.mechanisms.named import with_meant_steps
+        from attncli.core.mechanisms.trace import with_meant_steps
 
         return with_meant_steps(trace, names)
 
@@ -109,7 +109,7 @@ def _check_names(names: Collection[str]) -> None:
     """Raise an InputError for a name that no calculation has a step of."""
     if not names:
         return
-    from attncli.core.tape.words import ALIASES, may_mean_step
+    from attncli.core.tape.cells import ALIASES, may_mean_step
 
     for name in (name for name in names if not may_mean_step(name, KEYS)):
         message = f"there is no step {visible(name)} in any calculation"
@@ -118,7 +118,7 @@ def _check_names(names: Collection[str]) -> None:
 
 def _check_course_names(tape: Tape, problem: Problem) -> None:
     """Raise an InputError for a name of a step that is another step's, or for no step at all."""
-    from attncli.core.tape.words import ALIASES
+    from attncli.core.tape.cells import ALIASES
 
     plain = dict.fromkeys(step.plain for step in tape.steps.values())
     for word, name in problem.names.items():
@@ -134,8 +134,8 @@ def _check_course_names(tape: Tape, problem: Problem) -> None:
 
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
-    name = METHODS[problem.kind]
-    method = getattr(import_module(f"attncli.core.mechanisms.{name}"), name)
+    module, _, name = METHODS[problem.kind].partition(".")
+    method = getattr(import_module(f"attncli.core.mechanisms.{module}"), name)
     if problem.gradient:
         from attncli.core.mechanisms.gradient import gradient
 
@@ -152,7 +152,7 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
 
 def _refuse_too_large(problem: Problem, tape: Tape) -> None:
     """Raise an InputError if a calculation takes more memory than is free."""
-    if _numbers(problem) * BYTES_OF_NUMBER < SURELY_FITS:
+    if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
         return
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
@@ -162,7 +162,7 @@ def _refuse_too_large(problem: Problem, tape: Tape) -> None:
         raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-def _numbers(problem: Problem) -> int:
+def numbers_of_steps(problem: Problem) -> int:
     """Return about how many numbers the inputs and the steps forward have."""
     sizes, score = problem.sizes, problem.rules.score
     n, batch = (sizes.size(letter) or 1 for letter in ("n", "batch"))
@@ -193,7 +193,7 @@ def memory_of(problem: Problem, tape: Tape) -> int:
 class OutlinedTape(Tape):
     """A tape whose inputs, and so all of its steps, are outlines."""
 
-    def given(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
+    def put(self, name: str, array: Array, *about: Any, **named: Any) -> Step:
         is_of_problem = not array.flags.owndata
         shape_of = array.view(Outline) if is_of_problem else outline(array.shape, array.dtype)
-        return super().given(name, shape_of, *about, **named)
+        return super().put(name, shape_of, *about, **named)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.inputs import given
+from attncli.core.mechanisms.attention import put
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.values import OF_TARGET
 from attncli.core.tape.backward import FORWARD, backward
@@ -33,21 +33,21 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
         assert isinstance(last.operation, Loss)  # as the method has recorded it
         start = last.operation.slopes()
     elif "upstream" in rules:
-        upstream = given(tape, problem, "gradient.upstream", last.trailing)
+        upstream = put(tape, problem, "gradient.upstream", last.trailing)
         start = iter([(last, upstream)])
     else:
         tape.group = ""
-        made = _loss(tape, problem, last)
-        tape.record("loss", made, ("sum",), symbol="L")
-        start = made.slopes()
+        loss = _loss(tape, problem, last)
+        tape.record("loss", loss, ("sum",), symbol="L")
+        start = loss.slopes()
     tape.backward = True
-    found = backward(tape, start)
+    gradients = backward(tape, start)
     if problem.learning_rate is not None:
         tape.group = "update"
-        for name in (name for name in tape.inputs if name in found):
+        for name in (name for name in tape.inputs if name in gradients):
             weight = tape.inputs[name]
             if weight.key not in FIXED:
-                step = Descent(weight, found[name], problem.learning_rate)
+                step = Descent(weight, gradients[name], problem.learning_rate)
                 with tape.within(before="new_", layer=weight.layer):
                     key = weight.key.removeprefix(prefix_of(weight.layer))
                     tape.record(key, step, why=DESCENT, like=weight)
@@ -60,7 +60,7 @@ def _loss(tape: Tape, problem: Problem, last: Step) -> Loss:
     name = problem.gradient["loss"]
     if name == "sum":
         return Total(last)
-    target = given(tape, problem, "gradient.target", last.trailing)
+    target = put(tape, problem, "gradient.target", last.trailing)
     count = {"squared_error": 1, "half_squared_error": 2}.get(name, last.array.size)
     return SquaredError(last, target, float(count))
 
@@ -88,7 +88,7 @@ class Ones(Operation):
     operand: Expression
 
     def apply(self, array: Array) -> Array:
-        return np.ones(array.shape, float if array.dtype == object else array.dtype)
+        return np.ones(array.shape, float if are_elements(array) else array.dtype)
 
     def bounds(self, intervals: Any) -> Any:
         return intervals * 0 + 1

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.activations import ACTIVATIONS, WITH_GATE
+from attncli.core.attention.features import ACTIVATIONS, WITH_GATE, normalized
 from attncli.core.attention.normalizers import Hardmax, softmax
-from attncli.core.attention.norms import normalized
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.mechanisms.attention import attention
-from attncli.core.mechanisms.inputs import given, label
+from attncli.core.mechanisms.attention import attention, label, put
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
@@ -46,7 +44,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
-        with tape.within(**{} if is_one else {"layer": number, "own": layer.own}):
+        with tape.within(**{} if is_one else {"layer": number, "own": layer.layer_keys}):
             x = _layer(tape, layer, x, of_layer)
     _end(tape, problem, x)
 
@@ -54,7 +52,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
 def _input(tape: Tape, problem: Problem) -> Step:
     """Return X, or record it as rows of the embedding."""
     if "X" in problem.given:
-        return given(tape, problem, "X", ("query", "model"))
+        return put(tape, problem, "X", ("query", "model"))
     if not problem.embedding:
         message = "the X of a layer is what the layer before it makes"
         raise fail(message, "X", hint="compute the whole problem, or write X")
@@ -64,7 +62,7 @@ def _input(tape: Tape, problem: Problem) -> Step:
 
 
 def _table(tape: Tape, problem: Problem) -> Step:
-    return given(tape, problem, "embedding.table", ("vocabulary", "model"), "embedding")
+    return put(tape, problem, "embedding.table", ("vocabulary", "model"), "embedding")
 
 
 def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
@@ -76,8 +74,8 @@ def _layer(tape: Tape, problem: Problem, x: Step, of_layer: str) -> Step:
         half = ("attention", "feed-forward")[number - 1]
         tape.group = f"{of_layer}{half}"
         read = _normed(tape, problem, x, number) if is_pre else x
-        made = (_attended, _fed_forward)[number - 1](tape, problem, read)
-        sum_ = tape.record(f"residual_{number}", Add(x, made), why=RESIDUAL)
+        change = (_attended, _fed_forward)[number - 1](tape, problem, read)
+        sum_ = tape.record(f"residual_{number}", Add(x, change), why=RESIDUAL)
         return sum_ if is_pre else _normed(tape, problem, sum_, number)
 
     x = halved(x, 1)
@@ -95,7 +93,7 @@ def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | No
     """Return a vector of the features, if the problem has it."""
     head, _, part = key.partition(".")
     is_given = part in getattr(problem, head) if part else key in problem.given
-    return given(tape, problem, key, ("model",), name) if is_given else None
+    return put(tape, problem, key, ("model",), name) if is_given else None
 
 
 def _attended(tape: Tape, problem: Problem, x: Step) -> Step:
@@ -108,21 +106,21 @@ def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:
     """Record act(x W_1 + b_1) W_2 + b_2; with W_3, act(…) is multiplied by x W_3 + b_3."""
 
     def linear(x: Step, number: int, axes: tuple[str, str]) -> Operation:
-        made = MatMul(x, given(tape, problem, f"W_{number}", axes))
+        result = MatMul(x, put(tape, problem, f"W_{number}", axes))
         bias = f"b_{number}"
         if bias not in problem.given:
-            return made
-        return Add(made, given(tape, problem, bias, axes[1:]))
+            return result
+        return Add(result, put(tape, problem, bias, axes[1:]))
 
     inner = ("model", "inner")
     name = problem.activation or "relu"
     row = ACTIVATIONS[WITH_GATE.get(name, name)]
     hidden = tape.record("hidden", linear(x, 1, inner))
-    made = tape.record("activated", row.build(hidden), why=row.why)
+    result = tape.record("activated", row.build(hidden), why=row.why)
     if "W_3" in problem.given:
         value = tape.record("value", linear(x, 3, inner))
-        made = tape.record("gated", Hadamard(made, value), why="The gate says how much passes.")
-    return tape.record("feed_forward", linear(made, 2, ("inner", "model")), why=FEED_FORWARD)
+        result = tape.record("gated", Hadamard(result, value), why="The gate says how much passes.")
+    return tape.record("feed_forward", linear(result, 2, ("inner", "model")), why=FEED_FORWARD)
 
 
 def _end(tape: Tape, problem: Problem, x: Step) -> None:
@@ -142,7 +140,7 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
     matrix = (
         Transposed(_table(tape, problem))
         if problem.unembedding
-        else given(tape, problem, "W_u", ("model", "vocabulary"))
+        else put(tape, problem, "W_u", ("model", "vocabulary"))
     )
     logits = tape.record("logits", MatMul(x, matrix), why=LOGITS)
     with tape.within(suffix="_logits"):
@@ -179,13 +177,9 @@ class Rows(Operation):
     operand: Expression
     places: tuple[int, ...]
     words: tuple[str, ...]
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("query", self.operand.trailing[-1])
+    shape = "v d -> query d"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, v, d) gives (…, n, d)."""
         _refuse_outside(self.places, matrix.shape[-2])
         return matrix[..., list(self.places), :]
 
@@ -204,18 +198,13 @@ class Returned(Operation):
     operand: Expression
     places: tuple[int, ...]
     count: int
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("vocabulary", self.operand.trailing[-1])
+    shape = "n d -> vocabulary d"
 
     def apply(self, rows: Array) -> Array:
-        """(…, n, d) gives (…, v, d)."""
-        uses = ([i for i, p in enumerate(self.places) if p == at] for at in range(self.count))
+        uses = ([i for i, p in enumerate(self.places) if p == place] for place in range(self.count))
         nothing = np.zeros((*rows.shape[:-2], 1, rows.shape[-1]))
-        return joined(
-            [rows[..., own, :].sum(axis=-2, keepdims=True) if own else nothing for own in uses], -2
-        )
+        sums = [rows[..., at, :].sum(axis=-2, keepdims=True) if at else nothing for at in uses]
+        return joined(sums, -2)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Phrase((*self.notations(columns), tree.Words("in the rows of their tokens")))
@@ -225,14 +214,10 @@ class Next(Hardmax):
     """1 for the word with the largest logit of the last token, else 0."""
 
     word: str = ""
+    shape = "n v' -> v"
     why = "The word with the largest logit is the likeliest."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.operand.trailing[-1:]
-
     def apply(self, logits: Array) -> Array:
-        """(…, n, v) gives (…, 1, v)."""
         return super().apply(logits[..., -1:, :])
 
     def bounds(self, logits: Any) -> Any:
@@ -285,9 +270,8 @@ class Targets(Operation):
     places: tuple[int, ...]
 
     def apply(self, probabilities: Array) -> Array:
-        found = np.zeros(probabilities.shape)
-        found[..., [*range(len(self.places))], list(self.places)] = 1
-        return found
+        is_target = np.array(self.places)[:, None] == np.arange(probabilities.shape[-1])
+        return np.broadcast_to(is_target, probabilities.shape).astype(float)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Words("1 at the targets")

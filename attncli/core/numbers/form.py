@@ -9,8 +9,16 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
-from attncli.core.numbers.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
-from attncli.core.numbers.written import SEVERAL, in_any_case, of_number
+from attncli.core.numbers.written import (
+    LARGEST_COUNT,
+    SEVERAL,
+    TRUTHS,
+    dotted,
+    in_any_case,
+    of_number,
+    to_count,
+    to_number,
+)
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import did_you_mean
@@ -79,14 +87,14 @@ def schema_of(
     parts: Mapping[str, Form], required: Collection[str] = (), either: Sequence[str] = ()
 ) -> Schema:
     """Return the schema of a mapping by the forms of its keys; it has exactly one of `either`."""
-    found: Schema = {"type": "object", "additionalProperties": False, "properties": {}}
+    schema: Schema = {"type": "object", "additionalProperties": False, "properties": {}}
     for key, form in parts.items():
-        found["properties"][key] = form.schema() if key in required else or_nothing(form.schema())
+        schema["properties"][key] = form.schema() if key in required else or_nothing(form.schema())
     if required:
-        found["required"] = [*required]
+        schema["required"] = [*required]
     if either:
-        found["oneOf"] = [*map(given, either)]
-    return found
+        schema["oneOf"] = [*map(given, either)]
+    return schema
 
 
 def listed(items: Schema, depth: int = 1) -> Schema:
@@ -310,12 +318,12 @@ def read_parts(
     faults: Collection[Fault] = (),
 ) -> dict[str, object]:
     """Return the values of a mapping's keys, each read by its form; refuse all faults together."""
-    found, every = {}, [*faults]
+    values, every = {}, [*faults]
     for key, part in raw.items():
         with collected(every):
-            found[key] = forms[key].read(part, (*path, key))
+            values[key] = forms[key].read(part, (*path, key))
     refuse(every)
-    return found
+    return values
 
 
 def mapping(parts: Mapping[str, Form], such_as: str) -> Form:

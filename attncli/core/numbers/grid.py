@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
-from attncli.core.numbers.written import ABOUT, BLANK_CELLS, number
+from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 
@@ -104,9 +104,9 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
 
 
 def _refuse_thin_spaces(text: str) -> None:
-    if not text.isascii() and (found := THIN_SPACE.search(text)):
-        joined, parted = (re.sub(r"[\u2009\u202f]", sign, found[0]) for sign in ("", " "))
-        message = f"{visible(found[0])} has a thin space; write {joined}"
+    if not text.isascii() and (digits := THIN_SPACE.search(text)):
+        joined, parted = (re.sub(r"[\u2009\u202f]", sign, digits[0]) for sign in ("", " "))
+        message = f"{visible(digits[0])} has a thin space; write {joined}"
         raise NumberError(f"{message}, or {parted} for several numbers")
 
 
@@ -126,10 +126,10 @@ def whole_number(text: str) -> str:
 
 def _separator(text: str) -> str:
     """Return the sign between the thousands of a number; a single point is a decimal point."""
-    found = GROUPED.fullmatch(text)
-    if found is None or (found[1] == "." and not found[2] and not found[3]):
+    grouped = GROUPED.fullmatch(text)
+    if grouped is None or (grouped[1] == "." and not grouped[2] and not grouped[3]):
         return ""
-    return found[1]
+    return grouped[1]
 
 
 def _is_even(rows: Sequence[Words]) -> bool:
@@ -144,10 +144,10 @@ def _rewritten(rows: Sequence[Words], comma: str) -> list[Words]:
 def ambiguous(word: str, readings: Collection[str]) -> NumberError:
     """Return the error for a comma with several readings: decimal, thousands, separated."""
     ways = {"decimal": ".", "thousands": ""}
-    found = [word.replace(",", sign) for reading, sign in ways.items() if reading in readings]
+    written = [word.replace(",", sign) for reading, sign in ways.items() if reading in readings]
     if "separated" in readings:
-        found.append(f"{word.replace(',', ', ')} with a blank")
-    return NumberError(f"{visible(word)} may mean several numbers; write {' or '.join(found)}")
+        written.append(f"{word.replace(',', ', ')} with a blank")
+    return NumberError(f"{visible(word)} may mean several numbers; write {' or '.join(written)}")
 
 
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
@@ -231,7 +231,7 @@ def is_word(cell: str) -> bool:
 
 def _is_number(text: str) -> bool:
     try:
-        number(text)
+        value_of(text)
     except NumberError:
         return False
     return True

@@ -79,7 +79,7 @@ def number_of(text: str) -> tuple[str, float, float]:
         plain = written.normalized(whole_number(cell))
         if decimal := decimal_of(plain):
             return plain, *decimal
-        value = written.number(plain)
+        value = written.value_of(plain)
     except NumberError:
         if not is_formula:
             raise

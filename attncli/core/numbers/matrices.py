@@ -18,10 +18,9 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import KeyPath, fail, needing
-from attncli.core.numbers import scalars
+from attncli.core.numbers import written
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.scalars import cell_words, dotted, name_of, shape_words
-from attncli.core.numbers.written import SEVERAL, vanishes
+from attncli.core.numbers.written import SEVERAL, cell_words, dotted, name_of, shape_words, vanishes
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import LabelledGrid, Labels
@@ -58,7 +57,7 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         message = f"{dotted(path[:1])} has more than {MAX_NESTED_LISTS} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
-        scalars.refuse_masked(raw, path)
+        written.refuse_masked(raw, path)
         try:
             array = np.array(readable(raw)) if copy else np.asarray(readable(raw)).view()
             array.flags.writeable = False
@@ -150,7 +149,7 @@ def _without_truths(raw: Any) -> Any:
     """Return a matrix with 1 and 0 for true and false."""
     if isinstance(raw, list | tuple):
         return [_without_truths(item) for item in raw]
-    return scalars.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
+    return written.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
@@ -160,7 +159,7 @@ def block_rows(text: str, path: KeyPath) -> list[list[str]]:
 
 def grid_in(text: str, path: KeyPath) -> LabelledGrid:
     """Return the numbers and the labels of a text block."""
-    from attncli.core.numbers.pasted import grid_of  # most matrices are lists, which do not need it
+    from attncli.core.numbers.pasted import grid_of
 
     try:
         return grid_of(text)
@@ -206,7 +205,7 @@ def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> 
     if numbers is not None:
         return numbers
     places = zip(np.ndindex(shape), cells, strict=True)
-    return [scalars.cell_value(cell, (*path, *place)) for place, cell in places]
+    return [written.cell_value(cell, (*path, *place)) for place, cell in places]
 
 
 def _plain_decimals(texts: Sequence[object]) -> list[float] | None:
@@ -244,11 +243,11 @@ def flattened(
             raise fail(message, *inside, hint="put each row into [ ]")
         parts.append(flattened(item, inside, read, hint))
     first, _ = parts[0]
-    for index, (own, _) in enumerate(parts):
-        if own != first:
-            noun, has, other = "matrix", f"the shape {shape_words(own)}", shape_words(first)
-            if len(own) == len(first) == 1:
-                noun, has, other = "row", f"{own[0]} number{'s'[: own[0] != 1]}", str(first[0])
+    for index, (sizes, _) in enumerate(parts):
+        if sizes != first:
+            noun, has, other = "matrix", f"the shape {shape_words(sizes)}", shape_words(first)
+            if len(sizes) == len(first) == 1:
+                noun, has, other = "row", f"{sizes[0]} number{'s'[: sizes[0] != 1]}", str(first[0])
             message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {other}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]

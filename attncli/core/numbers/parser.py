@@ -158,9 +158,9 @@ class _Parser:
         if self.depth > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of parentheses, powers or signs"
             raise NumberError(message, "text")
-        found = part()
+        formula = part()
         self.depth -= 1
-        return found
+        return formula
 
     def _taken(self, *signs: str) -> str:
         """Return the next token and skip it if it is one of some signs; else return ""."""

@@ -1,4 +1,4 @@
-"""Matrices as people paste them: prints of programs, tables of Markdown, LaTeX, spreadsheets.
+"""Matrices as people paste them: prints of programs, Markdown, LaTeX, spreadsheets.
 
 Each form is rewritten as lines of words or of cells, in which every number keeps its offset.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 
 from attncli.core.numbers.grid import (
@@ -22,7 +23,7 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
-from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import SEVERAL
 from attncli.core.text.escapes import visible
 
@@ -55,11 +56,9 @@ def grid_of(text: str) -> LabelledGrid:
         raise NumberError(NUMBERS_MISSING)
     text = _without_r_signs(_without_name(text))
     if "\\" in text:
-        from attncli.core.numbers import from_tex
-
-        if from_tex.is_matrix(text):
-            return _of_cells(from_tex.matrix_rows(text))
-        text = from_tex.without_tex(text)
+        if is_matrix(text):
+            return _of_cells(matrix_rows(text))
+        text = without_tex(text)
     text = _without_brackets(text)
     lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
     if "|" in text:
@@ -152,13 +151,13 @@ def table_rows(lines: Words) -> list[Words]:
 
 def _without_outer_bars(lines: Words) -> Words:
     """Return the lines of a table without rules, and without `|` at their ends."""
-    found = []
+    rows = []
     for at, line in lines:
         if not re.fullmatch(RULE, line):
             start, row = trimmed(at, line)
             begins = row.startswith("|")
-            found.append((start + begins, row[begins:].removesuffix("|")))
-    return found
+            rows.append((start + begins, row[begins:].removesuffix("|")))
+    return rows
 
 
 def _of_table(lines: Words) -> LabelledGrid:
@@ -181,17 +180,17 @@ def _of_table(lines: Words) -> LabelledGrid:
 
 def _of_cells(rows: Sequence[Words]) -> LabelledGrid:
     rows = [[(at, cell.removesuffix(",").rstrip()) for at, cell in row] for row in rows]
-    found = edges([[cell for _, cell in row] for row in rows])
-    numbers = [[(at, whole_number(c)) for at, c in row[found.left :]] for row in rows[found.top :]]
-    return LabelledGrid(numbers, _fitting(found.labels, numbers))
+    sides = edges([[cell for _, cell in row] for row in rows])
+    numbers = [[(at, whole_number(c)) for at, c in row[sides.left :]] for row in rows[sides.top :]]
+    return LabelledGrid(numbers, _fitting(sides.labels, numbers))
 
 
 def _of_words(lines: Words) -> LabelledGrid:
     labels: Labels = (None, None)
     if any(re.search(r"[^\W\d_]|:", line) for _, line in lines):
         lines, labels = _without_labels(lines)
-    found = zip(lines, rows_of([line for _, line in lines]), strict=True)
-    rows = [[(start + at, word) for at, word in row] for (start, _), row in found if row]
+    numbers = zip(lines, rows_of([line for _, line in lines]), strict=True)
+    rows = [[(start + at, word) for at, word in row] for (start, _), row in numbers if row]
     if labels[0] and len(rows) < len(labels[0]):
         raise NumberError("there are words without a number beside them")
     return LabelledGrid(rows, _fitting(labels, rows))
@@ -206,21 +205,21 @@ def _without_labels(lines: Words) -> tuple[Words, Labels]:
     is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
     if is_shorter and words[0][0][0] > words[1][0][0]:
         cells[0].insert(0, "")  # a table of pandas, whose corner is blank
-    found = edges(cells)
-    heads = found.labels[1]
-    has_heads = found.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
+    sides = edges(cells)
+    heads = sides.labels[1]
+    has_heads = sides.top and not (_colon(lines[0][1]) or are_labels(cells[1]))
     rest = lines[has_heads:]
     if all(ends := [_colon(line) for _, line in rest]):
         labels = [line[:end].strip() for (_, line), end in zip(rest, ends, strict=True)]
         return _cut(rest, [end + 1 for end in ends]), (labels, heads if has_heads else None)
-    are_bare = len(cells) > found.top + 1 and all(
+    are_bare = len(cells) > sides.top + 1 and all(
         re.fullmatch(BARE_LABEL, row[0]) and not any(map(is_word, row[1:2]))
-        for row in cells[found.top :]
+        for row in cells[sides.top :]
     )
-    if not found.left or not (found.top or are_bare):
+    if not sides.left or not (sides.top or are_bare):
         return rest, (None, heads if has_heads else None)
-    ends = [row[0][0] + len(row[0][1]) for row in words[found.top :]]
-    return _cut(lines[found.top :], ends), found.labels
+    ends = [row[0][0] + len(row[0][1]) for row in words[sides.top :]]
+    return _cut(lines[sides.top :], ends), sides.labels
 
 
 def _colon(line: str) -> int:
@@ -244,3 +243,126 @@ def _fitting(labels: Labels, rows: Sequence[Words]) -> Labels:
     if heads and firsts is None and len(heads) == width + 1:
         heads = heads[1:]  # the first is above labels that are left out
     return firsts, heads if heads and len(heads) == width else None
+
+
+PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
+BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
+LAYOUT = (
+    r"\\(?:begin|end)\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular|smallmatrix)\*?\s*\}"
+    r"(?:\s*\[[a-z]*\])?(?:\s*\{[lcr|\s]*\})?"
+    r"|\\(?:begin|end)\s*\{\s*(?:equation|align|displaymath|math|center|gather)\*?\s*\}"
+    r"|\\(?:left|right|[bB]igg?[lr]?)\s*(?:\\[{}|]|[\[\]().|])"
+    r"|\\[hv]?phantom\s*\{[^{}]*\}"
+    r"|\\(?:hline|toprule|midrule|bottomrule|displaystyle|q?quad|notag|attnroom)(?![a-zA-Z])"
+    r"|\\[,;:!\s\[\]()]|\$"
+)
+"""Commands that change no number; \\attnroom is the blank of a worksheet."""
+COMMENT_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
+"""The sign of a comment at the end of a line; \\% is percent."""
+AFTER_MATRIX = (
+    r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
+    r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
+)
+ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
+BEFORE, POWER = r"((?<![\d.])[\d.]++(?<=\d)|[/^]\s*+)?", r"(?=(\s*\^)?)"
+"""The number or the sign before a fraction, and the sign of a power behind it."""
+WORK_OUT = "write the matrix itself, worked out"
+PLAIN_SIGNS = (
+    (r"\\infty(?![a-zA-Z])", "inf"),
+    (r"\\pi(?![a-zA-Z])", "pi"),
+    (r"\\(?:cdot|times)(?![a-zA-Z])", "*"),
+    (r"\\approx(?![a-zA-Z])", "≈"),
+    (r"\\exp(?![a-zA-Z])", "exp"),
+    (r"\\%", "%"),
+    (r"\\&", " "),
+    (r"\\#", "#"),
+    (r"\\_", "_"),
+)
+
+
+def is_matrix(text: str) -> bool:
+    """Return True if a text is a matrix of LaTeX, not only a text with numbers of LaTeX."""
+    return "\\\\" in text or "&" in text or "\\begin" in text
+
+
+def matrix_rows(text: str) -> list[Words]:
+    """Return the cells of a matrix of LaTeX; refuse several, and more beside it than a name."""
+    text = re.sub(COMMENT_SIGN, _without_comment_sign, text)
+    begins = re.findall(BEGIN, text)
+    if len(begins) > 1:
+        raise NumberError("the text holds several matrices; write each under its own key")
+    start = text.index(begins[0]) if begins else 0
+    if begins:
+        before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
+        after = re.sub(AFTER_MATRIX, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
+        if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
+            raise NumberError(f"{before[:20]} is written before the matrix; {WORK_OUT}")
+        if after:
+            raise NumberError(f"{after[:20]} is written after the matrix; {WORK_OUT}")
+    end = re.search(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", text)
+    rows = cells_of(text[start : end.start() if end else None], start)
+    return [row for row in rows if len(row) > 1 or row[0][1]]
+
+
+def cells_of(text: str, start: int = 0) -> list[Words]:
+    r"""Return the cells of a text of LaTeX whose rows end with `\\`, separated by `&`.
+
+    >>> cells_of(r"1 & \frac{1}{2} \\ & 3")
+    [[(0, '1'), (4, '1/2')], [(19, ''), (21, '3')]]
+    """
+    text = re.sub(r"[\r\n]", " ", text)
+    rows = [row for row in pieces_of(text, ROW_END, start) if row[1].strip()]
+    lines = (pieces_of(row, r"(?<!\\)&", at) for at, row in rows)
+    return [[trimmed(at, without_tex(cell)) for at, cell in cells] for cells in lines]
+
+
+def without_tex(text: str) -> str:
+    r"""Return a text of the same length with the numbers of LaTeX in the signs of the parser.
+
+    >>> without_tex(r"\frac{1}{2} & -\infty").split()
+    ['1/2', '&', '-inf']
+    """
+    if "\\" not in text and "{" not in text and "$" not in text:
+        return text
+    text = re.sub(LAYOUT, lambda m: " " * len(m[0]), text)
+    for sign, plain in PLAIN_SIGNS:
+        text = re.sub(sign, partial(_instead, plain), text)
+    words = r"\\(?:text\w*|math\w+|operatorname)\s*\{([^{}]*)\}"
+    text = re.sub(words, lambda m: m[1].rjust(len(m[0]) - 1).ljust(len(m[0])), text)
+    text = re.sub(rf"{BEFORE}\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.]){POWER}", _fraction, text)
+    text = re.sub(r"\\sqrt\s*(\d)(?![\d.])", lambda m: f"√{m[1]}".ljust(len(m[0])), text)
+    text = re.sub(r"(?<=\d)\{,\}(\d+)", r",\1  ", text)
+    for _ in range(MAX_DEPTH if "{" in text else 0):  # from the inside out
+        before = text
+        braces = r"\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
+        text = re.sub(rf"{BEFORE}\\[dtc]?frac{braces}{POWER}", _fraction, text)
+        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
+        text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
+        if text == before:
+            break
+    return text.replace("{", "(").replace("}", ")")
+
+
+def _without_comment_sign(match: re.Match[str]) -> str:
+    if match.string[: match.start()][-1:].isdigit() and not match[1]:
+        raise NumberError(r"in LaTeX % begins a comment; write \% for percent")
+    return match[1].ljust(len(match[0]))
+
+
+def _instead(plain: str, match: re.Match[str]) -> str:
+    return plain.ljust(len(match[0]))
+
+
+def _fraction(match: re.Match[str]) -> str:
+    before, above, below, power = match[1] or "", match[2].strip(), match[3].strip(), match[4]
+    if before[:1].isdigit():
+        mixed = rf"{before}\frac may be a mixed number or a product"
+        raise NumberError(f"{mixed}; write {above}/{below}")
+    is_operand = power or before
+    are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
+    plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
+    return before + plain.ljust(len(match[0]) - len(before))
+
+
+def _root(match: re.Match[str]) -> str:
+    return f"sqrt({match[1]})".ljust(len(match[0]))

@@ -1,13 +1,18 @@
-"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1)."""
+"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3); how messages name a key or a cell."""
 
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
+from numbers import Real
+from typing import Any
 
-from attncli.core.arithmetic.operators import OPERATORS
+from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.parser import DIGITS, FUNCTIONS, INFINITE, NumberError, parse
@@ -48,10 +53,10 @@ class NumberAsWritten(float):
         return float(self), self.formula
 
 
-def number(text: str) -> float:
+def value_of(text: str) -> float:
     """Return the value of a written number; an expression is returned with its formula.
 
-    >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
+    >>> value_of("1/4"), value_of("012"), value_of("-2^2"), value_of("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
     """
     plain = text.strip()
@@ -167,7 +172,7 @@ def of_expression(names: Collection[str] = ()) -> str:
 
 
 def of_number() -> str:
-    """Return the pattern of a whole text that `number` reads."""
+    """Return the pattern of a whole text that `value_of` reads."""
     whole = rf"{_expression(minus=DASHES)}%?|[-+{DASHES}]?oo|{_infinite(DASHES)}"
     return rf"^(?!\s*(?:{DAY})\s*$)\s*(?:[{ABOUT}]\s*)?(?:{whole})\s*$"
 
@@ -230,9 +235,129 @@ OPERATIONS = {
     tree.Minus: "negative",
     tree.Root: "sqrt",
 }
+
+
+def _of_angle(name: str) -> Callable[[Any], Any]:
+    """Return a function of floats, and of the exact numbers of sympy."""
+    return lambda x: getattr(import_module("math" if isinstance(x, float) else "sympy"), name)(x)
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+    "abs": abs,
+    "cos": _of_angle("cos"),
+    "sin": _of_angle("sin"),
+}
+"""The arithmetic operators, and functions of angles, for any kind of number."""
+
 WORK: dict[str, Callable[..., float]] = OPERATORS | {
     "^": _power,
     "negative": lambda x: -x,
     "sqrt": math.sqrt,
     "exp": math.exp,
 }
+
+
+TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
+"""Words for 1 and 0 in masks; elsewhere they are not numbers."""
+
+MAX_DIGITS_OF_FLOATS = 17
+"""Number of significant digits that determine a 64-bit float. Derived."""
+
+LARGEST_COUNT = 2**31
+"""Maximum absolute value of a whole number in a problem. Chosen."""
+
+
+def is_number(raw: object) -> bool:
+    """Return True for a number of Python or NumPy; a bool does not count."""
+    return isinstance(raw, int | float | Real) and not isinstance(raw, bool)
+
+
+def to_number(raw: Any, path: KeyPath) -> float:
+    if getattr(raw, "ndim", None) == 0 and not is_number(raw):  # an array of one number
+        raw = raw.item()
+    is_truth = isinstance(raw, str) and raw.strip() in TRUTHS
+    if is_truth or not (isinstance(raw, str) or is_number(raw)):
+        raise fail(f"{name_of(path)} must be a number", *path)
+    value = cell_value(raw, path)
+    if not math.isfinite(value):
+        raise fail(f"{name_of(path)} must be a finite number", *path, needs="values")
+    return value
+
+
+def to_count(raw: object, path: KeyPath, least: int | None = 1, most: int = LARGEST_COUNT) -> int:
+    value = to_number(raw, path)
+    kind = "a whole number" if least is None else f"a whole number of at least {least}"
+    if abs(value) > most:
+        kind = f"a whole number from {-most if least is None else least:,} to {most:,}"
+    elif value == int(value) and (least is None or value >= least):
+        return int(value)
+    message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:40]}"
+    raise fail(message, *path, needs="values")
+
+
+def cell_value(item: Any, path: KeyPath) -> float:
+    """Return the number in one cell, a text or a number; refuse a blank and anything else."""
+    if isinstance(item, str):
+        try:
+            return value_of(item)
+        except NumberError as error:
+            if is_open(item):
+                hint = "write a number there"
+                raise fail(f"{_cell(path)} is blank", *path, hint=hint) from None
+            raise fail(f"{_cell(path)}: {error}", *path, needs=error.needs) from None
+    if not isinstance(item, bool):
+        if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
+            refuse_masked(item, path)
+            item = item.item()
+        if isinstance(item, int | float | Real):
+            try:
+                return float(item)
+            except OverflowError:
+                pass
+    raise fail(f"{_cell(path)} is not a number", *path)
+
+
+def is_open(text: str) -> bool:
+    """Return True for a blank cell, in which a number is still to be written."""
+    return text.strip() in BLANK_CELLS
+
+
+def refuse_masked(raw: Any, path: KeyPath) -> None:
+    """Raise an InputError for an array of numpy.ma in which a cell is masked."""
+    ma = sys.modules.get("numpy.ma")  # imported by the code that made such an array
+    if ma is not None and ma.is_masked(raw):
+        raise fail(f"{name_of(path)} has masked cells", *path, hint="fill them, as by X.filled(0)")
+
+
+def shape_words(shape: Sequence[int]) -> str:
+    """Return a shape as messages show it, such as (2, 3)."""
+    return f"({', '.join(map(str, shape))})"
+
+
+def dotted(path: KeyPath) -> str:
+    """Return the name of a key in messages: `mask.keep`."""
+    return ".".join(part for part in path if isinstance(part, str))
+
+
+def name_of(path: KeyPath) -> str:
+    """Return the name of a key, or a row or a cell of it, in messages: `W_q[1, 2]`."""
+    places = [part for part in path if isinstance(part, int)]
+    name = dotted(path)
+    return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
+
+
+def cell_words(path: KeyPath, place: Sequence[int]) -> str:
+    """Return the words for a cell of a matrix in messages: `row 1, column 2 of W_k`."""
+    *stack, row, column = place if len(place) > 1 else (0, *place)
+    return f"row {row + 1}, column {column + 1} of {name_of((*path, *stack))}"
+
+
+def _cell(path: KeyPath) -> str:
+    """Return the words for a cell of a matrix, or for a key of one number."""
+    place = [part for part in path if isinstance(part, int)]
+    return cell_words(path[: -len(place)], place) if place else dotted(path)

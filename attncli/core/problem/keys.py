@@ -1,6 +1,6 @@
 """Every key that a problem may have: how it is written, what it means, its default and its names.
 
-Flags, the JSON Schema, completion, the manual and the hints for keys of other tools are made of
+Flags, the JSON Schema, completion, the manual and the hints for keys of other tools come from
 these rows. Importing them imports no NumPy, as flags need none.
 """
 
@@ -24,7 +24,7 @@ from attncli.core.numbers.form import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
-from attncli.core.records import EMPTY, Record, replace
+from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
@@ -61,10 +61,10 @@ FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "gegl
 GAIN_NAMES, SHIFT_NAMES = "gamma_# γ_# gamma# g_#", "beta_# β_# beta#"
 """Other names of the vectors of a norm; # is its number."""
 
-P = ParamSpec("P")
+Arguments = ParamSpec("Arguments")
 
 
-def _as_field(make: Callable[P, Key]) -> Callable[P, Any]:
+def _as_field(make: Callable[Arguments, Key]) -> Callable[Arguments, Any]:
     """Return `Key` for the rows below: to type checkers an attribute has the type of its value."""
     return make
 
@@ -78,7 +78,7 @@ def _norm_vector(name: str, number: int, others: str) -> Any:
     return key(vector(), f"transformer: the norm's {name}, of {half}", aliases=aliases)
 
 
-class Fields:
+class ProblemFields:
     """The keys of a problem, in the order of files and pages, and their values as attributes.
 
     A key is declared here once. Its row of the table says everything about how it is written; the
@@ -276,7 +276,7 @@ class Fields:
     )
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
     layers: tuple[Any, ...] = key(
-        replace(values.LAYERS, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
+        Form(values.read_layers, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
         "transformer: the keys of each layer; those of an only one may stand at the top",
         (),
         as_written=True,
@@ -346,7 +346,7 @@ class Fields:
     )
 
 
-KEYS = {name: row for name, row in vars(Fields).items() if isinstance(row, Key)}
+KEYS = {name: row for name, row in vars(ProblemFields).items() if isinstance(row, Key)}
 """Every row by its key."""
 
 

@@ -31,6 +31,15 @@ WITH_PARTS = (
 """Keys that are mappings in which there may be matrices."""
 
 
+REPLACES = {
+    "Q": ("W_q", "b_q"),
+    "K": ("W_k", "b_k"),
+    "V": ("W_v", "b_v"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
+}
+"""Keys of results that a problem may set directly, each with the keys that it makes useless."""
+
+
 class Implied(Record):
     """A letter that equals another one, unless the problem has a key that sets it."""
 
@@ -59,6 +68,13 @@ class Kind(Record):
     @property
     def keys(self) -> tuple[str, ...]:
         return (*COMMON_OPTIONS, *self.shapes, *self.options)
+
+    @property
+    def source_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of keys of which a problem needs one: a matrix, its source, or its product."""
+        if "Q" not in self.shapes:
+            return ()
+        return ("Q", "X", "scores"), ("K", self.source, "scores"), ("V", self.source)
 
 
 BACKWARD = ("gradient", "learning_rate")
@@ -122,7 +138,7 @@ LAYER_OPTIONS = (
     *(*SCORING, "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
     *("norm", "place", "eps", "activation"),
 )
-"""The other keys of a layer; what stands at the top is that of every layer without its own."""
+"""The other keys of a layer; one at the top is that of every layer which has none."""
 
 ATTENDED = Implied("d_model", "heads*d_v", unless=("W_o",))
 """Without W_o, what was attended to is added to the input as it is."""

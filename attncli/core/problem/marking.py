@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import KeyPath, fail, needing
-from attncli.core.numbers import form as forms
+from attncli.core.numbers import form
 from attncli.core.numbers.form import Form, Schema
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS, dotted, to_number
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.escapes import visible
 
@@ -46,7 +46,7 @@ class Marking(Record):
         follow: the share of its points that a number earns if it follows from an earlier slip.
         few_digits: the share of its points that a number earns if it has fewer than `decimals`
             digits and is right to those.
-        dtype: the type of the floats of arrays that a program calculated; by default their own.
+        dtype: the type of the floats of arrays that a program calculated; by default as they are.
         rtol: the maximum error of such an array, relative to the largest number of its step.
     """
 
@@ -80,11 +80,11 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     words = re.findall(BETWEEN_COMMAS, raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
-    names = (forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
-    found = tuple(dict.fromkeys(filter(None, names)))
-    if not found and (words or isinstance(raw, str)):
+    names = (form.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    steps = tuple(dict.fromkeys(filter(None, names)))
+    if not steps and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
-    return found
+    return steps
 
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
@@ -96,21 +96,21 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
 
 
 def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, object]:
-    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a name given twice."""
+    """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a repeated name."""
     pairs = [*raw.items()] if isinstance(raw, Mapping) else None
     if isinstance(raw, str):
         parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
         pairs = [(name, value) for name, _, value in parts] if all(x[1] for x in parts) else None
     if pairs is None:
         raise fail(f"{dotted(path)} {said}", *path, hint=hint)
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
-        if word in found:
+        if word in values:
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
-        found[word] = value
-    return found
+        values[word] = value
+    return values
 
 
 def _names(raw: object, path: KeyPath) -> dict[str, str]:
@@ -118,22 +118,22 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
 
     Where only the first of a pair is a step, as in `scores: a`, the second is the name.
     """
-    from attncli.core.tape.words import ALIASES  # few problems have the key
+    from attncli.core.tape.cells import ALIASES
 
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
-    found = dict[str, str]()
+    steps = dict[str, str]()
     for key, value in by_name(raw, path, *said).items():
-        name, meant = key, forms.as_text(value, (*path, key)).strip()
+        name, meant = key, form.as_text(value, (*path, key)).strip()
         if name in ALIASES and meant not in ALIASES:
             name, meant = meant, name
         if re.fullmatch(COURSE_NAME, name) is None:
             message = f"{visible(name)[:40] or 'nothing'} cannot be the name of a step"
             raise fail(message, *path, key, hint="write a letter or a word, such as a or alpha")
-        if name in found or meant in found.values():
-            message = f"{dotted(path)} has {visible(name if name in found else meant)} twice"
+        if name in steps or meant in steps.values():
+            message = f"{dotted(path)} has {visible(name if name in steps else meant)} twice"
             raise fail(message, *path, key, hint="leave one of them out", needs="values")
-        found[name] = meant
-    return found
+        steps[name] = meant
+    return steps
 
 
 def _share(raw: object, path: KeyPath) -> float:
@@ -147,37 +147,37 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
-POINTS = forms.number(most=1_000_000)
+POINTS = form.number(most=1_000_000)
 ASKED_STEPS: tuple[Schema, ...] = (
-    forms.LIST_OF_WORDS | {"maxItems": 0},
-    forms.LIST_OF_WORDS | {"contains": {"not": forms.STRING | {"pattern": r"^\s*$"}}},
-    forms.ANY_WORD | {"pattern": r"[^\s,]"},
+    form.LIST_OF_WORDS | {"maxItems": 0},
+    form.LIST_OF_WORDS | {"contains": {"not": form.STRING | {"pattern": r"^\s*$"}}},
+    form.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": forms.or_nothing(POINTS.schema())},
-    forms.STRING,
+    {"type": "object", "additionalProperties": form.or_nothing(POINTS.schema())},
+    form.STRING,
 )
 FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
+SHARE_OF_POINTS = Form(_share, (form.any_of([FROM_0_TO_1, form.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "tolerance": forms.number(),
+    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
+    "tolerance": form.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
-    "dtype": forms.choice(FLOAT_TYPES),
-    "rtol": forms.number(),
+    "dtype": form.choice(FLOAT_TYPES),
+    "rtol": form.number(),
 }
-PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
+PARTS_OF_MARKING = form.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
 MARKING = replace(PARTS_OF_MARKING, read=read_marking)
 
 COURSE_NAMES = Form(
     _names,
     (
-        forms.STRING,
+        form.STRING,
         {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
-        | {"additionalProperties": forms.ANY_WORD},
+        | {"additionalProperties": form.ANY_WORD},
     ),
 )

@@ -1,7 +1,7 @@
-"""What a problem may hold, said to other programs: a JSON Schema, and types for Python.
+"""The JSON Schema of a problem file, and the types of its keys for type checkers.
 
-The schema is made of the same tables that read a problem file. Faults that it cannot find are
-marked: see `Fault.needs`. Type checkers read no tables, so that `ProblemKeys` lists the keys.
+The schema comes from the tables that read a file; a fault that it cannot show is marked, see
+`Fault.needs`. `ProblemKeys` lists the keys again, as type checkers read no tables.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
 from attncli.core.numbers.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.core.problem.key_names import names_of, pattern_of
-from attncli.core.problem.key_values import REPLACES, source_groups
+from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
-from attncli.core.problem.kinds import KINDS, Kind
+from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.marking import Marking
 
 
@@ -61,9 +60,9 @@ def _other_names(keys: Iterable[str]) -> Schema:
 
 def _layers() -> Schema:
     """Return the schema of a list of layers, or of a mapping of their numbers."""
-    own = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
-    layer = {"type": "object", "properties": own, "additionalProperties": False}
-    layer["patternProperties"] = _other_names(own)
+    parts = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": parts, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(parts)
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
@@ -95,7 +94,7 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
     rules += map(_given, kind.needs)
-    rules += (_given(*keys) for keys in source_groups(kind))
+    rules += (_given(*keys) for keys in kind.source_groups)
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 
@@ -105,8 +104,8 @@ def _inside(key: str, part: Schema) -> Schema:
 
 def _given(*keys: str) -> Schema:
     """Return the schema of problems that have one of these keys, under any name."""
-    found = [given(name) for key in keys for name in names_of(key)]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+    schemas = [given(name) for key in keys for name in names_of(key)]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _without(keys: Iterable[str]) -> Schema:

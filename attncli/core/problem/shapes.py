@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from attncli.core.attention.features import NORMS
 from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.norms import NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.form import ArrayForm, Form
-from attncli.core.numbers.scalars import shape_words
+from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
 from attncli.core.records import Record, replace
@@ -24,7 +24,7 @@ from attncli.core.text.sentences import OF_LAYER
 KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 
 MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
-"""Maximum number of axes before a matrix's own, by the `stack` of its form."""
+"""Maximum number of axes before those of the matrix, by the `stack` of its form."""
 
 
 def form_of(key: str) -> Form:
@@ -54,7 +54,7 @@ def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
 
 
 def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:
-    """Return the names of the axes before the own axes of an array: "batch", "head", or both."""
+    """Return the names of the axes before those of the matrix: "batch", "head", or both."""
     form = array_form(key)
     if axes - form.axes != 1:
         return ("batch", "head")[: axes - form.axes]
@@ -106,37 +106,37 @@ class Sizes:
         before = len(self.faults)
         if self._bind_leading(key, shape, len(letters)):  # each matrix is of one head
             letters = tuple(letter.rpartition("*")[2] for letter in letters)
-        own = shape[len(shape) - len(letters) :]
+        inner = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
         flips = is_transposed(key, *self.written_as)
         nouns: tuple[str, ...] = ("columns", "rows") if flips else ("rows", "columns")
         nouns = nouns if len(letters) > 1 else ("numbers",)
-        for letter, size, noun, known in zip(letters, own, nouns, expected, strict=True):
+        for letter, size, noun, known in zip(letters, inner, nouns, expected, strict=True):
             fits = size == known or (size == 1 and array_form(key).broadcasts)
             if not fits:
                 self.bind(letter, size, key, noun)
         if len(self.faults) == before:
             return
         bound = [self.size(letter) for letter in letters]
-        fitting = tuple(size if k is None else k for k, size in zip(bound, own, strict=True))
-        if fitting == own:
+        fitting = tuple(size if k is None else k for k, size in zip(bound, inner, strict=True))
+        if fitting == inner:
             return
-        pairs = zip(expected, own[::-1], strict=True)
+        pairs = zip(expected, inner[::-1], strict=True)
         if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
             stored = "(in, out)?" if flips else "(out, in)? write weights_as: out_in"
             stored += " leave out weights_as" if flips and not self.columns else ""
             hint = f"its transpose would fit: is it stored {stored}"
         else:
             hint = f"{shape_words(fitting[::-1] if flips else fitting)} would fit"
-        hint = f"{key} is {shape_words(own[::-1] if flips else own)}; {hint}"
+        hint = f"{key} is {shape_words(inner[::-1] if flips else inner)}; {hint}"
         self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
-    def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
-        """Check the axes before the matrix's own; return whether there is one matrix per head."""
-        if len(shape) == own:
+    def _bind_leading(self, key: str, shape: tuple[int, ...], inner: int) -> bool:
+        """Check the axes before those of the matrix; return True if there is a matrix per head."""
+        if len(shape) == inner:
             return False
         form = array_form(key)
-        limit = own + MAX_LEADING_AXES[form.stack]
+        limit = inner + MAX_LEADING_AXES[form.stack]
         if len(shape) > limit:
             message = f"{key} has {len(shape)} axes, but at most {limit} fit"
             self.note(key, message, needs="")
@@ -197,27 +197,27 @@ class Sizes:
         self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
     ) -> None:
         """Note a fault of a key, and of another that the message names."""
-        related = tuple(other.split(".")) if other else ()
+        related = tuple(filter(None, other.split(".")))
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
 
 
-def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, int]:
+def heads_of(values: Mapping[str, Any], keys_read: Collection[str]) -> tuple[int, int]:
     """Return the number of heads of queries, and of keys and values.
 
     Where no option gives it, an array of four axes does: (batch, heads, n, d).
     """
     counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
-    found: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
+    known: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
     for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
-        if option in given:
-            found[option] = values[option], option
+        if option in keys_read:
+            known[option] = values[option], option
         for key in (key for key in keys if key in counts):
-            count, origin = found.setdefault(option, (counts[key], key))
+            count, origin = known.setdefault(option, (counts[key], key))
             if count != counts[key]:
                 _refuse_heads(key, counts[key], origin, count, option)
-    kv_heads, other = found.get("kv_heads", (0, ""))
+    kv_heads, other = known.get("kv_heads", (0, ""))
     of_values = (kv_heads, other) if other in counts else (values["heads"], "heads")
-    heads, origin = found.get("heads", of_values)
+    heads, origin = known.get("heads", of_values)
     if other in counts and heads % kv_heads:
         _refuse_heads(other, kv_heads, origin, heads, "heads")
     return heads, kv_heads or heads
@@ -231,40 +231,38 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = (
-    *("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient"),
-)
+LATE_KEYS = ("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient")
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
-def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
+def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
-    `given` has the shapes of the matrices that were given, also of `score.W`, with tokens in rows.
+    `shape_of` has the shape of every matrix that there is, also of `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns", values["weights_as"])
-    sizes.bound["heads"] = Bound(heads, "", "", f"heads is {heads}")
+    sizes.bound["heads"] = Bound(size=heads, key="", noun="", words=f"heads is {heads}")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.note("kv_heads", message, "heads")
         return sizes
-    shapes = _of_given(shapes_of(kind, values), given)
-    late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
+    shapes = _of_arrays(shapes_of(kind, values), shape_of)
+    late = [key for key in shapes if key.partition(".")[0] in LATE_KEYS]
     for key in shapes:
         if key not in late:
-            sizes.bind_matrix(key, given[key], shapes[key])
+            sizes.bind_matrix(key, shape_of[key], shapes[key])
     if values["tokens"] and kind.tokens not in sizes and values["embedding"]:
         sizes.bind(kind.tokens, len(values["tokens"]), "tokens", "labels")
     if not sizes.faults and not values["layers"]:
-        _imply(sizes, kind, given)
+        _imply(sizes, kind, shape_of)
         _compare(sizes, values["score"]["name"])
     if kind.single is not None:
         letter, key = kind.single
         sizes.bind(letter, 1, key, "rows")
     for key in late:
-        sizes.bind_matrix(key, given[key], shapes[key])
+        sizes.bind_matrix(key, shape_of[key], shapes[key])
     vocabulary = values["embedding"].get("vocabulary", ())
     labelled = {
         "tokens": (kind.tokens, values["tokens"]),
@@ -275,7 +273,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     for key, (letter, labels) in labelled.items():
         if labels and letter in sizes:
             sizes.bind(letter, len(labels), key, "labels")
-    _refuse_two_readings(sizes, shapes, values, given)
+    _refuse_two_readings(sizes, shapes, values, shape_of)
     return sizes
 
 
@@ -291,8 +289,8 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
     for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
-        own = table[values[key]["name"]].parameters if values[key] else ()
-        shapes |= {f"{key}.{p.name}": p.shape for p in own if p.shape}
+        parameters = table[values[key]["name"]].parameters if values[key] else ()
+        shapes |= {f"{key}.{p.name}": p.shape for p in parameters if p.shape}
     if values["kind"] == "transformer":
         shapes |= {"embedding.table": ("v", "d_model")}
         shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
@@ -300,18 +298,17 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     return shapes | {f"positions.{p.name}": p.shape for p in every}
 
 
-def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
-    """Return the letters of the matrices that were given, in the order of the letters."""
+def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
+    """Return the letters of the arrays that there are, in the order of the letters."""
     ranks = {key: rank for rank, key in enumerate(shapes)}
-    rows = {key: key if key in shapes else key.partition(".")[0] for key in given}
-    found = [key for key in given if isinstance(form_of(key), ArrayForm)]
-    return {key: shapes[rows[key]] for key in sorted(found, key=lambda key: ranks[rows[key]])}
+    rows = {key: key if key in shapes else key.partition(".")[0] for key in keys}
+    arrays = [key for key in keys if isinstance(form_of(key), ArrayForm)]
+    return {key: shapes[rows[key]] for key in sorted(arrays, key=lambda key: ranks[rows[key]])}
 
 
-def _imply(sizes: Sizes, kind: Kind, given: Collection[str]) -> None:
+def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
-    keys = set(given)
-    left_out = [implied for implied in kind.implied if keys.isdisjoint(implied.unless)]
+    left_out = [one for one in kind.implied if not any(key in keys for key in one.unless)]
     for implied in left_out:
         size = sizes.size(implied.origin)
         if size is not None:
@@ -336,7 +333,7 @@ def _compare(sizes: Sizes, name: str) -> None:
 
 
 def _refuse_two_readings(
-    sizes: Sizes, shapes: Shapes, values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]
+    sizes: Sizes, shapes: Shapes, values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]]
 ) -> None:
     """Note a fault for each matrix of three axes whose first may be the batch or the heads.
 
@@ -344,19 +341,19 @@ def _refuse_two_readings(
     one per batch element, uncut.
     """
     batch = sizes.size("batch")
-    stacks = [key for key, shape in given.items() if len(shape) == 3 and shape[0] == batch]
-    found = [key for key in stacks if sizes.heads > 1 and array_form(key).stack == "either"]
-    found = [key for key in found if batch != 1 or not array_form(key).broadcasts]
-    uncut = {key: given[key][1:] for key in found if "*" in shapes[key][1]}
-    if uncut and not sizes.faults and sizes_of(values, {**given, **uncut}).faults:
-        found = [key for key in found if key not in uncut]
-    sizes.faults = [] if found else sizes.faults  # what else does not fit may follow from it
-    for key in found:
+    stacks = [key for key, shape in shape_of.items() if len(shape) == 3 and shape[0] == batch]
+    unclear = [key for key in stacks if sizes.heads > 1 and array_form(key).stack == "either"]
+    unclear = [key for key in unclear if batch != 1 or not array_form(key).broadcasts]
+    uncut = {key: shape_of[key][1:] for key in unclear if "*" in shapes[key][1]}
+    if uncut and not sizes.faults and sizes_of(values, {**shape_of, **uncut}).faults:
+        unclear = [key for key in unclear if key not in uncut]
+    sizes.faults = [] if unclear else sizes.faults  # what else does not fit may follow from it
+    for key in unclear:
         letters = [letter.rpartition("*")[2] for letter in shapes[key]]
-        own = ", ".join(letters[::-1] if sizes.columns else letters)
+        inner = ", ".join(letters[::-1] if sizes.columns else letters)
         heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
         leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
-        forms = " or ".join(f"({one}, {other}, {own})" for one, other in leads)
+        forms = " or ".join(f"({one}, {other}, {inner})" for one, other in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"
         hint = f"write four axes, the batch and the heads first: {forms}"
         sizes.note(key, message, sizes.bound["batch"].key, hint)

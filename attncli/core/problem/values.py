@@ -1,4 +1,4 @@
-"""The forms of the keys with a reader of their own: `score`, `mask`, `scale`, `round`, ….
+"""The forms of keys that have a special reader: `score`, `mask`, `scale`, `round`, ….
 
 The tables of `attention/`, which need NumPy, are imported when a value is read.
 """
@@ -9,182 +9,188 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import starmap
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from attncli.core.attention.parameters import SETTINGS, Parameter
-from attncli.core.errors import Fault, KeyPath, collected, fail
+from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
+from attncli.core.errors import Fault, InputError, KeyPath, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
-from attncli.core.numbers import form as forms
+from attncli.core.numbers import form
 from attncli.core.numbers.form import Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
-from attncli.core.numbers.scalars import MAX_DIGITS_OF_FLOATS, dotted, is_number, to_number
-from attncli.core.numbers.written import NumberAsWritten, evaluate, in_any_case, of_expression
+from attncli.core.numbers.written import (
+    MAX_DIGITS_OF_FLOATS,
+    NumberAsWritten,
+    dotted,
+    evaluate,
+    in_any_case,
+    is_number,
+    of_expression,
+    to_number,
+)
 from attncli.core.records import EMPTY, replace
 from attncli.core.text.escapes import visible
-
-if TYPE_CHECKING:
-    from attncli.core.attention.weights import Factor
 
 Table: TypeAlias = Mapping[str, Any]
 
 
-def _table(room: str) -> Table:
-    """Return the table of a module of `core/attention/`, which has its name."""
-    table: Table = vars(import_module(f"attncli.core.attention.{room}"))[room.upper()]
+def _table(name: str, room: str = "") -> Table:
+    """Return a table of a module of `core/attention/`, which by default has the table's name."""
+    table: Table = vars(import_module(f"attncli.core.attention.{room or name}"))[name.upper()]
     return table
 
 
 class NamedRow(Form):
     """The form of a row of a table: its name alone, or {name: …} with its parameters."""
 
+    noun: str = ""  # what messages call a row
     table: Callable[[], Table] = dict
-    default: str = ""  # the row where only parameters are given
-    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
+    default: str = ""  # the row where there are only parameters
+    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its parameters
     is_list: bool = False  # whether several rows may be listed
-
-    def schema(self) -> Schema:
-        rows = self.table().items()
-        alone = [name for name, row in rows if not any(p.required for p in row.parameters)]
-        same: dict[tuple[Parameter, ...], list[str]] = {}
-        for name, row in rows:
-            same.setdefault(row.parameters, []).append(name)
-        one = forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
-        return forms.any_of([one, forms.listed(one)]) if self.is_list else one
 
     def words(self) -> list[str]:
         return [*self.table()]
 
-    def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
+    def accepted(self, *names: str) -> dict[str, Form]:
+        """Return the forms of the keys that the rows of these names take."""
+        parameters = (p for name in names for p in self.table()[name].parameters)
+        return {**self.settings, **{p.name: p.form for p in parameters}}
+
+    def required(self, name: str) -> list[Parameter]:
+        return [p for p in self.table()[name].parameters if p.required]
+
+    def schema(self) -> Schema:
+        same: dict[tuple[Parameter, ...], list[str]] = {}
+        for name, row in self.table().items():
+            same.setdefault(row.parameters, []).append(name)
+        alone = form.choice([name for name in self.table() if not self.required(name)])
+        one = form.any_of([alone.schema(), *map(self._mapping, same.values())])
+        return form.any_of([one, form.listed(one)]) if self.is_list else one
+
+    def _mapping(self, names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": forms.choice(names), **self.settings, **{p.name: p.form for p in own}}
-        required = [p.name for p in own if p.required]
-        return forms.schema_of(parts, required if self.default in names else ["name", *required])
+        parts = {"name": form.choice(names), **self.accepted(names[0])}
+        required = [p.name for p in self.required(names[0])]
+        return form.schema_of(parts, required if self.default in names else ["name", *required])
+
+    def row_of(self, raw: object, path: KeyPath) -> dict[str, object]:
+        """Return the name of a row and the values of its parameters, in the order of the table."""
+        mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
+        values = form.known_parts(mapping, path, self.parts())
+        if "name" not in values and not self.default:
+            hint = f"write {path[0]}: {{name: {', or '.join(self.table())}}}"
+            raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
+        try:
+            name = form.choice(self.table()).read(values.pop("name", self.default), path)
+        except InputError as error:
+            settings = {key: values[key] for key in self.settings if key in values}
+            form.read_parts(settings, path, self.settings, error.faults)
+            raise
+        accepted, parameters = self.accepted(name), self.table()[name].parameters
+        wanted = {p.name: p.default for p in parameters if p.default is not None} | values
+        ordered = {key: wanted[key] for key in accepted if key in wanted}
+        faults = [*self._unfitting(name, values, path)]
+        return {"name": name} | form.read_parts(ordered, path, accepted, faults)
+
+    def _unfitting(self, name: str, values: Mapping[str, object], path: KeyPath) -> Iterator[Fault]:
+        """Yield a fault for each key that a row does not take, and one for those it lacks."""
+        row, accepted = f"the {self.noun} {name}", self.accepted(name)
+        for key in (key for key in values if key not in accepted):
+            takes = ", ".join(accepted) or "no parameters"
+            yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
+        if missing := [p for p in self.required(name) if p.name not in values]:
+            parts = ", ".join(f"{p.name}: …" for p in missing)
+            shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
+            hint = f"write {path[0]}: {{name: {name}, {parts}}}; {shapes}"
+            yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
 
 
 def _named_row(
-    noun: str, table: Callable[[], Table], default: str, settings: Mapping[str, Form] = EMPTY
+    noun: str, table: Callable[[], Table], default: str = "", settings: Mapping[str, Form] = EMPTY
 ) -> NamedRow:
-    """Return the form of a row of a table; messages call a row by the noun."""
-
-    def parts() -> dict[str, Form]:
-        own = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": forms.choice(table()), **settings, **own}
-
-    def read(raw: object, path: KeyPath) -> dict[str, object]:
-        mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
-        given = forms.known_parts(mapping, path, parts())
-        if "name" not in given and not default:
-            hint = f"write {path[0]}: {{name: {', or '.join(table())}}}"
-            raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
-        name, faults = "", list[Fault]()
-        with collected(faults):
-            name = forms.choice(table()).read(given.pop("name", default), path)
-        own = () if faults else table()[name].parameters
-        accepted = {**settings, **{p.name: p.form for p in own}}
-        if not faults:
-            faults += _unfitting_parameters(f"the {noun} {name}", own, accepted, given, path)
-        wanted = {p.name: p.default for p in own if p.default is not None} | given
-        ordered = {key: wanted[key] for key in accepted if key in wanted}
-        return {"name": name} | forms.read_parts(ordered, path, accepted, faults)
-
-    return NamedRow(read, parts=parts, table=table, default=default, settings=settings)
-
-
-def _unfitting_parameters(
-    row: str,
-    own: tuple[Parameter, ...],
-    accepted: Mapping[str, Form],
-    given: Mapping[str, object],
-    path: KeyPath,
-) -> Iterator[Fault]:
-    """Yield a fault for each parameter that a row does not have, and one for those it lacks."""
-    for key in given:
-        if key not in accepted:
-            takes = ", ".join(accepted) or "no parameters"
-            yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
-    missing = [p for p in own if p.required and p.name not in given]
-    if missing:
-        parts = ", ".join(f"{p.name}: …" for p in missing)
-        shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
-        hint = f"write {path[0]}: {{name: {row.rsplit(maxsplit=1)[-1]}, {parts}}}; {shapes}"
-        yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
+    row = NamedRow(
+        lambda raw, path: row.row_of(raw, path),  # noqa: PLW0108 - the row is defined here
+        parts=lambda: {"name": form.choice(table()), **row.accepted(*table())},
+        noun=noun,
+        table=table,
+        default=default,
+        settings=settings,
+    )
+    return row
 
 
 SCORE = _named_row("score function", partial(_table, "scores"), "scaled_dot")
 NORMALIZE = _named_row("normaliser", partial(_table, "normalizers"), "softmax", SETTINGS)
-ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"), "")
+ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"))
 
 
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the numbers of each kind of positions by its name, and arrays by their own keys."""
-    found: dict[str, object] = {}
+    """Return the numbers of each kind of positions by its name, and arrays by their keys."""
+    numbers: dict[str, object] = {}
     every = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
     for place, one in enumerate(every):
-        own = ONE_POSITION.read(one, (*path, place) if every is raw else path)
-        name = own["name"]
-        if name in found:
+        row = ONE_POSITION.read(one, (*path, place) if every is raw else path)
+        name = row["name"]
+        if name in numbers:
             raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
-        arrays = {key: own.pop(key) for key in [*own] if hasattr(own[key], "shape")}
-        found |= {name: own, **arrays}
-    return found
+        arrays = {key: row.pop(key) for key in [*row] if hasattr(row[key], "shape")}
+        numbers |= {name: row, **arrays}
+    return numbers
 
 
 def _rows_of_results(raw: object) -> list[object]:
     """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
-    parts = raw if isinstance(raw, Mapping) else {}
-    found = {
-        name: parts[name] for name in _table("positions") if isinstance(parts.get(name), Mapping)
-    }
-    found |= {
-        name: {"name": name} for name in _table("positions") if parts.get(name) == name
-    }  # of CSV
-    others = {key: part for key, part in parts.items() if key not in found}
-    for name, row in found.items():
-        own = [p.name for p in _table("positions")[name].parameters if p.name in others]
-        found[name] = row | {key: others.pop(key) for key in own}
-    return [*found.values(), others] if found and others else [*found.values()] or [raw]
+    parts = dict(raw) if isinstance(raw, Mapping) else {}
+    rows: list[object] = []
+    for name, row in _table("positions").items():
+        if isinstance(parts.get(name), Mapping) or parts.get(name) == name:  # CSV has the name
+            inner = parts.pop(name)
+            inner = {"name": name} if inner == name else inner
+            moved = [p.name for p in row.parameters if p.name in parts]
+            rows.append(inner | {key: parts.pop(key) for key in moved})
+    return [*rows, *([parts] if rows and parts else [])] or [raw]
 
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
-QK_NORM = _named_row("norm", partial(_table, "norms"), "rms")
+QK_NORM = _named_row("norm", partial(_table, "norms", "features"), "rms")
 
-PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
+PAST_PARTS = {"K": form.matrix("either"), "V": form.matrix("either")}
 
 
 def _past(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the keys and the values of earlier tokens."""
-    given = forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
-    if given.keys() != PAST_PARTS.keys():
+    parts = form.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    if parts.keys() != PAST_PARTS.keys():
         hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
         needs = "values" if isinstance(raw, Mapping) else ""
         raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return forms.read_parts(given, path, PAST_PARTS)
+    return form.read_parts(parts, path, PAST_PARTS)
 
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-EMBEDDING_PARTS = {"vocabulary": forms.LABELS, "table": forms.matrix()}
 NORM_NAMES = ("layer", "rms", "none")
-FINAL_NORM_PARTS = {
-    "norm": forms.choice(NORM_NAMES[:2]),
-    "eps": forms.number(or_equal=True),
-    "gain": forms.vector(),
-    "shift": forms.vector(),
-}
 
-
-EMBEDDING = forms.mapping(
-    EMBEDDING_PARTS, "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}"
+EMBEDDING = form.mapping(
+    {"vocabulary": form.LABELS, "table": form.matrix()},
+    "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
 )
-FINAL_NORM = forms.mapping(FINAL_NORM_PARTS, "final_norm: {gain: [1, 1], shift: [0, 0]}")
+FINAL_NORM = form.mapping(
+    {
+        "norm": form.choice(NORM_NAMES[:2]),
+        "eps": form.number(or_equal=True),
+        "gain": form.vector(),
+        "shift": form.vector(),
+    },
+    "final_norm: {gain: [1, 1], shift: [0, 0]}",
+)
 
 
-def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
-    """Return the layers as they were given, a list, or a mapping of their numbers."""
+def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
+    """Return the layers as they were written, a list, or a mapping of their numbers."""
     every: Any = raw
     if isinstance(raw, Mapping):
         named = {str(number): one for number, one in raw.items()}
@@ -196,14 +202,12 @@ def _layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     return tuple(every)
 
 
-LAYERS = Form(_layers)
-
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
-MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in form.MATRIX_SUFFIXES))
+MATRIX_OR_FILE: Schema = form.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
@@ -223,11 +227,11 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+    return form.read_parts(form.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
+    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *form.BITS), _mask_parts, names_file=True
 )
 
 
@@ -247,9 +251,9 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),
-    "half": forms.choice(("up", "even")),
+    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": form.count(1, MAX_DIGITS_OF_FLOATS),
+    "half": form.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
 """A rounding has exactly one of these."""
@@ -263,14 +267,14 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = forms.known_parts(raw, path, ROUND_PARTS)
+    mapping = form.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in ROUNDING_KEYS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return forms.read_parts(mapping, path, ROUND_PARTS)
+    return form.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
+TWO_OR_3SF = (form.whole_number(0, MAX_DIGITS_OF_FLOATS), form.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
@@ -279,9 +283,9 @@ LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_T
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": forms.choice(LOSSES),
-    "target": forms.matrix("batch"),
-    "upstream": forms.matrix("batch"),
+    "loss": form.choice(LOSSES),
+    "target": form.matrix("batch"),
+    "upstream": form.matrix("batch"),
 }
 
 
@@ -291,25 +295,25 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    given = forms.known_parts(raw, path, GRADIENT_PARTS)
-    if ("loss" in given) == ("upstream" in given):
+    parts = form.known_parts(raw, path, GRADIENT_PARTS)
+    if ("loss" in parts) == ("upstream" in parts):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    found = forms.read_parts(given, path, GRADIENT_PARTS)
-    has_target, is_error = "target" in given, found.get("loss", SUM) not in (SUM, OF_TARGET)
+    values = form.read_parts(parts, path, GRADIENT_PARTS)
+    has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
-        message = f"the loss {found['loss']} needs target, of the shape of the output"
-        hint = f"write {path[0]}: {{loss: {found['loss']}, target: [[1, 0], [0, 1]]}}"
+        message = f"the loss {values['loss']} needs target, of the shape of the output"
+        hint = f"write {path[0]}: {{loss: {values['loss']}, target: [[1, 0], [0, 1]]}}"
         raise fail(message, *path, hint=hint, needs="values")
     if has_target and not is_error:
         message = f"target has no use in {path[0]} without a loss that compares with it"
         raise fail(message, *path, "target", hint="use squared_error", needs="values")
-    return found
+    return values
 
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
+    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *form.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
@@ -334,7 +338,7 @@ def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if is_number(raw):
         return repr(to_number(raw, path)).removesuffix(".0")
-    text = forms.as_text(raw, path)
+    text = form.as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
     try:
@@ -345,12 +349,12 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+SCALE = Form(_scale, ({"type": "number"}, form.STRING | {"pattern": of_expression(SCALE_NAMES)}))
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
 """The query, the key and the head, from 1, and how many there are of each."""
 
-BIAS_MATRIX = forms.matrix("either", broadcasts=True, infinite=True)
+BIAS_MATRIX = form.matrix("either", broadcasts=True, infinite=True)
 
 
 def _bias(raw: object, path: KeyPath) -> Any:
@@ -364,15 +368,8 @@ def _bias(raw: object, path: KeyPath) -> Any:
         raise fail(f"bias: {error}", *path, needs=error.needs) from None
 
 
-BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS_TEXT = form.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
-
-RECIPROCALS = {
-    **dict.fromkeys(("sqrt(d_k)", "√d_k", "√(d_k)", "d_k^0.5", "d_k^(1/2)"), "1/sqrt(d_k)"),
-    "sqrt(d_model)": "1/sqrt(d_model)",
-    "d_k": "1/d_k",
-}
-"""The divisors of scores in textbooks, with the scale that divides by them."""
 
 
 @lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
@@ -381,8 +378,6 @@ def factor(text: str, **sizes: int) -> Factor | None:
 
     A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
     """
-    from attncli.core.attention.weights import Factor
-
     names = {name: float(size) for name, size in sizes.items()}
 
     def with_sizes(formula: Formula) -> NumberAsWritten:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.tape.derivatives import summed_to_shape
 from attncli.core.tape.operations import added
@@ -74,7 +74,7 @@ class WithoutNoise:
 
     def __call__(self, expression: Expression) -> Array:
         array = array_of(expression)
-        if isinstance(expression, Step) or array.dtype.kind != "f":
+        if isinstance(expression, Step) or not are_floats(array):
             return array
         used = (node.array.size for node in walk(expression) if isinstance(node, Step))
         if max(array.size, *used) > MAX_CLEANED:
@@ -95,11 +95,11 @@ class WithoutNoise:
 
     def about(self, step: Step) -> Interval:
         """Return the intervals in which the numbers of a step lie."""
-        made = step.operation
-        if step.backward and isinstance(made, Step):
-            return self.about(made)
-        if isinstance(made, Operation) and made in self.known:
-            array, ranges = self.known[made]
+        operation = step.operation
+        if step.backward and isinstance(operation, Step):
+            return self.about(operation)
+        if isinstance(operation, Operation) and operation in self.known:
+            array, ranges = self.known[operation]
             if array is step.array:  # unless the numbers were settled since
                 return ranges
         off = 0.0 if step.operation is None else NOISE * _distance(step.array)
@@ -107,18 +107,18 @@ class WithoutNoise:
 
     def spread(self, expression: Expression, array: Array) -> Array:
         """Return how far the copies of an array, each calculated with other errors, are from it."""
-        for made in self.uncopied:  # in order, as a recursion could not reach through many times
-            self.copies_of(made)
+        for earlier in self.uncopied:  # in order, as a recursion could not reach through many times
+            self.copies_of(earlier)
         self.uncopied.clear()
         distances: Array = np.abs(self.copies_of(expression) - array).max(axis=0)
         return distances
 
     def copies_of(self, expression: Expression) -> Array:
         """Return copies of an array, off by random errors in every step before it."""
-        made = expression.operation if isinstance(expression, Step) else None
-        is_renamed = isinstance(made, Step) and made.backward
-        if made is not None and (made in self.known or is_renamed):
-            return self.copies_of(made)
+        operation = expression.operation if isinstance(expression, Step) else None
+        is_renamed = isinstance(operation, Step) and operation.backward
+        if operation is not None and (operation in self.known or is_renamed):
+            return self.copies_of(operation)
         if expression not in self.copies:
             off = 1.0
             if isinstance(expression, Step):
@@ -162,22 +162,22 @@ class _ChainRule:
         for step in steps:
             for source in sources(step):
                 groups.setdefault(source, set()).add(step.group)
-        found: dict[str, Step] = {}
+        gradients: dict[str, Step] = {}
         for value, derivative in start:
             assert isinstance(value, Step)
             self.through(value, value, derivative, value)
         for step in reversed(steps):
-            own = self.tape.group = _backward_of(step.group)
+            heading = self.tape.group = _backward_of(step.group)
             if step in self.parts and step.operation is not None:
                 self.through(step.operation, step, self.record(step), step)
             for source in reversed(sources(step)):  # weights before what they are applied to
                 # A given step is that step, and has its derivative already.
-                is_new = source.key and source.name not in {*known, *found}
+                is_new = source.key and source.name not in {*known, *gradients}
                 if is_new and source in self.parts and users[source] is step:
                     # An input may have been used at several times.
-                    self.tape.group = own if len(groups[source]) == 1 else BACKWARD
-                    found[source.name] = self.record(source)
-        return found
+                    self.tape.group = heading if len(groups[source]) == 1 else BACKWARD
+                    gradients[source.name] = self.record(source)
+        return gradients
 
     def record(self, value: Step) -> Step:
         parts, prefix = self.parts[value], prefix_of(value.layer)
@@ -196,8 +196,8 @@ class _ChainRule:
             self.parts.setdefault(node, []).insert(0, upstream)
             return
         for operand, derivative in node.derivative(result, upstream):
-            found = self.lines(derivative, step, isinstance(operand, Operation))
-            self.through(operand, operand, found, step)
+            gradient = self.lines(derivative, step, isinstance(operand, Operation))
+            self.through(operand, operand, gradient, step)
 
     def lines(self, expression: Expression, step: Step, is_inner: bool) -> Expression:
         """Return an expression, after recording its parts that are written in lines of their own.

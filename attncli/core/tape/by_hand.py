@@ -1,6 +1,7 @@
-"""Steps worked in decimal digits, as on paper, so that they can be rounded as on paper.
+"""Steps worked in decimal digits, as on paper, and rounded as a person rounds them.
 
 On paper, 0.9 · 0.15 + 0.1 · 0.2 is 0.155 and rounds to 0.16; floats have 0.15499999999999997.
+Every step is rounded before the next step uses it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, Element, filled
-from attncli.core.arithmetic.operators import OPERATORS
+from attncli.core.numbers.written import OPERATORS
+from attncli.core.records import Record
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.walk import array_of, evaluate
 
@@ -123,3 +125,44 @@ def _work(operation: Expression, result: Array) -> float:
     """Return about how many multiplications an operation takes: n · d · m for (n, d) by (d, m)."""
     sizes = [array_of(operand).size for operand in getattr(operation, "operands", ())]
     return float(np.prod([float(size) for size in (*sizes, result.size)]) ** 0.5)
+
+
+class Rounding(Record):
+    """How to round: exactly one of the two counts is set."""
+
+    decimals: int | None = None  # digits after the point
+    significant: int | None = None  # digits from the first that is not 0
+    half: str = "up"  # "up" (away from zero, as people do) or "even"
+
+    def __call__(self, name: str, array: Array) -> Array:
+        """Return a step's array with every number rounded."""
+        rounded = [self.number(x) for x in array.ravel().tolist()]
+        return np.array(rounded, array.dtype).reshape(array.shape)
+
+    def number(self, value: float) -> float:
+        """Return one number rounded as its shortest decimal form is: 2.675 becomes 2.68.
+
+        Raises:
+            FloatingPointError: if a float cannot hold the rounded number.
+
+        >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
+        (2.68, 0.0123)
+        """
+        from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+        if not np.isfinite(value) or value == 0:
+            return value
+        written = Decimal(repr(value))
+        if self.decimals is not None:
+            place = -self.decimals
+        else:
+            assert self.significant is not None  # exactly one of the two is set
+            place = written.adjusted() - self.significant + 1
+        exponent = written.as_tuple().exponent
+        if isinstance(exponent, int) and exponent >= place:
+            return value
+        mode = ROUND_HALF_UP if self.half == "up" else ROUND_HALF_EVEN
+        rounded = float(written.quantize(Decimal(1).scaleb(place), rounding=mode))
+        if not np.isfinite(rounded):
+            raise FloatingPointError
+        return rounded

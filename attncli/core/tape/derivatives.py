@@ -135,9 +135,9 @@ class Columns(Operation):
     operand: Expression
     start: int
     stop: int
+    shape = "n d' -> n d"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, n, d) gives (…, n, stop − start)."""
         return matrix[..., self.start : self.stop]
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -146,6 +146,40 @@ class Columns(Operation):
         first, last = self.start + 1, self.stop
         which = f"{what} {last} of" if first == last else f"{what}s {first} to {last} of"
         return tree.Phrase((tree.Words(which), *self.notations(columns)))
+
+
+class InRow(Operation):
+    """A vector as one row of a matrix whose other rows are 0."""
+
+    operand: Expression
+    place: int
+    count: int
+    shape = "d -> time feature"
+
+    def apply(self, row: Array) -> Array:
+        *lead, _, width = row.shape
+        counts = self.place, self.count - self.place - 1
+        before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
+        return np.concatenate([before, row, after], axis=-2)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        where = tree.Words(f"in row {self.place + 1}")
+        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
+
+
+class Outer(Operation):
+    """y xᵀ of two vectors, or its sum over pairs of vectors."""
+
+    left: Expression
+    right: Expression
+    shape = "n a, n b -> a b"
+
+    def apply(self, left: Array, right: Array) -> Array:
+        return np.swapaxes(left, -1, -2) @ right
+
+    def notation(self, columns: bool) -> tree.Formula:
+        left, right = self.notations(columns)
+        return tree.Times((left, tree.Transpose(right)), " ")
 
 
 def features(upstream: Expression, *operands: Expression) -> Derivatives:
@@ -161,15 +195,15 @@ class Summed(Operation):
     """The sum along the axes along which a value was used again and again."""
 
     operand: Expression
-    shape: tuple[int, ...]  # of the value
+    sizes: tuple[int, ...]  # of the value
     over: tuple[str, ...]  # the names of these axes
 
     def apply(self, array: Array) -> Array:
-        """Any shape gives `shape`; axes of size 1 in it, and those that it lacks, are summed."""
-        wide = (1,) * (array.ndim - len(self.shape)) + self.shape
+        """Any shape gives `sizes`; axes of size 1 in it, and those that it lacks, are summed."""
+        wide = (1,) * (array.ndim - len(self.sizes)) + self.sizes
         pairs = enumerate(zip(wide, array.shape, strict=True))
-        axes = tuple(i - array.ndim for i, (size, found) in pairs if size == 1 != found)
-        return array.sum(axis=axes, keepdims=True).reshape(self.shape)
+        axes = tuple(i - array.ndim for i, (size, length) in pairs if size == 1 != length)
+        return array.sum(axis=axes, keepdims=True).reshape(self.sizes)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`d_Q summed over queries`."""
@@ -198,10 +232,10 @@ class Rearranged(Operation):
 class Spread(Rearranged):
     """A value repeated along axes, for each number that it is the derivative of."""
 
-    shape: tuple[int, ...]
+    sizes: tuple[int, ...]
 
     def apply(self, array: Array) -> Array:
-        return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.shape))
+        return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.sizes))
 
 
 def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
@@ -209,13 +243,13 @@ def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
 
     A value that was used along a whole axis gets the sum along it.
     """
-    shape, found = array_of(value).shape, array_of(derivative).shape
-    if found == shape:
+    shape, used = array_of(value).shape, array_of(derivative).shape
+    if used == shape:
         return derivative
-    if len(shape) == len(found) and all(a in (1, b) for a, b in zip(found, shape, strict=True)):
+    if len(shape) == len(used) and all(a in (1, b) for a, b in zip(used, shape, strict=True)):
         return Spread(derivative, shape)
-    wide = (1,) * (len(found) - len(shape)) + shape
-    own = derivative.trailing
-    names = (*LEADING, *("",) * (len(found) - 2 - len(own)), *own)
-    over = [name for name, a, b in zip(names, found, wide, strict=True) if a != b]
+    wide = (1,) * (len(used) - len(shape)) + shape
+    trailing = derivative.trailing
+    names = (*LEADING, *("",) * (len(used) - 2 - len(trailing)), *trailing)
+    over = [name for name, a, b in zip(names, used, wide, strict=True) if a != b]
     return Summed(derivative, shape, tuple(over))

@@ -8,18 +8,19 @@ from fnmatch import fnmatchcase
 from itertools import chain, product
 from typing import TypeAlias
 
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cells import (
     Index,
     are_clear,
     cell_name,
-    mixes_values,
-    row_letter,
+    has_time,
+    meant,
     told_apart,
+    words_of,
 )
-from attncli.core.tape.step import Step
-from attncli.core.tape.words import has_time, meant, words_of
+from attncli.core.tape.operations import mixes_values
+from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import near_words
 
@@ -81,7 +82,8 @@ def find_cells(
         for other, reason in _others(name, reader):
             if reader.accepts(other):
                 hint = f"write {visible(other)}{reason}"
-                raise InputError(*(replace(one, hint=hint) for one in error.faults)) from None
+                faults = (Fault(x.message, x.path, hint, needs=x.needs) for x in error.faults)
+                raise InputError(*faults) from None
         raise
 
 
@@ -116,8 +118,8 @@ class _Reader(Record):
             has_words = groups and not groups[-1].startswith(step.leading if step else ())
             groups = [*groups[:-1], _transposed(groups[-1])] if has_words else groups
             is_transposed = not has_words
-        if step is None and (found := self.of_head(base)):
-            step, head = found
+        if step is None and (of_head := self.of_head(base)):
+            step, head = of_head
             groups = [f"head {head}", *groups]
         if step is None:
             raise no_row or self.unknown(base, name)
@@ -126,9 +128,9 @@ class _Reader(Record):
     def exact(self, base: str) -> Step | None:
         """Return the step, or input, of a name, its own or its course's; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
-        found = (known.get(name) for name in names for known in (self.steps, self.inputs))
+        known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
-        return next(filter(None, chain(found, of_course)), None)
+        return next(filter(None, chain(known_steps, of_course)), None)
 
     def called(self, word: str) -> Step | None:
         """Return the step that a letter or another word means, None if none does.
@@ -149,10 +151,10 @@ class _Reader(Record):
 
         Those that change something, and mix values, as rows with that letter on pages do, go first.
         """
-        found = list(steps)
-        found = [one for one in found if one.name not in self.added] or found
-        found = [one for one in found if mixes_values(one)] or found
-        return found[-1] if found else None
+        likely = list(steps)
+        likely = [one for one in likely if one.name not in self.added] or likely
+        likely = [one for one in likely if mixes_values(one)] or likely
+        return likely[-1] if likely else None
 
     def of_letter(self, letter: str) -> Step | None:
         """Return the step whose rows have a letter: q for Q, z for the symbol Z.
@@ -197,10 +199,12 @@ class _Reader(Record):
         rest = name.strip()[len(base) :]
         near = [s for word in near_words(base, known) for s in meant(word, self.steps, self.added)]
         near += near_words(base, self.inputs)
-        hint = f"there are {', '.join(self.steps)}"
-        for step in near[:1]:
-            hint = f"did you mean {step}{visible(rest) if self.accepts(step + rest) else ''}?"
-        return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
+        hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
+        if nearest:
+            places = visible(rest) if self.accepts(nearest + rest) else ""
+            hint = f"did you mean {nearest}{places}?"
+        message = f"there is no step {visible(base)} in this calculation"
+        return InputError(NotThere(message, hint=hint, nearest=nearest))
 
 
 def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
@@ -218,8 +222,8 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
             return [steps[name]]
     if of_layers := [one for one in steps.values() if word in (one.plain, one.called)]:
         return of_layers
-    found = None if word in inputs else _Reader(steps, inputs, added).called(word)
-    return [] if found is None else [found]
+    step = None if word in inputs else _Reader(steps, inputs, added).called(word)
+    return [] if step is None else [step]
 
 
 def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
@@ -233,12 +237,12 @@ def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
     step = next((one for one in steps.values() if axis in one.axes), None)
     if step is None:
         raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
-    found: list[int] = []
+    places: list[int] = []
     for part in filter(None, map(str.strip, text.split(","))):
         is_place = "-" not in part or _known(step, axis, part)
         span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
-        found += [span] if isinstance(span, int) else span
-    return list(dict.fromkeys(found))
+        places += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(places))
 
 
 def several_meant(word: str, names: Sequence[str]) -> InputError:
@@ -253,18 +257,18 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
     named = [re.fullmatch(rf"({axes})\s*(.+)", group) for group in groups]
     heads_alone = step.leading and len(groups) == 1 and groups[0].isdecimal()
     words = None if not groups or named[-1] or heads_alone else _parts(groups[-1])
-    found: dict[str, int | range] = {}
+    places: dict[str, int | range] = {}
     for number, group in enumerate(groups if words is None else groups[:-1]):
         match = named[number]
         # A single number is of the innermost: of the heads, where there are batches too.
         at = -1 if heads_alone else number
         axis = match[1] if match else step.leading[at] if number < len(step.leading) else ""
-        if axis not in step.leading or axis in found:
+        if axis not in step.leading or axis in places:
             raise _wrong_lead(step, name)
-        found[axis] = _span(step, axis, match[2] if match else group, name)
-    if words is not None and len(found) < len(step.leading):
+        places[axis] = _span(step, axis, match[2] if match else group, name)
+    if words is not None and len(places) < len(step.leading):
         raise _wrong_lead(step, name)
-    leads = (found.get(axis, range(_size(step, axis))) for axis in step.leading)
+    leads = (places.get(axis, range(_size(step, axis))) for axis in step.leading)
     return Cells(step, (*leads, *_along(step, words or [], name)))
 
 
@@ -296,8 +300,8 @@ def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ..
         hint = f"such as {_first_cell(step)}"
         raise fail(f"{visible(name)} gives {len(words)} {places}", hint=hint)
     pairs = zip(named, words, strict=True)
-    found = {axis: _span(step, axis, word, name) for axis, word in pairs}
-    return tuple(found.get(axis, range(_size(step, axis))) for axis in axes)
+    spans = {axis: _span(step, axis, word, name) for axis, word in pairs}
+    return tuple(spans.get(axis, range(_size(step, axis))) for axis in axes)
 
 
 def _size(step: Step, axis: str) -> int:
@@ -311,10 +315,10 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
         return range(size)
     for colon in (match.start() for match in re.finditer(":", word)):
         ends = word[:colon].strip(), word[colon + 1 :].strip()
-        found = [_known(step, axis, end) if end else [None] for end in ends]
-        if _known(step, axis, word) or [len(places) for places in found] != [1, 1]:
+        known_ends = [_known(step, axis, end) if end else [None] for end in ends]
+        if _known(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
             continue
-        (first,), (last,) = found
+        (first,), (last,) = known_ends
         first, last = first or 0, size - 1 if last is None else last
         if first > last:
             message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
@@ -330,7 +334,8 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
     known = f"the numbers 1 to {size}"
     if labels and len(labels) <= MOST_LISTED:
         known = f"{', '.join(map(visible, labels))}, or {known}"
-    raise fail(f"{visible(name)}: there is no {axis} {visible(word)}", hint=f"there are {known}")
+    message = f"{visible(name)}: there is no {axis} {visible(word)}"
+    raise InputError(NotThere(message, hint=f"there are {known}"))
 
 
 def _known(step: Step, axis: str, word: str) -> list[int]:

@@ -10,13 +10,23 @@ from functools import reduce
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array, because
+from attncli.core.arithmetic.elements import Array, are_floats, because
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
 from attncli.core.tape import step
-from attncli.core.tape.derivatives import Hadamard, Negative, OneMinusSquare, ThroughTanh, features
-from attncli.core.tape.step import Derivatives, Expression, Operation
+from attncli.core.tape.derivatives import (
+    Hadamard,
+    InRow,
+    Negative,
+    OneMinusSquare,
+    Outer,
+    Rearranged,
+    ThroughTanh,
+    features,
+)
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
+from attncli.core.tape.walk import array_of
 
 TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -30,10 +40,7 @@ class MatMul(Operation):
 
     left: Expression
     right: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.left.trailing[:-1], self.right.trailing[-1])
+    shape = "n d, d m -> n m"
 
     @property
     def why(self) -> str:
@@ -44,13 +51,7 @@ class MatMul(Operation):
         return "A learned matrix makes new features, each a weighted sum of the old ones."
 
     def apply(self, left: Array, right: Array) -> Array:
-        """(…, n, d) and (…, d, m) give (…, n, m)."""
         return left @ right
-
-    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
-        """A row of the left factor and a column of the right one for each number."""
-        rows, columns = part
-        return (rows, step.ALL), (step.ALL, columns)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
@@ -72,24 +73,29 @@ class MatMul(Operation):
         return (*first, "×", *second)
 
 
+VALUES = {"key": "v", "query": "x", "state": ""}
+"""Letters of the values that weights multiply, by the last axis of the weights."""
+
+
+def mixes_values(step: Step) -> bool:
+    """Whether a step is values mixed by weights: z_am = 0.9·v_I + 0.1·v_am."""
+    operation = step.operation
+    is_mixed = isinstance(operation, MatMul) and operation.left.trailing[-1] in VALUES
+    return is_mixed and not step.backward
+
+
 class Transposed(Operation):
     """Rows become columns."""
 
     operand: Expression
 
     @property
-    def trailing(self) -> tuple[str, ...]:
+    def shape(self) -> str:
         """A vector, which is held as a row, has one place along the axis `now`."""
-        *lead, row, column = ("now", *self.operand.trailing)[-max(2, len(self.operand.trailing)) :]
-        return (*lead, column, row)
+        return "n d -> d n" if len(self.operand.trailing) > 1 else "d -> d now"
 
     def apply(self, matrix: Array) -> Array:
-        """(…, n, d) gives (…, d, n)."""
         return np.swapaxes(matrix, -1, -2)
-
-    def needs(self, part: step.Part) -> tuple[step.Part, ...]:
-        rows, columns = part
-        return ((columns, rows),)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, transposed(upstream)
@@ -166,7 +172,7 @@ class Divide(Operation):
 
     def apply(self, dividend: Array, divisor: Array) -> Array:
         """A row that is wholly blocked has the sum 0 and keeps its zeros."""
-        if dividend.dtype.kind != "f":
+        if not are_floats(dividend):
             empty = divisor == 0
             if not empty.any():
                 return dividend / divisor
@@ -279,13 +285,9 @@ class Concatenate(Operation):
 
     left: Expression
     right: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (self.left.trailing[-2], "joined")
+    shape = "n a, n b -> n joined"
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, a) and (…, n, b) give (…, n, a + b)."""
         return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -295,6 +297,116 @@ class Concatenate(Operation):
     def notation(self, columns: bool) -> tree.Formula:
         """`[output; X]`."""
         return tree.Stack(self.notations(columns))
+
+
+class Together(Operation):
+    """Several values put together."""
+
+    parts: tuple[Expression, ...]
+
+    def notation(self, columns: bool) -> tree.Formula:
+        names = self.notations(columns)
+        return tree.Stack(names if len(names) <= 3 else (names[0], tree.Dots(), names[-1]))
+
+
+class Stacked(Together):
+    """One vector of the numbers of several."""
+
+    shape = "-> joined"
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
+        return joined(arrays, -1)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield from features(upstream, *self.parts)
+
+
+class Below(Together):
+    """A matrix with a vector in each row, or the rows of several matrices."""
+
+    shape = "-> state feature"
+    why = "The states of all times, a row each."
+
+    def apply(self, *arrays: Array) -> Array:
+        """Vectors (…, 1, d) give (…, their number, d)."""
+        return joined(arrays, -2)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        place = 0
+        for part in self.parts:
+            count = array_of(part).shape[-2]
+            yield part, Row(upstream, place, count if len(part.trailing) > 1 else 0)
+            place += count
+
+
+class Row(Operation):
+    """One token of X, a vector; or some rows of a matrix."""
+
+    operand: Expression
+    place: int
+    count: int = 0  # number of rows of a matrix; 0 for a vector
+
+    @property
+    def shape(self) -> str:
+        return "n' d -> n d" if self.count else "n d -> feature"
+
+    def apply(self, matrix: Array) -> Array:
+        return matrix[..., self.place : self.place + (self.count or 1), :]
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
+
+    def notation(self, columns: bool) -> tree.Formula:
+        if self.count:
+            what = f"{'columns' if columns else 'rows'} from {self.place + 1} of"
+            return tree.Phrase((tree.Words(what), *self.notations(columns)))
+        if isinstance(self.operand, Step):
+            return tree.named(f"{row_letter(self.operand)}_{self.place + 1}")
+        return tree.Phrase((tree.Words(f"row {self.place + 1} of"), *self.notations(columns)))
+
+
+class AsRow(Rearranged):
+    """A vector as a matrix of one row, a single query."""
+
+    shape = "d -> now d"
+
+    def apply(self, vector: Array) -> Array:
+        return vector
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, upstream
+
+
+class AsColumn(Rearranged):
+    """A vector as a column, as in the formula."""
+
+    shape = "d -> d now"
+
+    def apply(self, vector: Array) -> Array:
+        return np.swapaxes(vector, -1, -2)
+
+
+class MatVec(Operation):
+    """A matrix times a vector from the left, or times each of several vectors."""
+
+    matrix: Expression
+    vectors: Expression
+    shape = "a b, n b -> n a"
+
+    def apply(self, matrix: Array, vectors: Array) -> Array:
+        return vectors @ np.swapaxes(matrix, -1, -2)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """DA = dy xᵀ and dx = Aᵀ dy, for y = A x."""
+        yield self.matrix, Outer(upstream, self.vectors)
+        yield self.vectors, MatVec(Transposed(self.matrix), upstream)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Times(self.notations(columns), " ")
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.matrix, "×", AsColumn(self.vectors))
 
 
 def constant(number: float) -> tree.Formula:

@@ -28,18 +28,24 @@ LEADING = ("batch", "head")
 Places: TypeAlias = int | str | slice | EllipsisType | Array
 """An index of a step along one axis: a label, or an index of NumPy."""
 
-Part = tuple[slice, slice]
+Region = tuple[slice, slice]
 """Some rows and columns of an array."""
 
 ALL = slice(None)
+
+OPERANDS = {
+    *("Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"),
+    *("Expression | None", "Step | None"),
+}
+"""Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
 class Operation(Record, eq=False):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
-    The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
-    numbers of its own. `apply` assumes no dtype where the formula assumes none: given elements
-    that carry text or exact numbers, it yields the worked formula.
+    The fields annotated as in `OPERANDS` are the operands, those annotated as `float` the numbers
+    of its own. `apply` assumes no dtype where the formula assumes none: of elements that carry
+    text or exact numbers, it makes the worked formula.
     """
 
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
@@ -54,24 +60,48 @@ class Operation(Record, eq=False):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         kinds = cls.annotated.items()
-        cls.operand_fields = tuple(n for n, kind in kinds if kind in ("Expression", "Step"))
+        held = cls.operand_fields  # of its base: a field may be annotated again, more narrowly
+        cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
         cls.float_fields = tuple(n for n, kind in kinds if kind == "float")
 
     @property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
-        return tuple([getattr(self, name) for name in self.operand_fields])
+        held = [getattr(self, name) for name in self.operand_fields]
+        several = [value if isinstance(value, tuple) else (value,) for value in held]
+        return tuple([operand for operands in several for operand in operands])
 
     @property
     def leading(self) -> tuple[str, ...]:
         """The axes batch and head that the result has: those of any operand."""
-        found = {name for operand in self.operands for name in operand.leading}
-        return tuple([name for name in LEADING if name in found])
+        names = {name for operand in self.operands for name in operand.leading}
+        return tuple([name for name in LEADING if name in names])
+
+    @property
+    def shape(self) -> str:
+        """The last axes of the operands and of the result, as einops has them: `n d, d m -> n m`.
+
+        A letter stands for the name of an axis, as the first operand with that letter has it. What
+        is no letter of an operand is the name of a new axis: `n d -> n mean`. A prime, as in
+        `n m' -> n m`, says that each number depends on all places along that axis. A letter for
+        which an operand has no axis, as a vector has no row, is left out of the result, and axes of
+        the first operand before its letters stay. By default the axes are those of the first.
+        """
+        return ""
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The result's row and column axes in row convention: the first operand's."""
-        return self.operands[0].trailing
+        """The result's row and column axes in row convention."""
+        axes = [operand.trailing for operand in self.operands]
+        if not self.shape:
+            return axes[0]
+        sides, words = axes_of(self.shape.replace("'", ""))
+        names = {word: word for word in words if not any(word in side for side in sides)}
+        for side, trailing in zip(sides, axes, strict=False):
+            pairs = zip(reversed(side), reversed(trailing), strict=False)
+            names = dict(pairs) | names
+        before = axes[0][: len(axes[0]) - len(sides[0])] if sides else ()
+        return (*before, *[names[word] for word in words if word in names])
 
     @property
     def note(self) -> tree.Formula | None:
@@ -91,9 +121,22 @@ class Operation(Record, eq=False):
         """Return the result for operands that are intervals."""
         return self.apply(*operands)
 
-    def needs(self, part: Part) -> tuple[Part, ...] | None:
-        """Return the parts of the operands that a part of the result needs; None for all."""
-        return tuple(part for _ in self.operands) if self.pointwise else None
+    def needs(self, region: Region) -> tuple[list[Region], Region]:
+        """Return the regions of the operands that a region of the result needs.
+
+        The second value is the region of their result that is still to be cut out.
+        """
+        count = len(self.operands)
+        if self.pointwise:
+            return [region] * count, (ALL, ALL)
+        sides, words = axes_of(self.shape)
+        of_word = dict(zip(reversed(words[:2]), reversed(region), strict=False))
+        needed = [(ALL, ALL, *(of_word.get(word, ALL) for word in side[:2])) for side in sides]
+        cut = {word for side in sides for word in side[:2]}
+        rest = ["", *words[:2]][-2:] if words else ["", ""]
+        rows, columns = (ALL if w in cut else part for w, part in zip(rest, region, strict=True))
+        regions = [(slices[-2], slices[-1]) for slices in needed]
+        return [*regions, *[(ALL, ALL)] * (count - len(sides))], (rows, columns)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Yield each operand with the derivative of a loss with regard to it.
@@ -230,16 +273,16 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             KeyError: for a label that an axis does not have, or has twice.
             IndexError: as NumPy does.
         """
-        given = places if isinstance(places, tuple) else (places,)
-        dots = next((i for i, place in enumerate(given) if place is ...), len(given))
-        axes = [i if i < dots else i - len(given) for i in range(len(given))]
-        pairs = zip(axes, given, strict=True)
+        every = places if isinstance(places, tuple) else (places,)
+        dots = next((i for i, place in enumerate(every) if place is ...), len(every))
+        axes = [i if i < dots else i - len(every) for i in range(len(every))]
+        pairs = zip(axes, every, strict=True)
         return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
 
     def labelled(self, axis: str, label: str) -> list[int]:
         """Return the places along an axis that have a label, as it is or as it is shown."""
         known = self.labels.get(axis, ())
-        return [place for place, own in enumerate(known) if label in (own, label_text(own))]
+        return [place for place, one in enumerate(known) if label in (one, label_text(one))]
 
     def _index(self, axis: int, place: Places) -> Any:
         """Return NumPy's index for a label, or for a slice with a label at an end."""
@@ -295,11 +338,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
             return name
         if self.is_given:
             return tree.Phrase((name, tree.Fence(tree.Words("given"))))
-        made = self._without_layer(notation_of(self.operation, self.columns))
+        right = self._without_layer(notation_of(self.operation, self.columns))
         if self.vanishes:
-            is_loose = isinstance(made, (tree.Listed, tree.Phrase))
-            return tree.Relation((name, tree.Fence(made) if is_loose else made, tree.Number("0")))
-        return tree.Relation((name, made))
+            is_loose = isinstance(right, (tree.Listed, tree.Phrase))
+            return tree.Relation((name, tree.Fence(right) if is_loose else right, tree.Number("0")))
+        return tree.Relation((name, right))
 
     def _without_layer(self, formula: tree.Formula) -> tree.Formula:
         """Return a formula with the names of its own layer without that of the layer."""
@@ -332,6 +375,21 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
 
 Expression: TypeAlias = Step | Operation
+
+
+def row_letter(step: Step) -> str:
+    """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
+    return step.word.lower() if len(step.word) == 1 else step.word
+
+
+def axes_of(shape: str) -> tuple[list[list[str]], list[str]]:
+    """Return the axes of each operand, and of the result, that an `Operation.shape` names.
+
+    >>> axes_of("n d, d m -> n m")
+    ([['n', 'd'], ['d', 'm']], ['n', 'm'])
+    """
+    before, _, after = shape.partition("->")
+    return [side.split() for side in before.split(",") if side.strip()], after.split()
 
 
 def prefix_of(layer: int) -> str:

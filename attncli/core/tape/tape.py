@@ -85,7 +85,7 @@ class Tape:
         self.take_rows: TakeRows | None = None
         self.uniform: Callable[..., Array] | None = None
 
-    def given(
+    def put(
         self,
         name: str,
         array: Array,

@@ -1,18 +1,24 @@
-"""Expressions evaluated, walked through and rewritten."""
+"""Expressions evaluated, walked through and rewritten; and calculations worked again.
+
+A `Replay` works with other numbers or other operations in some of the steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from operator import is_not, itemgetter
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial, reduce
+from operator import is_not
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import all_finite
-from attncli.core.records import replace
-from attncli.core.tape.step import ALL, Expression, Operation, Part, Step
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.step import ALL, Expression, Operation, Region, Step
+
+if TYPE_CHECKING:
+    from attncli.core.arithmetic.intervals import Interval
 
 
 def evaluate(
@@ -36,15 +42,20 @@ def apply_to(
 ) -> Any:
     """Apply an operation to arrays; `constant` is as for `evaluate`."""
     # A number that knows how it was written is a float here, or NumPy would widen float32.
-    own = {
+    plain = {
         name: (constant or float)(x)
         for name in operation.float_fields
         if isinstance(x := getattr(operation, name), float)
         and (constant is not None or type(x) is not float)
     }
-    if own:
-        operation = replace(operation, **own)
-    others: set[Any] = {kind for kind in map(type, arrays) if not issubclass(kind, np.ndarray)}
+    if plain:
+        operation = replace(operation, **plain)
+    # Arrays that record calls are arrays, too; few commands import them.
+    others: set[Any] = {
+        kind
+        for kind in map(type, arrays)
+        if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
+    }
     with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
         if not others:
             return operation.apply(*arrays)
@@ -63,7 +74,7 @@ def array_of(expression: Expression) -> Array:
         return expression.array
     operands = [array_of(operand) for operand in expression.operands]
     array: Array = apply_to(expression, operands)
-    if array.dtype.kind == "f" and not _is_held(expression, operands, array):
+    if are_floats(array) and not _is_held(expression, operands, array):
         raise FloatingPointError(expression)
     return array
 
@@ -73,8 +84,8 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
 
     −∞ is a blocked cell only where a mask made it, or where an operand has it already.
     """
-    own = [abs(getattr(operation, name)) for name in operation.float_fields]
-    if own and max(own) > float(np.finfo(array.dtype).max):
+    numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
+    if numbers and max(numbers) > float(np.finfo(array.dtype).max):
         return False
     if all_finite(array):
         return True
@@ -89,10 +100,10 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
     return any(cells.any() for cells in blocked)
 
 
-def evaluate_part(
+def evaluate_region(
     expression: Expression,
-    part: Part,
-    value_of: Callable[[Step, Part], Array],
+    region: Region,
+    value_of: Callable[[Step, Region], Array],
     constant: Callable[[float], Any] | None = None,
 ) -> Array:
     """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
@@ -100,18 +111,16 @@ def evaluate_part(
     An axis of size 1 stays, as it broadcasts.
     """
     if isinstance(expression, Step):
-        return value_of(expression, part)
-    parts = expression.needs(part)
-    if parts is None:
-        return cut(evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant), part)
-    pairs = zip(expression.operands, parts, strict=True)
-    arrays = [evaluate_part(operand, inner, value_of, constant) for operand, inner in pairs]
-    return apply_to(expression, arrays, constant)
+        return value_of(expression, region)
+    regions, rest = expression.needs(region)
+    pairs = zip(expression.operands, regions, strict=True)
+    arrays = [evaluate_region(operand, inner, value_of, constant) for operand, inner in pairs]
+    return cut(apply_to(expression, arrays, constant), rest)
 
 
-def cut(array: Array, part: Part) -> Array:
+def cut(array: Array, region: Region) -> Array:
     """Return some rows and columns of an array; an axis of size 1 stays, as it broadcasts."""
-    rows, columns = (p if n > 1 else ALL for p, n in zip(part, array.shape[2:4], strict=True))
+    rows, columns = (p if n > 1 else ALL for p, n in zip(region, array.shape[2:4], strict=True))
     return array[:, :, rows, columns]
 
 
@@ -147,7 +156,7 @@ def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Exp
     """
     if isinstance(expression, Step):
         return rule(expression)
-    return _with_parts(expression, lambda part: transform(part, rule))
+    return with_operands(expression, lambda part: transform(part, rule))
 
 
 def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
@@ -156,7 +165,7 @@ def everywhere(expression: Expression, old: Expression, new: Expression) -> Expr
         return new
     if isinstance(expression, Step):
         return expression
-    return _with_parts(expression, lambda part: everywhere(part, old, new))
+    return with_operands(expression, lambda part: everywhere(part, old, new))
 
 
 def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:
@@ -166,16 +175,20 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
     """
     if isinstance(expression, Step):
         return expression
-    return rule(_with_parts(expression, lambda part: mapped(part, rule)))
+    return rule(with_operands(expression, lambda part: mapped(part, rule)))
 
 
-def _with_parts(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
+def with_operands(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
     """Return an operation with other operands; itself if the rule gives every one of them back."""
-    changed = {}
-    for name, parts, field in _parts(operation):
-        others = [*map(rule, parts)]
-        if any(map(is_not, others, parts)):
-            changed[name] = field(others)
+    changed: dict[str, Any] = {}
+    for name in operation.operand_fields:
+        old = getattr(operation, name)
+        if old is None:
+            continue
+        several = old if isinstance(old, tuple) else (old,)
+        others = tuple(map(rule, several))
+        if any(map(is_not, others, several)):
+            changed[name] = others if old is several else others[0]
     return replace(operation, **changed) if changed else operation
 
 
@@ -188,20 +201,149 @@ def rewritten(
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
-        for name, parts, field in _parts(expression):
-            for place, part in enumerate(parts):
-                for other in rewritten(part, rule):
-                    others = (*parts[:place], other, *parts[place + 1 :])
-                    yield replace(expression, **{name: field(others)})
+        for place, operand in enumerate(expression.operands):
+            for other in rewritten(operand, rule):
+                others = iter([*expression.operands[:place], other])
+                yield with_operands(expression, partial(_next_or_own, others))
 
 
-def _parts(operation: Operation) -> Iterator[tuple[str, Sequence[Expression], Callable[..., Any]]]:
-    """Yield the fields of an operation that hold an expression, or several, and what they hold.
+def _next_or_own(others: Iterator[Expression], operand: Expression) -> Expression:
+    return next(others, operand)
 
-    Beside them comes a function that returns the field for a sequence of other expressions.
+
+Values: TypeAlias = "Array | Interval"
+"""The values of a step in a replay, in the layout of its array."""
+
+V = TypeVar("V", bound="Values")
+
+Change: TypeAlias = Mapping[str, Expression]
+"""Other operations for some steps, by the name of the step."""
+
+
+class Replay(Generic[V]):
+    """A calculation worked again on other numbers, such as those of a student.
+
+    The value of a step, `replay(step)`, is the known one, or else the result of its operation on
+    the replay's values of the steps before it. Values may be numbers or intervals. Each is worked
+    out once, when it is first needed, in the order of computation (recursion could not reach
+    through a thousand time steps).
+
+    Args:
+        steps: the calculation, in the order of computation.
+        known: gives the value of a step whose numbers are known, None for any other.
+        settle: takes a step and its result, and returns the value that later steps use.
+        worked: values of steps that are not known, if they have been worked out before.
+        instead: operations that replace those of some steps.
+        of_input: gives the value of an input, by default its array.
     """
-    for name in operation.fields:
-        value = getattr(operation, name)
-        parts = value if isinstance(value, tuple) else (value,)
-        if parts and isinstance(parts[0], (Step, Operation)):
-            yield name, parts, tuple if parts is value else itemgetter(0)
+
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        known: Callable[[Step], V | None] = lambda step: None,
+        settle: Callable[[Step, V], V] = lambda step, value: value,
+        worked: Mapping[str, V] | None = None,
+        instead: Change = EMPTY,
+        of_input: Callable[[Step], V] | None = None,
+    ) -> None:
+        self._steps = list(steps)
+        self._rest = iter(self._steps)
+        self._known = known
+        self._settle = settle
+        self._instead = instead
+        self._of_input = of_input
+        self._values: dict[str, V] = dict(worked or {})
+        self._inputs: dict[str, V] = {}  # an input may have the name of a step
+        self._results: dict[str, V] = {}
+        self._used: dict[str, list[Step]] = {}
+        self._unknown: dict[str, list[Step]] = {}
+
+    def __call__(self, step: Step) -> V:
+        """Return the value of a step, or of an input."""
+        if step.operation is None:
+            return self._input(step)
+        while step.name not in self._values:
+            following = next(self._rest)
+            if following.name not in self._values:
+                value = self._known(following)
+                if value is None:
+                    value = self._settle(following, self.result(following))
+                self._values[following.name] = value
+        return self._values[step.name]
+
+    def _input(self, step: Step) -> V:
+        if self._of_input is None:
+            return cast(V, step.array)  # operations take arrays and intervals together
+        if step.name not in self._inputs:
+            self._inputs[step.name] = self._of_input(step)
+        return self._inputs[step.name]
+
+    def result(self, step: Step) -> V:
+        """Return the result of a step's operation on the values before it, even if it is known."""
+        if step.name not in self._results:
+            new = self._instead.get(step.name, step.operation)
+            self._results[step.name] = self(step) if new is None else evaluate(new, self)
+        return self._results[step.name]
+
+    def changed(self, step: Step, change: Change) -> V | None:
+        """Return the result of a step if it, or steps before it, are made by other operations.
+
+        The steps that the change names and those that depend on them are worked again, but no step
+        before this one whose numbers are known. The result itself is not settled. It is None if
+        nothing changes, or if the shapes of the operands do not go together.
+        """
+        before = self.unknown_before(step) if change.keys() - {step.name} else []
+        results: dict[str, V] = {}
+
+        def is_changed(source: Step) -> bool:
+            return source.operation is not None and source.name in results
+
+        def value(source: Step) -> V:
+            return results[source.name] if is_changed(source) else self(source)
+
+        try:
+            for source in (*before, step):
+                expression = change.get(source.name)
+                if expression is None and any(map(is_changed, self._sources(source))):
+                    expression = source.operation
+                if expression is not None:
+                    result = evaluate(expression, value)
+                    is_last = source is step
+                    results[source.name] = result if is_last else self._settle(source, result)
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return None
+        return results.get(step.name)
+
+    def unknown_before(self, step: Step) -> list[Step]:
+        """Return the steps between a step and those that are known, in the order of computation."""
+        if step.name not in self._unknown:
+            wanted = {source.name for source in self._sources(step)}
+            unknown: list[Step] = []
+            places = [other.name for other in self._steps]
+            for other in reversed(self._steps[: places.index(step.name)]):
+                if other.name in wanted and self._known(other) is None:
+                    unknown.append(other)
+                    wanted.update(source.name for source in self._sources(other))
+            self._unknown[step.name] = unknown[::-1]
+        return self._unknown[step.name]
+
+    def _sources(self, step: Step) -> list[Step]:
+        """Return the sources of a step, looked up once: mistakes are tried by the hundred."""
+        if step.name not in self._used:
+            self._used[step.name] = sources(step)
+        return self._used[step.name]
+
+
+def broadcast_to_step(values: V | None, step: Step) -> V | None:
+    """Return values in the shape of a step's array, repeated along axes of size 1.
+
+    None is returned for None, and for values of another shape or number of axes.
+    """
+    if values is None or values.shape == step.array.shape:
+        return values
+    if values.ndim != step.array.ndim:
+        return None
+    try:
+        return np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, return-value]
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""Text made fit for where it is shown: a terminal, a table, a spreadsheet, the name of a file."""
+"""Text fit for where it is shown: a terminal, a table, a spreadsheet, the name of a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_cell(text: str) -> str:
 
 
 def of_cell(cell: str) -> str:
-    """Return the text that `as_cell` made a cell of."""
+    """Return the text that `as_cell` wrote as a cell."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 

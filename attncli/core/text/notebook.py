@@ -1,4 +1,4 @@
-"""How a notebook shows traces and reports: as their page, in a frame that keeps its own style."""
+"""How a notebook shows traces and reports: as their page, in a frame with a style apart."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ BUFFER = 2**16
 def fixed(value: float, decimals: int, form: str = "f") -> str:
     """Return a number with `decimals`, rounded as people do: exact ties away from zero.
 
-    Python's own formats round such ties to even. The form is f for 1.5, or e for 1.5e+09.
+    The formats of Python round such ties to even. The form is f for 1.5, or e for 1.5e+09.
 
     >>> fixed(1.25, 1), fixed(-2.5, 0), fixed(1.35, 1), fixed(-0.3, 0), fixed(2.5e9, 0, "e")
     ('1.3', '-3', '1.4', '0', '3e+09')
@@ -85,7 +85,7 @@ def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> NumberStyle:
 
 
 def number_text(value: float, decimals: int) -> str:
-    """Return a number as `style_of` writes it in a table of its own."""
+    """Return a number as `style_of` writes it in a table with no other number."""
     if _needs_exponent(abs(value), decimals) and isfinite(value):
         return NumberStyle(decimals, "e")(value)
     if isfinite(value):

@@ -12,6 +12,11 @@ def all_of(words: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def count_of(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 file", "2 files"."""
+    return f"{count} {noun}{'s'[: count != 1]}"
+
+
 def small(sentence: str) -> str:
     """Return a sentence that goes on after other words; K and Q stay capitals."""
     is_word = sentence[1:2].islower() or sentence.startswith("A ")
@@ -69,7 +74,7 @@ OF_COURSE = re.compile(rf"(?P<before>(?:d_)?(?:{OF_LAYER.pattern})?)(?P<name>.+?
 
 
 def called_by(name: str, called: Mapping[str, str]) -> str:
-    """Return what a course calls a step, by what it calls some steps; "" for its own name.
+    """Return what a course calls a step, by what it calls some steps; "" if there is no such word.
 
     >>> called_by("d_layers.2.scores", {"scores": "a"}), called_by("scores_3", {"scores": "a"})
     ('d_layers.2.a', 'a_3')

@@ -2,12 +2,9 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText, ownKey, heads, isOther } = window.attnLive;
+  const { all, homes, make, plainText, pageKey } = window.attnLive;
   const NAMES = {
-    scale: "scores",
-    softcap: "soft cap",
-    "normalize.temperature": "temperature",
-    "score.width": "width",
+    scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width",
   };
   const TEXT_FIELD = "input:not([type=checkbox], [type=range])";
   const past = []; // states of all problems before each change
@@ -70,18 +67,18 @@
   }
 
   // The same for a number of an operation, and for either or a cell by its name in the address.
-  function ownNumber(one, key, text) {
+  function settingNumber(one, key, text) {
     const [read, wrong] = number(text, false),
       isScale = key.endsWith("scale");
-    if (wrong || (isScale ? read.value !== 0 || !one.tape.own[key][1] : read.value > 0)) return [read, wrong];
+    if (wrong || (isScale ? read.value !== 0 || !one.tape.settings[key][1] : read.value > 0)) return [read, wrong];
     return [null, isScale ? "The divisor must not be 0." : "This number must be more than 0."];
   }
   function namedNumber(one, name, text) {
-    if (Object.hasOwn(one.tape.own, name)) return ownNumber(one, name, text);
+    if (Object.hasOwn(one.tape.settings, name)) return settingNumber(one, name, text);
     const input = one.inputAt(name),
-      found = input ? number(text, input.infinite) : [null, "There is no such cell."];
+      answer = input ? number(text, input.infinite) : [null, "There is no such cell."];
     const isMaskCell = /(^|\.)mask\.\d+$/.test(name);
-    if (found[1] || !isMaskCell || found[0].value === 0 || found[0].value === 1) return found;
+    if (answer[1] || !isMaskCell || answer[0].value === 0 || answer[0].value === 1) return answer;
     return [null, "A mask is made of 0 and 1."];
   }
 
@@ -128,9 +125,7 @@
       box.classList.remove("editing");
     }
     field.addEventListener("input", accept);
-    field.addEventListener("blur", () => {
-      end(true);
-    });
+    field.addEventListener("blur", () => end(true));
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
       const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -167,11 +162,7 @@
       }
       if (!td || !isPlain || event.target !== td) return;
       const begins = event.key.length === 1 && event.key !== " ";
-      if (
-        isMask(td)
-          ? event.key === " " || event.key === "Enter"
-          : begins || event.key === "Enter" || event.key === "F2"
-      ) {
+      if (event.key === "Enter" || (isMask(td) ? event.key === " " : begins || event.key === "F2")) {
         event.preventDefault();
         event.stopPropagation();
         if (isMask(td)) toggle(td);
@@ -184,19 +175,15 @@
   let drag = null;
   document.addEventListener("pointerdown", (event) => {
     const td = cellOf(event);
-    drag =
-      td && event.target === td && event.button === 0 && !isMask(td)
-        ? { td, x: event.clientX, text: textOf(td), moved: false }
-        : null;
+    const begins = td && event.target === td && event.button === 0 && !isMask(td);
+    drag = begins ? { td, x: event.clientX, text: textOf(td), moved: false } : null;
   });
   document.addEventListener("pointermove", (event) => {
     if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 5)) return;
     drag.moved = true;
     set(drag.td, stepped(drag.text, Math.round((event.clientX - drag.x) / 6) * (event.shiftKey ? 10 : 1)), drag);
   });
-  document.addEventListener("pointercancel", () => {
-    drag = null;
-  });
+  document.addEventListener("pointercancel", () => { drag = null; });
   document.addEventListener("click", (event) => {
     const td = cellOf(event),
       isDragged = drag && drag.moved;
@@ -217,32 +204,26 @@
   }
 
   const shortest = (x) => String(Number(x.toFixed(4)));
-  function ownName(one, key) {
+  function settingName(one, key) {
     const short = key
       .replace(/^layers\.\d+\./, (layer) => `${layer.slice(0, -1)}: `)
       .replace(/[\w.]+$/, (name) => NAMES[name] || name);
-    return key.endsWith("scale") ? `${short} ${one.tape.own[key][1] ? "÷" : "×"}` : short;
+    return key.endsWith("scale") ? `${short} ${one.tape.settings[key][1] ? "÷" : "×"}` : short;
   }
 
-  // The address: what stands before ~ is a place of the page, then come the key of the problem, `heads`
-  // if its other number of heads is shown, and the changes.
-  function address(hasOther) {
+  // The address: what stands before ~ is a place of the page, then come the key of the problem and the changes.
+  function save() {
+    clearTimeout(saving);
     const parts = all.flatMap((one) =>
       Object.entries(one.state()).map(([name, text]) => `${one.prefix}${name}=${encodeURIComponent(text)}`),
     );
-    if (hasOther) parts.unshift("heads");
-    if (parts.length) parts.unshift(ownKey);
-    return [location.hash.split("~")[0] || "#", ...parts].join("~");
-  }
-  function save() {
-    clearTimeout(saving);
-    history.replaceState(null, "", address(isOther));
+    if (parts.length) parts.unshift(pageKey);
+    history.replaceState(null, "", [location.hash.split("~")[0] || "#", ...parts].join("~"));
   }
 
   // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
     const [, key, ...parts] = location.hash.split("~");
-    const hasOther = heads > 0 && parts[0] === "heads" && Boolean(parts.shift());
     const next = all.map(() => new Map());
     const wrong = parts.filter((part) => {
       const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
@@ -257,12 +238,7 @@
         return true;
       }
     });
-    // A page that has its problem with one head and with two shows the one that the address says.
-    const isOwn = (key ?? ownKey) === ownKey;
-    if (isOwn && isOther !== hasOther) {
-      location.reload();
-      return;
-    }
+    const isOwn = (key ?? pageKey) === pageKey;
     const isTaken = isOwn && !wrong.length && all.every((one, i) => !one.calculate(Object.fromEntries(next[i])));
     let says = isTaken ? "" : ` Nothing of the address is taken, because of ${some(wrong.length ? wrong : parts)}.`;
     if (!isOwn) says = " The address belongs to another problem.";
@@ -280,9 +256,9 @@
   const some = (names) =>
     (names.length > 7 ? [...names.slice(0, 5), "…", names[names.length - 1]] : names).join(", ");
   const button = (text, action) => {
-    const found = make("button", { type: "button", textContent: text });
-    found.addEventListener("click", action);
-    return found;
+    const element = make("button", { type: "button", textContent: text });
+    element.addEventListener("click", action);
+    return element;
   };
 
   all.forEach((one) => {
@@ -291,8 +267,8 @@
     const tools = make("div", { className: "controls" });
     tools.setAttribute("role", "region");
     tools.setAttribute("aria-label", "Change the problem");
-    const updates = [];
-    function withOwn(key, text) {
+    const updates = [], wasShifted = one.isShifted();
+    function withSetting(key, text) {
       const next = { ...one.state() };
       if (text === null) delete next[key];
       else next[key] = text;
@@ -300,61 +276,48 @@
     }
 
     // A slider and a field for each number that belongs to no matrix.
-    Object.entries(one.tape.own).forEach(([key, [first, divides, symbol]]) => {
-      const name = ownName(one, key);
+    Object.entries(one.tape.settings).forEach(([key, [first, divides, symbol]]) => {
+      const name = settingName(one, key);
       const slider = make("input", { type: "range", min: -40, max: 40, step: 1 }),
-        field = make("input", { className: "own" });
+        field = make("input", { className: "setting" });
       slider.setAttribute("aria-label", name);
       field.setAttribute("aria-label", `${name}, as a number`);
       const by = {};
       slider.addEventListener("input", () => {
-        change(
-          one,
-          withOwn(
-            key,
-            slider.value === "0" ? null : Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString(),
-          ),
-          by,
-        );
+        const text = Number((first * 2 ** (slider.value / 10)).toPrecision(3)).toString();
+        change(one, withSetting(key, slider.value === "0" ? null : text), by);
       });
       field.addEventListener("change", () => {
-        const [read, wrong] = ownNumber(one, key, field.value);
-        const isTaken = !wrong && change(one, withOwn(key, read.value === first ? null : read.text), null);
+        const [read, wrong] = settingNumber(one, key, field.value);
+        const isTaken = !wrong && change(one, withSetting(key, read.value === first ? null : read.text), null);
         const message = wrong || told.textContent;
         if (isTaken) return;
         updates.forEach((update) => update(true));
         told.textContent = message;
       });
       updates.push((isPutBack) => {
-        const x = one.ownOf(key);
+        const x = one.settingOf(key);
         slider.value = Math.round(10 * Math.log2(Math.abs(x / first)));
         if (isPutBack || document.activeElement !== field) field.value = one.state()[key] ?? Number(x.toFixed(4));
       });
       tools.append(make("div", { className: "slider" }, make("span", { textContent: name }), slider, field));
       if (key.endsWith("scale") && divides) {
-        toggleOf(
-          `divide by ${symbol}`,
-          () => one.ownOf(key) === first,
-          (isOn) => withOwn(key, isOn ? null : "1"),
-        );
+        const isDivided = () => one.settingOf(key) === first;
+        toggleOf(`divide by ${symbol}`, isDivided, (isOn) => withSetting(key, isOn ? null : "1"));
       }
     });
 
     function toggleOf(name, isOn, next) {
       const box = make("input", { type: "checkbox" });
       box.addEventListener("change", () => {
-        const state = next(box.checked);
-        if (state) change(one, state, null);
+        change(one, next(box.checked), null);
       });
-      updates.push(() => {
-        box.checked = isOn();
-      });
+      updates.push(() => { box.checked = isOn(); });
       tools.append(make("label", { className: "switch" }, box, name));
     }
     const mask = one.steps.find((step) => step.name === "mask" && step.input && one.tape.offset !== null);
     if (mask) {
-      const m = mask.shape[mask.shape.length - 1],
-        n = mask.shape[mask.shape.length - 2];
+      const [n, m] = mask.shape.slice(-2);
       const first = mask.input.numbers;
       const row = (i) => Math.floor(i / m) % n;
       const later = [...first.keys()].filter((i) => i % m > row(i) + one.tape.offset);
@@ -374,35 +337,21 @@
         },
       );
     }
-    if (heads) {
-      toggleOf(
-        "two heads",
-        () => heads === 2,
-        () => {
-          history.replaceState(null, "", address(!isOther));
-          location.reload();
-        },
-      );
-    }
     const buttons = [
       button("Undo", undo),
-      button("Put all back", () => {
-        change(one, {}, null);
-      }),
+      button("Put all back", () => change(one, {}, null)),
       button("Save as YAML", () => {
         const link = make("a", { href: URL.createObjectURL(new Blob([one.yaml()], { type: "text/yaml" })) });
         link.download = `${(one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.yaml`;
         link.click();
-        setTimeout(() => {
-          URL.revokeObjectURL(link.href);
-        }, 1000);
+        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       }),
     ];
     tools.append(make("div", { className: "buttons" }, ...buttons), told);
     one.tell = () => {
       updates.forEach((update) => update());
       const names = Object.keys(one.state()),
-        inputs = new Set(names.map((name) => (one.tape.own[name] ? name : name.slice(0, name.lastIndexOf(".")))));
+        inputs = new Set(names.map((name) => (one.tape.settings[name] ? name : name.slice(0, name.lastIndexOf(".")))));
       buttons[0].disabled = !past.length;
       buttons[1].disabled = !names.length;
       told.textContent = "";
@@ -414,31 +363,29 @@
       }
       const follows = one.following([...inputs]);
       const changed = one.cells.filter(({ td }) => td.classList.contains("changed"));
-      const cells = [
-        ...new Map(
-          changed.map(({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`]),
-        ).values(),
-      ];
+      const described = ({ td, id, text }) => [id, `${one.labelOf(td)} is ${td.firstChild.data}, was ${text}`];
+      const cells = [...new Map(changed.map(described)).values()];
+      const wasIs = (name) => `${shortest(one.settingOf(name))}, was ${shortest(one.tape.settings[name][0])}`;
       const others = names
-        .filter((name) => one.tape.own[name])
-        .map((name) => `${ownName(one, name)} ${shortest(one.ownOf(name))}, was ${shortest(one.tape.own[name][0])}`);
+        .filter((name) => one.tape.settings[name])
+        .map((name) => `${settingName(one, name)} ${wasIs(name)}`);
       const unseen = [...inputs].filter(
-        (input) => !one.tape.own[input] && !changed.some(({ input: own }) => own.name === input),
+        (input) => !one.tape.settings[input] && !changed.some((cell) => cell.input.name === input),
       );
-      const stays = one.steps
-        .filter((step) => step.input && step.input.key && !inputs.has(step.name))
-        .map((step) => step.name);
-      const stand = one.steps
-        .filter((step) => !step.input && step.expression && !/ \d+$/.test(step.name) && !follows.includes(step.name))
-        .map((step) => step.name);
+      const isNamed = (name) => !/ \d+$/.test(name); // others are calculated for the page alone
+      const isFixed = ({ name, input }) =>
+        input ? input.key && !inputs.has(name) : isNamed(name) && !follows.includes(name);
+      const stays = one.steps.filter(isFixed).sort((a, b) => Boolean(b.input) - Boolean(a.input));
       told.append(
         make("b", { textContent: "Changed: " }),
         `${some([...cells, ...others, ...unseen])}. `,
         make("b", { textContent: "What follows: " }),
-        `${some(follows.filter((name) => !/ \d+$/.test(name)))}. `,
+        `${some(follows.filter(isNamed))}. `,
       );
-      const fixed = [...new Set([...stays, ...stand])];
+      const fixed = [...new Set(stays.map((step) => step.name))];
       if (fixed.length) told.append(make("b", { textContent: "What stays: " }), `${some(fixed)}.`);
+      if (one.isShifted() === wasShifted) return;
+      told.append(` The largest score of each line is ${wasShifted ? "not " : ""}subtracted from the others now.`);
     };
     const why = document.getElementById("why"),
       main = document.querySelector("main");

@@ -2,13 +2,13 @@
 // cell, formula, weighted sum and open explanation gets its numbers again.
 window.attnLive = (function () {
   "use strict";
-  const made = attnMade;
+  const page = attnPage;
   const homes = {}; // by the number of a cell in the page: its problem, and its id on the tape
   const PLAIN = '<p><span class="name s"></span> <math><mo>=</mo><mn class="s"></mn></math></p>';
   const make = (tag, about, ...parts) => {
-    const made = Object.assign(document.createElement(tag), about);
-    made.append(...parts);
-    return made;
+    const element = Object.assign(document.createElement(tag), about);
+    element.append(...parts);
+    return element;
   };
 
   // Numbers as the program writes them: core/text/numbers has the rules.
@@ -33,7 +33,7 @@ window.attnLive = (function () {
   const valueOf = (text) => Number(text.replace("∞", "Infinity").replace(/−/g, "-"));
   const plainText = (x) => (x === -Infinity ? "-inf" : String(x));
 
-  // What terms are made of, as in core/explaining/terms.
+  // The operations of terms, as in core/explaining/terms.
   const worked = {
     "*": (a, b) => a * b,
     "/": (a, b) => a / b,
@@ -45,68 +45,34 @@ window.attnLive = (function () {
     ln: Math.log,
     tanh: Math.tanh,
     sqrt: Math.sqrt,
-    erf: (x) => 2 * attnOperations.Phi({ root: 1 }, { shape: [1], data: [x] }).data[0] - 1,
+    erf: attnNumpy.erf,
   };
 
   function Calculation(tape, article, prefix) {
-    const steps = tape.steps.map(([name, shape, made, numbers]) => ({
-      name,
-      shape,
-      expression: Array.isArray(numbers) ? null : made,
-      backward: numbers === true,
-      input: Array.isArray(numbers) && {
-        key: made[0],
-        shape: made[1],
-        flips: made[2],
-        infinite: made[3],
-        isStep: made[4],
-        numbers: numbers.map((x) => x ?? -Infinity),
-      },
-    }));
-    const self = {},
-      starts = [],
-      numberOf = {},
-      uses = [];
-    let ids = 1,
-      numbers = [],
-      own = {},
-      state = {},
-      arrays = [];
-    steps.forEach((step) => {
-      starts.push(ids);
-      ids += step.shape.reduce((a, n) => a * n, 1);
+    const steps = tape.steps.map(([name, shape, about, numbers]) => {
+      if (!Array.isArray(numbers)) return { name, shape, expression: about, backward: numbers };
+      const [key, ofKey, flips, infinite, isStep] = about;
+      const input = { key, shape: ofKey, flips, infinite, isStep, numbers: numbers.map((x) => x ?? -Infinity) };
+      return { name, shape, input };
     });
-    tape.cells.forEach(([number, id, by, count]) => {
-      for (let i = 0; i < count; i += 1) {
-        homes[number + i] = { calculation: self, id: id + by * i };
-        numberOf[id + by * i] = numberOf[id + by * i] || number + i;
-      }
-    });
-
-    function stepOf(id) {
-      let low = 0,
-        high = starts.length - 1;
-      while (low < high) {
-        const middle = (low + high + 1) >> 1;
-        if (starts[middle] <= id) low = middle;
-        else high = middle - 1;
-      }
-      return low;
-    }
-
-    // The inputs and numbers of its own that a step depends on, by their names.
-    function dependencies(part, found) {
-      if (typeof part === "number") uses[part].forEach((name) => found.add(name));
-      else {
-        Object.values(part[1] || {}).forEach((x) => {
-          if (x && x.own) found.add(x.own);
-        });
-        part.slice(2).forEach((one) => dependencies(one, found));
-      }
-      return found;
-    }
+    const self = {}, starts = [], numberOf = {}, uses = [];
+    const exact = []; // the numbers of steps before they are rounded
+    let numbers = [], settings = {}, state = {}, arrays = [];
+    const stepsOfIds = [0]; // ids count from 1
     steps.forEach((step, i) => {
-      uses[i] = step.input ? new Set([step.name]) : dependencies(step.expression, new Set());
+      starts.push(stepsOfIds.length);
+      for (let rest = step.shape.reduce((a, n) => a * n, 1); rest > 0; rest -= 1) stepsOfIds.push(i);
+    });
+    const stepOf = (id) => stepsOfIds[id];
+    tape.cells.slice(1).forEach((id, i) => {
+      homes[tape.cells[0] + i] = { calculation: self, id };
+      numberOf[id] = tape.cells[0] + i;
+    });
+
+    // The inputs and numbers of operations that a step depends on, by their names.
+    steps.forEach((step, i) => {
+      const names = step.input ? [step.name] : step.expression.slice(1).flatMap((x) => (uses[x] ? [...uses[x]] : [x]));
+      uses[i] = new Set(names);
     });
 
     function rounded(x) {
@@ -120,24 +86,18 @@ window.attnLive = (function () {
       return Math.sign(x) * Number(`${whole}e${-digits}`);
     }
 
-    // Returns the array of an expression; throws the name of a step with a number beyond floats.
-    function evaluate(part) {
-      if (typeof part === "number") return arrays[part];
-      const [name, fields, ...operands] = part;
-      if (!name) return { shape: fields.shape, data: fields.data.map((x) => x ?? -Infinity) };
-      const settled = {};
-      Object.keys(fields).forEach((key) => {
-        settled[key] = fields[key] && fields[key].own ? own[fields[key].own] : fields[key];
-      });
-      return attnOperations[name](settled, ...operands.map(evaluate));
+    // Returns the array that a program gives for its operands: steps, and numbers of operations.
+    function run([program, ...operands]) {
+      const wrapped = operands.map((x) => (typeof x === "number" ? arrays[x] : attnNumpy.scalar(settings[x])));
+      return attnNumpy.run(page.programs[program], wrapped);
     }
 
     // Calculates every step for a state: the texts of the numbers that are changed, by their names.
     function calculate(next) {
-      const before = { own, numbers, arrays };
-      own = {};
-      Object.keys(tape.own).forEach((key) => {
-        own[key] = next[key] === undefined ? tape.own[key][0] : attnNumbers.read(next[key], []).value;
+      const before = { settings, numbers, arrays };
+      settings = {};
+      Object.keys(tape.settings).forEach((key) => {
+        settings[key] = next[key] === undefined ? tape.settings[key][0] : attnNumbers.read(next[key], []).value;
       });
       arrays = [];
       try {
@@ -149,28 +109,19 @@ window.attnLive = (function () {
             arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
             return;
           }
-          attnOperations.noise.level = step.backward ? 2 ** -46 : 0;
-          const found = evaluate(step.expression);
-          if (tape.round) found.data = Array.from(found.data, rounded);
-          if (
-            !found.data.every(
-              (x) =>
-                isFinite(x) || (x === -Infinity && /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name)),
-            )
-          )
-            throw step.name;
-          arrays[i] = found;
+          attnNumpy.noise.level = step.backward ? 2 ** -46 : 0;
+          const result = run(step.expression);
+          exact[i] = result.data;
+          if (tape.round) result.data = Array.from(result.data, rounded);
+          const mayBeBlocked = /^(.*\.)?(scores|scaled|capped|biased|masked)/.test(step.name);
+          if (!result.data.every((x) => isFinite(x) || (x === -Infinity && mayBeBlocked))) throw step.name;
+          arrays[i] = result;
         });
       } catch (name) {
-        ({ own, numbers, arrays } = before);
+        ({ settings, numbers, arrays } = before);
         return typeof name === "string" ? name : String(name.message);
       }
-      numbers = [];
-      arrays.forEach((array, i) => {
-        array.data.forEach((x, j) => {
-          numbers[starts[i] + j] = x;
-        });
-      });
+      numbers = [0, ...arrays.flatMap((array) => Array.from(array.data))]; // ids count from 1
       state = next;
       return "";
     }
@@ -186,45 +137,32 @@ window.attnLive = (function () {
         if (part === "x") return leafValue(leaves[next++], variant, read);
         if (part === null) return -Infinity;
         if (typeof part === "number") return part;
-        if (part.own) return own[part.own];
+        if (part.setting) return settings[part.setting];
         const [op, ...parts] = part;
         if (op === "+") return parts.reduce((sum, [minus, one]) => (minus ? sum - work(one) : sum + work(one)), 0);
         return worked[op](...parts.map(work));
       }
-      return work(made.shapes[variant[1]][2][place]);
+      return work(page.shapes[variant[1]][2][place]);
     }
     function seen(variant, place) {
       return variant[5 + place].map((leaf) => leafValue(leaf, variant, (x) => x));
     }
     // Steps that are rounded follow from those that short ones stand for as far as it is printed.
     function isNear(a, b) {
-      return (
-        a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)))
-      );
+      return a === b || Math.abs(a - b) <= (tape.round ? 0.5 * 10 ** -tape.decimals : 1e-9 * Math.max(1, Math.abs(b)));
     }
-    // The threshold of the line of a cell that sparsemax made, which its formulas call τ.
-    function threshold(id) {
-      const at = stepOf(id),
-        [, { along, temperature }, operand] = steps[at].expression;
-      const scores = evaluate(operand).data,
-        weights = evaluate(steps[at].expression).data,
-        by = along === -1 ? 1 : steps[at].shape[3];
-      const size = steps[at].shape[4 + along],
-        place = id - starts[at],
-        start = place - (Math.floor(place / by) % size) * by;
-      for (let i = 0; i < size; i += 1) {
-        const weight = weights[start + i * by];
-        if (weight > 0)
-          return scores[start + i * by] / (temperature.own ? own[temperature.own] : temperature) - weight;
-      }
-      return NaN;
+    // True if the formula of sparsemax's threshold has the scores of all cells with a weight: these sum to 1.
+    function isThreshold(variant, place, id) {
+      const at = stepOf(id), weight = (leaf) => exact[at][leaf - starts[stepOf(leaf)]];
+      const weights = variant[5 + place].map(weight);
+      return weights.every((x) => x > 0) && isNear(weights.reduce((a, b) => a + b, 0), 1);
     }
     function fits(variant, result, id) {
-      const all = made.shapes[variant[1]][3];
+      const all = page.shapes[variant[1]][3];
       if (!variant[0].every(([place, most]) => Math.max(...seen(variant, place)) === (most ?? -Infinity)))
         return false;
-      const letter = made.shapes[variant[1]][4];
-      if (letter !== null && !isNear(value(variant, letter), threshold(id))) return false;
+      const letter = page.shapes[variant[1]][4];
+      if (letter !== null && !isThreshold(variant, letter, id)) return false;
       if (!all.length) return true;
       const exact = value(variant, all[0]);
       const shown = tape.round ? valueOf(numberText(exact, tape.decimals)) : exact;
@@ -241,19 +179,19 @@ window.attnLive = (function () {
       return 17;
     }
     function explanation(number, id) {
-      const variants = made.cells[number],
+      const variants = page.cells[number],
         result = numbers[id],
         text = numberText(result, tape.decimals);
       if (!variants) return undefined;
-      const checks = (one) => one[0].length * 10 + made.shapes[one[1]][3].length;
+      const checks = (one) => one[0].length * 10 + page.shapes[one[1]][3].length;
       const several = variants.slice().sort((a, b) => checks(b) - checks(a));
       const variant =
         several.find((one) => fits(one, result, id)) ||
         (variants.length === 1 && fits([[], ...variants[0].slice(1)], result, id) ? variants[0] : null);
-      if (!variant) return [variants[0][2], made.shapes.length - 1, variants[0][3], text];
+      if (!variant) return [variants[0][2], page.shapes.length - 1, variants[0][3], text];
       const [, shape, lit, name, texts] = variant,
         digits = {},
-        about = made.shapes[shape];
+        about = page.shapes[shape];
       const fills = [name];
       let next = 0;
       about[1].forEach((slot) => {
@@ -267,14 +205,11 @@ window.attnLive = (function () {
             fills.push(all.filter((x) => x === Math.max(...all)).length > 1 ? "the first largest" : "the largest");
           else if (leaf === -3) fills.push(numberText(value(variant, place), tape.decimals));
           else {
-            if (digits[place] === undefined) {
-              const wanted =
-                about[2][place] === null
-                  ? null
-                  : about[3].includes(place) && !tape.round
-                    ? text
-                    : numberText(value(variant, place), tape.decimals);
-              digits[place] = wanted === null ? tape.decimals : digitsOf(variant, place, wanted);
+            if (digits[place] === undefined && about[2][place] === null) digits[place] = tape.decimals;
+            else if (digits[place] === undefined) {
+              const isResult = about[3].includes(place) && !tape.round;
+              const wanted = isResult ? text : numberText(value(variant, place), tape.decimals);
+              digits[place] = digitsOf(variant, place, wanted);
             }
             const from = variant[5 + place][leaf],
               x = leafValue(from, variant, (y) => y);
@@ -302,7 +237,7 @@ window.attnLive = (function () {
     const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
     const firstSlots = slots(article).map((slot) => [slot, slot.innerHTML]);
     // A number of an operation as it was typed, as the program shows it: 2.50, (1/3).
-    function ownText(key) {
+    function settingText(key) {
       if (state[key] === undefined) return null;
       const text = state[key].replace(/sqrt/g, "√").replace(/pi/g, "π").replace(/\*+/g, (by) => "·^"[by.length - 1]);
       return (/^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(text) ? text : `(${text})`).replace(/-/g, "−");
@@ -343,7 +278,7 @@ window.attnLive = (function () {
       article.classList.toggle("is-changed", Object.keys(state).length > 0);
     }
     function settle(slot, first) {
-      const text = ownText(slot.dataset.own);
+      const text = settingText(slot.dataset.own);
       slot.innerHTML = text === null ? first : `<mn>${text}</mn>`;
       slot.classList.toggle("changed", text !== null);
     }
@@ -364,8 +299,8 @@ window.attnLive = (function () {
         }, problem);
         holder[last] = x;
       };
-      Object.keys(own).forEach((key) => {
-        if (state[key] !== undefined) put(key, tape.own[key][1] ? `1/(${state[key]})` : state[key]);
+      Object.keys(settings).forEach((key) => {
+        if (state[key] !== undefined) put(key, tape.settings[key][1] ? `1/(${state[key]})` : state[key]);
       });
       steps
         .filter((step) => step.input && step.input.key)
@@ -378,57 +313,38 @@ window.attnLive = (function () {
           const [n, m] = step.shape.slice(-2);
           if (flips)
             texts = texts.map((_, i) => texts[i - (i % (n * m)) + (i % n) * m + Math.floor((i % (n * m)) / n)]);
-          put(
-            key,
-            shape
-              .slice(1)
-              .reduceRight(
-                (items, size) => items.flatMap((_, i) => (i % size ? [] : [items.slice(i, i + size)])),
-                texts,
-              ),
-          );
+          const grouped = (items, size) => items.flatMap((_, i) => (i % size ? [] : [items.slice(i, i + size)]));
+          put(key, shape.slice(1).reduceRight(grouped, texts));
         });
-      return Object.keys(problem)
-        .map((key) => `${key}: ${flow(problem[key], key.length + 3)}\n`)
-        .join("");
+      return Object.keys(problem).map((key) => `${key}: ${flow(problem[key], key.length + 3)}\n`).join("");
     }
     function flow(x, indent) {
       if (Array.isArray(x))
         return `[${x.map((one) => flow(one, indent)).join(Array.isArray(x[0]) ? `,\n${" ".repeat(indent)}` : ", ")}]`;
       if (x && typeof x === "object")
-        return `{${Object.keys(x)
-          .map((key) => `${key}: ${flow(x[key], indent)}`)
-          .join(", ")}}`;
+        return `{${Object.keys(x).map((key) => `${key}: ${flow(x[key], indent)}`).join(", ")}}`;
       return typeof x === "string" && !/^-?[\d.][\d.eE+*/()^-]*$/.test(x) ? JSON.stringify(x) : String(x);
     }
 
     Object.assign(self, {
-      tape,
-      article,
-      steps,
-      cells,
-      calculate,
-      refresh,
-      explanation,
-      settle,
-      slots,
-      yaml,
-      prefix,
+      tape, article, steps, cells, calculate, refresh, explanation, settle, slots, yaml, prefix,
+      // True if the largest scores are subtracted from the others, as floats could not hold their powers.
+      isShifted: () => tape.shifts.some((call) => run(call).data.some((x) => x !== 0)),
       state: () => state,
       valueOf: (id) => numbers[id],
-      ownOf: (key) => own[key],
+      settingOf: (key) => settings[key],
       arrays: (i) => arrays[i],
       arrayOf: (name) => arrays[steps.findIndex((step) => step.name === name && !step.input)],
       inputOf: (id) => steps[stepOf(id)].input,
       inputAt: (name) => {
-        const [, own, place] = /^(.+)\.(0|[1-9]\d*)$/.exec(name) || [],
-          step = steps.find((one) => one.input && one.input.key && one.name === own);
+        const [, named, place] = /^(.+)\.(0|[1-9]\d*)$/.exec(name) || [],
+          step = steps.find((one) => one.input && one.input.key && one.name === named);
         return step && place < step.input.numbers.length ? step.input : null;
       },
       placeOf: (id) => id - starts[stepOf(id)],
       // The cell by its name, such as X[am, 2].
       labelOf: (td) =>
-        made.cells[td.dataset.c] ? made.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name,
+        page.cells[td.dataset.c] ? page.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name,
       nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
       // The names of the steps that follow from changed numbers, and of the inputs that do not change.
       following: (names) =>
@@ -437,26 +353,15 @@ window.attnLive = (function () {
     return self;
   }
 
-  made.shapes.push([PLAIN, [1], [], [], null]);
+  page.shapes.push([PLAIN, [1], [], [], null]);
   const articles = document.querySelectorAll("article");
-  const all = made.tapes.map((tape, i) => Calculation(tape, articles[i], i ? `${i + 1}:` : ""));
-  const explanations = new Proxy(
-    {},
-    {
-      get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
-    },
-  );
+  const all = page.tapes.map((tape, i) => Calculation(tape, articles[i], i ? `${i + 1}:` : ""));
+  const explanations = new Proxy({}, {
+    get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
+  });
   return {
-    all,
-    homes,
-    make,
-    fill: attnFill,
-    plainText,
-    ownKey: made.key,
-    heads: made.heads,
-    isOther: made.is_other === true,
-    shown: () => {},
-    data: { cells: explanations, shapes: made.shapes.map(([markup]) => markup) },
+    all, homes, make, plainText, fill: attnFill, pageKey: page.key, shown: () => {},
+    data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {
       const home = homes[number];

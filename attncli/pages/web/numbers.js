@@ -131,21 +131,36 @@ var attnNumbers = (function () {
   }
 
   // Returns {value, unit, text} of what was typed in a cell; null where it was left out. What is
-  // exact has the unit 0; what is worked from decimals, such as 16/1.73, has none.
-  function read(typed, missing) {
+  // exact has the unit 0; what is worked from decimals, such as 16/1.73, has none. In a cell that
+  // is blocked, some number far below 0 is -inf.
+  function read(typed, rules, isBlocked) {
     var text = typed.trim();
-    if (missing.indexOf(text) >= 0) return null;
+    if (rules.missing.indexOf(text) >= 0) return null;
     if (["true", "false"].indexOf(text.toLowerCase()) >= 0) fail(text + " is not a number");
     if (/^[-−–—]$/.test(text)) fail("write -inf for a blocked cell, or nothing");
     var isFormula = text[0] === "="; // as in a spreadsheet
     var plain = isFormula ? text.slice(1).trim().toLowerCase() : text.replace(ROUGHLY, "");
     plain = normalized(normalized(whole(plain)));
     var decimal = decimalOf(plain);
-    if (decimal) return decimal;
+    if (decimal) return isBlocked && decimal.value <= rules.likeBlocked ? { value: -Infinity, unit: 0, text: "-inf" } : decimal;
     var value = evaluate(plain);
     if (value === Infinity) fail("only -inf is a number here, in a cell that is blocked");
     return { value: value, unit: /\d\.|\.\d/.test(plain) ? NaN : 0, text: plain };
   }
 
-  return { read: read, NotANumber: NotANumber };
+  // Returns the units of the last digits that say something, of numbers that are at most `most`.
+  // Wanted decimals are padded with zeros; a whole number among smaller ones, such as a weight of
+  // 1, has the decimals of its neighbours.
+  function units(read, most, decimals) {
+    var written = read.map(function (one) { return one ? one.unit : 0; });
+    if (decimals) return written.map(function (unit) { return Math.min(unit, Number("1e-" + decimals)); });
+    var finer = written.filter(function (unit) { return unit > 0 && unit < 1; });
+    var instead = finer.length ? Math.max.apply(null, finer) : most / 10;
+    return written.map(function (unit, i) {
+      var isAZero = finer.length && unit === 1 && read[i].value === 0;
+      return isAZero || (unit >= 1 && 2 * unit > most) ? instead : unit;
+    });
+  }
+
+  return { read: read, units: units, NotANumber: NotANumber };
 })();

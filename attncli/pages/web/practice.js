@@ -32,19 +32,9 @@
   var ROUGH = "This page cannot tell, as this is calculated from rounded numbers: type the result.";
   document.body.classList.add("live");
 
-  function withBlocked(one, key) {
-    one[key] = one[key].map(function (value) { return value === null ? -Infinity : value; });
-  }
-
   data.problems.forEach(function (problem) {
     Object.keys(problem.steps).forEach(function (name) {
-      var step = problem.steps[name];
-      step.readings.forEach(function (reading) {
-        withBlocked(reading, "right");
-        reading.others.forEach(function (_, i) { withBlocked(reading.others, i); });
-      });
-      step.mistakes.forEach(function (mistake) { withBlocked(mistake, "numbers"); });
-      var fields = step.readings[0].right.map(function () { return null; });
+      var step = problem.steps[name], fields = step.readings[0].right[0].map(function () { return null; });
       steps.push({ problem: problem, step: step, name: name, fields: fields });
     });
   });
@@ -73,25 +63,25 @@
 
   // What was typed in a step is judged together: neighbours tell what a 0 or a 1 stands for.
   function judge(group) {
-    var faults = {};
-    var given = group.fields.map(function (field, place) {
+    var faults = {}, right = group.step.readings[0].right[0];
+    var typed = group.fields.map(function (field, place) {
       try {
-        return attnNumbers.read(textOf(field), data.rules.missing);
+        return attnNumbers.read(textOf(field), data.rules, right[place] === null);
       } catch (error) {
         if (!(error instanceof attnNumbers.NotANumber)) throw error;
         faults[place] = error.message;
         return null;
       }
     });
-    var found = attnJudging.judge(group.step, given, data.rules, group.problem, function (name) {
+    var judged = attnJudging.judge(group.step, typed, group.problem.decimals, function (name) {
       return isTyped(group.problem, name);
     });
-    group.mistake = Object.keys(faults).length ? null : found.mistake;
+    group.mistake = Object.keys(faults).length ? null : judged.mistake;
     group.fields.forEach(function (field, place) {
       if (!field) return;
-      mark(field, place in faults ? "unreadable" : found.codes[place]);
+      mark(field, place in faults ? "unreadable" : judged.codes[place]);
       if (place in faults) field.attnSaid = "This cannot be read: " + faults[place] + ".";
-      else if (field.attnStatus === "unsure" && isNaN(given[place].unit)) field.attnSaid = ROUGH;
+      else if (field.attnStatus === "unsure" && isNaN(typed[place].unit)) field.attnSaid = ROUGH;
     });
     tell();
   }

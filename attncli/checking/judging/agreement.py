@@ -21,7 +21,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.numbers.last_place import significant
 from attncli.core.records import Record, replace
-from attncli.core.tape.replay import Values
+from attncli.core.tape.walk import Values
 
 # ---- when a written number agrees with another
 
@@ -101,9 +101,6 @@ MAX_COINCIDENCE = 0.01
 """Maximum expected number of random wrong steps that an explanation would fit, for one without a
 "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
-MAX_HAND_DECIMALS = 6
-"""Maximum number of decimals of a number that was worked by hand. Chosen."""
-
 NEARLY_ONE = 1.02
 """Minimum common factor of all numbers that is reported as one. Chosen: a smaller one comes from a
 small change to every number."""
@@ -118,8 +115,8 @@ def float_error(expected: Values) -> Array:
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
     largest_term = min(size.max(initial=SMALLEST_TERM), LARGEST_TERM)
-    found: Array = FLOAT_ERROR * (size + NEAR_ZERO * largest_term)
-    return found
+    error: Array = FLOAT_ERROR * (size + NEAR_ZERO * largest_term)
+    return error
 
 
 def reach(unit: Unit, expected: Values, units: float = ROUNDED) -> Interval:
@@ -129,9 +126,9 @@ def reach(unit: Unit, expected: Values, units: float = ROUNDED) -> Interval:
     return Interval(ends.low - more, ends.high + more)
 
 
-def is_within(written: Array, found: Interval) -> Array:
+def is_within(written: Array, ends: Interval) -> Array:
     with np.errstate(invalid="ignore"):
-        inside: Array = (written >= found.low) & (written <= found.high)
+        inside: Array = (written >= ends.low) & (written <= ends.high)
     return inside
 
 
@@ -146,8 +143,8 @@ def agrees(written: Array, unit: Unit, expected: Values, units: float = ROUNDED)
 def is_same(written: Array, right: Array) -> Array:
     """Return which numbers equal the expected ones, but for the error of floats."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        found: Array = (written == right) | (np.abs(written - right) <= FLOAT_ERROR * np.abs(right))
-    return found
+        same: Array = (written == right) | (np.abs(written - right) <= FLOAT_ERROR * np.abs(right))
+    return same
 
 
 def exact_cells(numbers: Values, unit: Array) -> Array:
@@ -167,9 +164,9 @@ def is_exact(numbers: Values, unit: Array) -> bool:
     return bool(kept.any() and exact_cells(numbers, unit)[kept].all())
 
 
-def is_informative(found: Interval, most: float) -> Array:
+def is_informative(ends: Interval, most: float) -> Array:
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        narrow: Array = (found.high - found.low <= MAX_WIDTH * most) | (found.high == found.low)
+        narrow: Array = (ends.high - ends.low <= MAX_WIDTH * most) | (ends.high == ends.low)
     return narrow
 
 
@@ -222,8 +219,8 @@ class RoundingRule(Record):
             if self.mode == EVEN and (ties := self.ties(numbers)).any():
                 powers = np.broadcast_to(power, units.shape)[ties]
                 whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
-            found = np.copysign(whole / power, numbers)
-        return np.where(np.isfinite(found), found, numbers)
+            rounded = np.copysign(whole / power, numbers)
+        return np.where(np.isfinite(rounded), rounded, numbers)
 
     def keeps(self, numbers: Array) -> bool:
         return bool(np.isclose(self(numbers), numbers, rtol=FLOAT_ERROR, atol=0).all())
@@ -232,8 +229,8 @@ class RoundingRule(Record):
         """Return which numbers are in the middle between two rounded ones."""
         units, _ = self._units(numbers)
         with np.errstate(invalid="ignore"):  # ∞ − ∞
-            found: Array = np.abs(units - np.floor(units) - 0.5) <= TIE_ERROR
-        return found
+            halves: Array = np.abs(units - np.floor(units) - 0.5) <= TIE_ERROR
+        return halves
 
     def _units(self, numbers: Array) -> tuple[Array, Array]:
         size = np.abs(numbers)
@@ -242,9 +239,9 @@ class RoundingRule(Record):
             power = np.asarray(TEN ** (self.count - lead))
             return size * power, power
 
-    def interval(self, found: Values) -> Interval:
+    def interval(self, numbers: Values) -> Interval:
         """Return intervals that contain numbers as they are, rounded, and cut off."""
-        ends = interval(found)
+        ends = interval(numbers)
         low = np.minimum(*(np.copysign(size, ends.low) for size in self._around(ends.low)))
         high = np.maximum(*(np.copysign(size, ends.high) for size in self._around(ends.high)))
         low = np.where(np.isfinite(low), low, ends.low)
@@ -257,9 +254,9 @@ class RoundingRule(Record):
             cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + TIE_ERROR)
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
-    def any_finer(self, found: Values) -> Interval:
+    def any_finer(self, numbers: Values) -> Interval:
         """Return intervals that contain numbers rounded or cut off to these digits, or to more."""
-        ends = interval(found)
+        ends = interval(numbers)
         size = np.maximum(np.abs(ends.low), np.abs(ends.high))
         with np.errstate(all="ignore"):
             lead = np.floor(np.log10(size)) + 1 if self.is_significant else np.zeros(size.shape)
@@ -279,11 +276,11 @@ def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding
 
     The total is 1, or 0 where everything is blocked; `along` is the axis of a line.
     """
-    largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
-    missing = total - found.sum(axis=along, keepdims=True)
-    taken = np.take_along_axis(found, largest, along) + missing
-    np.put_along_axis(found, largest, rounding.of_mode(UP)(taken), along)
-    return found
+    largest, rounded = shares.argmax(axis=along, keepdims=True), rounding(shares)
+    missing = total - rounded.sum(axis=along, keepdims=True)
+    adjusted = np.take_along_axis(rounded, largest, along) + missing
+    np.put_along_axis(rounded, largest, rounding.of_mode(UP)(adjusted), along)
+    return rounded
 
 
 MIN_FOR_RULE = 3
@@ -323,8 +320,8 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
 def are_whole(values: Array, unit: Array) -> Array:
     """Return which numbers were written without a point, and are below 100."""
     with np.errstate(invalid="ignore"):
-        found: Array = (unit == 1) & (np.abs(values) < LARGE)
-    return found
+        whole: Array = (unit == 1) & (np.abs(values) < LARGE)
+    return whole
 
 
 def units_beside_decimals(
@@ -365,8 +362,8 @@ def _may_share_digits(texts: Sequence[str]) -> bool:
 def are_decimals(unit: Array) -> Array:
     """Return which units are powers of ten, not those of an expression such as 16/1.73."""
     power = np.log10(np.where(unit > 0, unit, 1.0))
-    found: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
-    return found
+    decimal: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
+    return decimal
 
 
 @lru_cache(maxsize=16384)  # as for `decimal_of`
@@ -390,10 +387,10 @@ def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
         if count:
             decimals[places] += 1
             digits.append(count)
-    found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
+    rules = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
     most = max(digits, default=0)
     is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):
         by_digits = RoundingRule(most, is_significant=True)
-        return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
-    return tuple(found)
+        return (by_digits,) if is_even and len(decimals) > 1 else (*rules, by_digits)
+    return tuple(rules)

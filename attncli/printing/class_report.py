@@ -1,9 +1,9 @@
-"""What the answers of a class have in common: verdicts, mistakes, and doubts about the key."""
+"""The report on a class: a row per answer, what all have in common, and doubts about the key."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,23 +14,78 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
 from attncli.core.tape.cells import Index, cell_name
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import small
+from attncli.core.text.sentences import count_of, small
+from attncli.printing import verdicts
 from attncli.printing.verdicts import places, points_text, rounded_like, some_of
+
+UNREADABLE = "unreadable"
+"""The verdict on answers that could not be read."""
 
 MIN_AGREEING = 3
 """Minimum number of students whose equal wrong numbers put the key in doubt: two may have worked
 together. Chosen."""
 
 MIN_PART_OF_RIGHT = 0.5
-"""Minimum number of such students, as a part of those with the key's number: fewer have made a
+"""Minimum number of such students, as a part of those with the key's number: fewer share a
 common mistake. Chosen."""
 
 LARGEST_COUNTED = 1_000
 """Maximum number of cells of a step whose numbers are counted, to save memory. Chosen."""
 
 
+class ClassRow(Record):
+    """What a report on a class says of one answer; a text is "" where there is none."""
+
+    sign: str
+    name: str  # of the student
+    title: str  # of the problem
+    verdict: str  # one word
+    words: str  # the verdict with the first wrong step, or with what is missing
+    first_wrong_step: str
+    mistake: str  # its id, where one is known
+    message: str  # of the mistake, or else why the answer is not right
+    points: str
+
+
+class ClassReport(Record):
+    """The rows of a report on a class, and the sentences below them."""
+
+    rows: Sequence[ClassRow]
+    summary: Sequence[str]  # what all answers have in common
+    notes: Sequence[str]  # what a teacher should read beside the verdicts
+
+
+def class_report(graded: Iterable[Graded]) -> ClassReport:
+    """Return the report on a class, which keeps none of the reports on its students."""
+    tally, rows, notes = Tally(), list[ClassRow](), list[str]()
+    for one in graded:
+        tally.add(one)
+        rows.append(row_of(one))
+        notes += verdicts.notes(one)
+    return ClassReport(rows, [*tally.lines()], notes)
+
+
+def row_of(one: Graded) -> ClassRow:
+    if isinstance(one, Unread):
+        about = (UNREADABLE, "could not be read", "", "", verdicts.reason(one))
+        return ClassRow("?", one.name, one.title, *about, points="")
+    first = one.first_wrong_step or ""
+    finding = one.findings.get(first)
+    return ClassRow(
+        sign=verdicts.VERDICT_SIGNS[one.verdict],
+        name=one.name,
+        title=one.title,
+        verdict=one.verdict,
+        words=verdicts.verdict(one),
+        first_wrong_step=first,
+        mistake=finding.id if finding else "",
+        message=finding.message if finding else verdicts.why(one),
+        points=verdicts.points_of(one),
+    )
+
+
 class WrongNumber(Record):
-    """A wrong number that students wrote in a cell, and what was found in its step."""
+    """A wrong number that students wrote in a cell, and the mistake in its step."""
 
     mistake: str  # a sentence; "" where no mistake is known
     value: float
@@ -101,7 +156,7 @@ class Tally:
         words = [*always, *(word for word in otherwise if self.verdicts[word])]
         count = self.verdicts.total()
         parts = ", ".join(f"{self.verdicts[word]} {word}" for word in words)
-        yield f"{count} answer{'s'[: count != 1]}: {parts}"
+        yield f"{count_of(count, 'answer')}: {parts}"
         if count := self.points[0]:
             mean, possible = map(points_text, self.points[1:] / count)
             yield f"points: {mean} of {possible} on average"

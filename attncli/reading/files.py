@@ -1,7 +1,7 @@
-"""Folders on the disk and in zip files, alike: a path may lead through a zip file.
+"""The files of a run: which may be named, which were read; folders and zip files alike; samples.
 
 `class.zip/Ada/hw.yaml` is the file `Ada/hw.yaml` of `class.zip`, which may be in another zip file.
-One that cannot be read is a file, and not a folder: opening it raises the reason.
+A zip file that cannot be read is a file, and not a folder: opening it raises the reason.
 """
 
 from __future__ import annotations
@@ -14,17 +14,117 @@ import stat
 import unicodedata
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.core.arithmetic.memory import of_bytes
-from attncli.core.errors import InputError, Place, fail, located
+from attncli.core.errors import InputError, Place, fail, located, reason_of
+from attncli.core.records import Record
+from attncli.core.text.escapes import visible
+from attncli.core.text.sentences import did_you_mean, near_words
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
+
+
+BYTES_AT_ONCE = 2**16
+"""Number of bytes that are read at a time: the size of a pipe."""
+
+_inputs: set[str] = set()
+"""The files of the current run of the program; nothing is read back from it but whether one is."""
+
+
+class Folder(Record):
+    """The folder of a file that names others; that of standard input is the current one.
+
+    So a file can name only files beside it and below, unless `allow_outside`.
+    """
+
+    path: Path
+    allow_outside: bool = False
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file; refuse one outside, also by a link, and what is no file."""
+        path = self.path / name
+        try:
+            resolved = path.resolve()
+            is_inside = resolved.is_relative_to(self.path.resolve())
+            is_file = not resolved.exists() or resolved.is_file() or resolved.is_dir()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a name too long
+            raise unreadable(error) from None
+        if not (is_inside or self.allow_outside):
+            hint = "name it with -m, move it there, or allow it by --allow-outside"
+            raise fail("this lies outside the folder of the file that names it", hint=hint)
+        if not is_file:
+            raise fail("this is a device or a named pipe, not a file", hint="name it with -m")
+        return path
+
+
+def open_file(path: Path) -> BinaryIO:
+    try:
+        file = opened(str(path))
+    except FileNotFoundError:
+        folder = path.parent
+        near = near_words(path.name, next(walk(str(folder)))[2])
+        hint = f"did you mean {folder / near[0]}?" if near else ""
+        raise fail("there is no such file", hint=hint) from None
+    except IsADirectoryError:
+        inside = (Path(at, name) for at, _, files in walk(str(path)) for name in files)
+        such = next((f", such as {one}" for one in inside if not one.name.startswith(".")), "")
+        raise fail("this is a folder", hint=f"name a file in it{such}") from None
+    except (OSError, ValueError) as error:
+        raise unreadable(error) from None
+    _inputs.add(os.path.realpath(path))
+    return file
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the bytes of a file as they come; a file that changes meanwhile is an error."""
+    read = getattr(file, "read1", file.read)  # which waits only while there is nothing at all
+    try:
+        before = _state(file)
+        while block := read(BYTES_AT_ONCE):
+            yield block
+        if _state(file) != before:
+            raise fail("changed while it was read", hint="try again when it is whole")
+    except OSError as error:
+        raise unreadable(error) from None
+
+
+def _state(file: BinaryIO) -> tuple[int, int] | None:
+    """Return the size and time of a file; None for pipes, devices and streams in memory."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def unreadable(error: Exception) -> InputError:
+    return fail(f"cannot be read: {reason_of(error)}")
+
+
+def begin_run(names: Iterable[str]) -> None:
+    """Forget the inputs of an earlier run in this process; remember those of a new one."""
+    _inputs.clear()
+    _inputs.update(os.path.realpath(name) for name in names if "\0" not in name)
+
+
+def is_input(path: Path) -> bool:
+    """Return whether this run reads a file, or from a zip file, by whatever name or link."""
+    with suppress(OSError, RuntimeError):
+        status, real = path.stat(), Path(os.path.realpath(path))
+        for name in _inputs:
+            if stat.S_ISREG(status.st_mode) and real in Path(name).parents:
+                return True
+            with suppress(OSError):
+                if os.path.samestat(status, os.stat(name)):  # noqa: PTH116 - it is a name
+                    return True
+    return False
+
 
 SUFFIX = ".zip"
 ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
@@ -239,12 +339,12 @@ def _walked(folder: str) -> Iterator[tuple[str, tuple[str, ...], list[str], list
     for at, folders, names in walk(folder):
         hidden = [name for name in folders if is_hidden(name)]
         folders[:] = sorted(set(folders) - set(hidden), key=natural)
-        own = parts.get(at, ())
-        is_alone = own and len(folders) == 1 and all(map(is_hidden, names))
+        above = parts.get(at, ())
+        is_alone = above and len(folders) == 1 and all(map(is_hidden, names))
         for name in folders:
             is_same = is_alone and without_zip(name) != name
-            parts[posixpath.join(at, name)] = own if is_same else (*own, without_zip(name))
-        yield at, own, hidden, names
+            parts[posixpath.join(at, name)] = above if is_same else (*above, without_zip(name))
+        yield at, above, hidden, names
 
 
 def is_hidden(name: str) -> bool:
@@ -261,3 +361,34 @@ def natural(name: str) -> list[tuple[int, str]]:
     """
     parts = re.split(r"(\d+)", unicodedata.normalize("NFC", name).casefold())
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+PACKAGE = Path(__file__).parent.parent
+
+
+def sample_files() -> dict[str, Path]:
+    """Return the path of each sample by its name, the file's name without `.yaml`."""
+    installed, in_checkout = PACKAGE / "sample_inputs", PACKAGE.parent / "sample_inputs"
+    folder = installed if installed.is_dir() else in_checkout
+    files = (path for path in folder.glob("*") if path.suffix in (".yaml", ".csv"))
+    return dict(sorted((path.name.removesuffix(".yaml"), path) for path in files))
+
+
+def sample_path(name: str) -> Path:
+    samples = sample_files()
+    path = samples.get(name.removesuffix(".yaml"))
+    if path is None:
+        hint = did_you_mean(name, samples)
+        hint = hint if hint.startswith("did") else "attn samples lists them"
+        raise fail(f"there is no sample {visible(name)}", hint=hint)
+    return path
+
+
+def title(path: Path) -> str:
+    """Return the title of a sample, from its first line, or nothing.
+
+    >>> title(sample_files()["mask_window"])
+    'Sliding window'
+    """
+    first = re.match(r"title(?:: |,)(.*)", path.read_text(encoding="utf-8"))
+    return first[1] if first else ""

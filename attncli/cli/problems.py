@@ -1,24 +1,68 @@
-"""`attn vary`: problems like a given one, for a class."""
+"""`attn new` and `attn vary`: a problem file to start from, and problems like it for a class."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+from typer import Option
 
-from attncli.cli import options, run
-from attncli.cli.options import WordList
+from attncli.cli import options
+from attncli.cli.options import prepare
 from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.core.errors import Place, fail, located
-from attncli.core.records import replace
+from attncli.core.records import EMPTY, replace
+from attncli.core.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.classroom.variants import Variant
     from attncli.core.problem.problem import Problem
     from attncli.reading.load import Overrides
+
+
+SUFFIXES_OF_NEW = (".yaml", ".yml", "")
+QUESTION_MARKS_HELP = "Write ? in place of each number."
+WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
+
+
+@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
+def new(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
+    ] = None,
+    keys: Mapping[str, str] = EMPTY,
+    d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
+    d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
+    d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
+    mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
+    blank: Annotated[bool, options.blanks("--blank", help=QUESTION_MARKS_HELP)] = False,
+) -> None:
+    file = None if str(file) == "-" else file
+    if file is not None and file.suffix.lower() not in SUFFIXES_OF_NEW:
+        message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
+        raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
+    prepare([])
+    from attncli.classroom.start import start
+    from attncli.printing.problem_file import problem_file
+    from attncli.reading.load import flag_value
+
+    flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
+    texts = {**keys} | ({} if mask is None else {"mask": mask})
+    widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
+    with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
+        values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}
+        problem = start(values, widths)
+    write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
+    if file is not None:
+        fill = "write a number in the place of each ?, then run" if blank else "next"
+        name = shlex.quote(visible(str(file)))
+        typer.echo(f"{name} is written; {fill}: attn compute {name}", err=True)
+
 
 Variants: TypeAlias = "Sequence[Variant]"
 """The variants of one student: one of each problem."""
@@ -47,8 +91,8 @@ SHOWN_DIGITS = "Digits in which mistakes must show; by default 2."
 SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
+@options.marking_flags(ask=ASK_HELP, decimals_asked=SHOWN_DIGITS)
 def vary(
-    ctx: typer.Context,
     problem: Annotated[str, typer.Argument(metavar="INPUT", help="The given problem; - reads it.")],
     count: Annotated[
         str | None, options.variants("--count", "-n", metavar="N", help=COUNT_HELP)
@@ -58,8 +102,7 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    ask: Annotated[WordList, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
-    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=SHOWN_DIGITS)] = None,
+    asked: Mapping[str, str] = EMPTY,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
@@ -70,22 +113,22 @@ def vary(
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    run.prepare([name for name in (problem, roster) if name is not None], out)
-    from attncli.classroom.roster import read_roster
+    options.prepare([name for name in (problem, roster) if name is not None], out)
+    from attncli.classroom.name_index import read_roster
     from attncli.classroom.variants import vary as variants_of
-    from attncli.core.numbers.scalars import to_count
+    from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
     from attncli.printing.variants import Summary, as_json, table
     from attncli.reading.load import Overrides
 
-    people = [] if roster is None else read_roster(roster, run.standard_input()).people
-    given = _problems(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
+    people = [] if roster is None else read_roster(roster, options.standard_input()).people
+    problems = _problems(problem, Overrides(asked, {}, allow_outside))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        of_each = [variants_of(one, wanted, start, values) for one in given]
+        of_each = [variants_of(one, wanted, start, values) for one in problems]
     students = [person.name for person in people] or [""] * wanted
-    paths = _paths(out, students, given[0].title)
+    paths = _paths(out, students, problems[0].title)
     sets = counted(zip(*of_each, strict=True), "variants", prints=out is None)
     written = _write(_named(sets, students), paths, out, start, key)
     files = [str(path or "") for path in paths]
@@ -97,7 +140,7 @@ def vary(
     else:
         write_lines(map(table, summaries), Display(color, theme, pager=False))
     if unfair := sum(len(one.unfair) for one in summaries):
-        few = f"{unfair} of {wanted * len(given)} variants are not as fair as could be"
+        few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
         raise typer.Exit(UNFAIR)
 
@@ -107,11 +150,11 @@ def _problems(source: str, overrides: "Overrides") -> list["Problem"]:
     from attncli.reading.load import load_all
 
     if source == "-":
-        run.wait_for("a problem")
-    found = load_all(source, overrides, run.standard_input())
-    if len(found) < 2:
-        return found
-    return [one.with_texts(problem=str(number)) for number, one in enumerate(found, 1)]
+        options.wait_for("a problem")
+    problems = load_all(source, overrides, options.standard_input())
+    if len(problems) < 2:
+        return problems
+    return [one.with_texts(problem=str(number)) for number, one in enumerate(problems, 1)]
 
 
 def _named(sets: Iterable["Variants"], students: Sequence[str]) -> Iterator["Variants"]:
@@ -146,7 +189,7 @@ def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
-    from attncli.printing.pieces import pieces
+    from attncli.printing.formats import pieces
     from attncli.printing.problem_file import problem_file
     from attncli.printing.worksheet import answer_sheet
 

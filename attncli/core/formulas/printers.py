@@ -1,9 +1,13 @@
-r"""Formulas as TeX, with commands that LaTeX with amsmath, MathJax and KaTeX all know."""
+r"""Formulas as TeX and as MathML.
+
+The commands of TeX are those that LaTeX with amsmath, MathJax and KaTeX all know; MathML is what
+browsers show without a script.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import ATOM, PRODUCT, Printer
@@ -152,3 +156,115 @@ def tex(formula: tree.Formula, escape: Callable[[str], str] = ascii_text) -> str
     '\\frac{\\mathrm{scores}}{\\sqrt{d_{k}}}'
     """
     return _TeX(escape)(formula)
+
+
+class MathML(Printer):
+    """Elements of MathML Core; in an exponent (`small`) a fraction is written in one line."""
+
+    def __init__(self, small: bool = False) -> None:
+        self.small = small
+        self.fraction_is_atom = not small
+
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        return f'<mo form="prefix">{sign}</mo>' if prefix else f"<mo>{sign}</mo>"
+
+    def pause(self, sign: str) -> str:
+        return self.sign(sign) if sign else '<mspace width="0.3em"/>'
+
+    def fenced(self, pair: str, text: str) -> str:
+        left = f'<mo form="prefix" stretchy="true" lspace="0" rspace="0">{pair[0]}</mo>'
+        right = f'<mo form="postfix" stretchy="true" lspace="0" rspace="0">{pair[1]}</mo>'
+        return f"<mrow>{left}{text}{right}</mrow>"
+
+    def joined(self, parts: Iterable[str], between: str = "") -> str:
+        first, *rest = parts
+        return f"<mrow>{between.join((first, *rest))}</mrow>" if rest else first
+
+    derivative_is_atom = False
+
+    def name(self, node: tree.Name, first: bool) -> str:
+        if (by := tree.derived(node)) is not None:
+            over, under = "<mi>∂</mi><mi>L</mi>", f"<mi>∂</mi>{self(by)}"
+            if self.small:
+                return f"<mrow>{over}<mo>/</mo>{under}</mrow>"
+            return f"<mfrac><mrow>{over}</mrow><mrow>{under}</mrow></mfrac>"
+        if node.base == "new":
+            return f"<msup>{self(tree.named(node.below))}<mtext>new</mtext></msup>"
+        base = _letters(node.base)
+        return f"<msub>{base}{_letters(node.below)}</msub>" if node.below else base
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        if node.text == "-∞":
+            return self(tree.Minus(tree.Number("∞")))
+        return "<mi>∞</mi>" if node.text == "∞" else f"<mn>{digits(node)}</mn>"
+
+    def own(self, node: tree.Own, first: bool) -> str:
+        return f'<mrow data-own="{_escaped(node.key)}">{self(node.inner, first)}</mrow>'
+
+    def words(self, node: tree.Words, first: bool) -> str:
+        return f"<mtext>{_escaped(node.text)}</mtext>"
+
+    def dots(self, node: tree.Dots, first: bool) -> str:
+        return "<mo>…</mo>"
+
+    def cell(self, node: tree.Cell, first: bool) -> str:
+        base = self(tree.named(node.name))
+        if node.lead:
+            numbers = "".join(self(tree.Number(str(number))) for _, number in node.lead)
+            base = f"<msup>{base}{self.group(numbers)}</msup>"
+        below = "<mo>,</mo>".join(map(self.place, node.places))
+        return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
+
+    def times(self, node: tree.Times, first: bool) -> str:
+        sign = node.sign.strip()
+        return self.joined(self.factors(node, first), self.sign(sign) if sign else NARROW)
+
+    def fraction(self, node: tree.Fraction, first: bool) -> str:
+        if self.small:
+            over, under = self.inside(node.over, PRODUCT, first), self.inside(node.under, ATOM)
+            return self.joined([over, "<mo>/</mo>", under])
+        return f"<mfrac>{self(node.over)}{self(node.under)}</mfrac>"
+
+    def power(self, node: tree.Power, first: bool) -> str:
+        return f"<msup>{self.inside(node.base, ATOM)}{self.smaller()(node.exponent)}</msup>"
+
+    def smaller(self) -> MathML:
+        return MathML(small=True)
+
+    def transpose(self, node: tree.Transpose, first: bool) -> str:
+        return f"<msup>{self.inside(node.operand, ATOM)}<mo>⊤</mo></msup>"
+
+    def root(self, node: tree.Root, first: bool) -> str:
+        return f"<msqrt>{self(node.operand)}</msqrt>"
+
+
+NARROW = '<mspace width="0.17em"/>'
+"""The space between factors without a sign."""
+
+
+def mathml(formula: tree.Formula, block: bool = False, small: bool = False) -> str:
+    """Return a formula as one `math` element.
+
+    In a `block` fractions have their full size; in a `small` formula they are in one line.
+
+    >>> mathml(tree.Name("W", "q"))
+    '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
+    """
+    style = ' display="block"' if block else ""
+    return f"<math{style}>{MathML(small)(formula)}</math>"
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # its table of names takes a millisecond that TeX does not need
+
+    return escape(text)
+
+
+def digits(number: tree.Number) -> str:
+    """Return the digits of a number, with − for a hyphen."""
+    return _escaped(number.text).replace("-", "−")
+
+
+def _letters(name: str) -> str:
+    shown = "δ" if name == "delta" else _escaped(name)
+    return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"

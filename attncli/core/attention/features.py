@@ -1,25 +1,31 @@
-"""The norms: of queries and keys, so that scores do not grow with their lengths, and of layers.
+"""What changes the features of each token by itself: norms, and the activations of layers.
 
-To add one of layers: write a function that records its steps, below its row in `LAYER_NORMS`.
+Norms are of queries and keys, so that scores do not grow with their lengths, and of layers. To add
+one of layers: write a function that records its steps, below its row in `LAYER_NORMS`.
+
+Activations are all but ReLU a number times a gate of it. To add one: write its gate with a
+derivative, and a function below its row in `ACTIVATIONS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 
 from attncli.core.arithmetic import floats as precision
-from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.parameters import Parameter, Table
+from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, erf
+from attncli.core.attention.normalizers import Sigmoid
+from attncli.core.attention.parameters import Parameter, Rules, Table
 from attncli.core.attention.scores import refuse_zero_rows
-from attncli.core.attention.weights import Rules
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import Record
-from attncli.core.tape.derivatives import Hadamard, Spread, Subtract
+from attncli.core.tape.derivatives import Hadamard, Passed, Spread, Subtract
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import ALL, Derivatives, Expression, Operation, Part, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of
 
@@ -36,19 +42,20 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
     """Record `Q_normed` and `K_normed` if there is a norm; return the queries and keys to use."""
     if not rules.qk_norm:
         return q, k
-    own = dict(rules.qk_norm)
-    name, gains = own.pop("name"), {"q": own.pop("g_q", None), "k": own.pop("g_k", None)}
+    settings = dict(rules.qk_norm)
+    name = settings.pop("name")
+    gains = {"q": settings.pop("g_q", None), "k": settings.pop("g_k", None)}
     sides = []
     for side, (letter, gain) in zip((q, k), gains.items(), strict=True):
         if name == "l2":
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
-        made: Operation = Divide(side, Length(side, **own))
+        ratio: Operation = Divide(side, Length(side, **settings))
         if gain is not None:
             key = f"qk_norm.g_{letter}"
             known = tape.input_of(key)
-            made = Hadamard(made, known or tape.given(f"g_{letter}", gain, ("feature",), key=key))
+            ratio = Hadamard(ratio, known or tape.put(f"g_{letter}", gain, ("feature",), key=key))
         step = f"{side.stem}_normed"
-        sides.append(tape.record(step, made, side.trailing, why=NORMS[name].why))
+        sides.append(tape.record(step, ratio, side.trailing, why=NORMS[name].why))
     return sides[0], sides[1]
 
 
@@ -57,13 +64,9 @@ class Length(Operation):
 
     operand: Expression
     eps: float | None = None
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.operand.trailing[:-1], "length")
+    shape = "n d -> n length"
 
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         if self.eps is not None:
             return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
         x, exponent = precision.of_ordinary_size(x)
@@ -106,17 +109,10 @@ class Mean(Operation):
     """The mean of the features of each token."""
 
     operand: Expression
+    shape = "n d -> n mean"
     why = "The mean is taken over the features of one token, not over the tokens."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return (*self.operand.trailing[:-1], "mean")
-
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        return ((part[0], ALL),)
-
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         return x.sum(axis=-1, keepdims=True) / x.shape[-1]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -133,7 +129,6 @@ class MeanSquare(Mean):
     why = "The root of the mean of the squares is the size of a typical feature."
 
     def apply(self, x: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
         return super().apply(x * x)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -150,17 +145,10 @@ class Variance(Operation):
 
     operand: Expression
     mean: Expression
+    shape = "n d, n u -> n mean"
     why = "The variance is divided by the number of features, not by one less."
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return self.mean.trailing
-
-    def needs(self, part: Part) -> tuple[Part, ...]:
-        return (part[0], ALL), part
-
     def apply(self, x: Array, mean: Array) -> Array:
-        """(…, n, d) and (…, n, 1) give (…, n, 1)."""
         distance = x - mean
         return (distance * distance).sum(axis=-1, keepdims=True) / x.shape[-1]
 
@@ -240,12 +228,195 @@ def normalized(
         return x
     row = LAYER_NORMS[norm]
     with tape.within(suffix=tape.scope.suffix or f"_{name}"):
-        made = row.build(tape, x, eps)
-    if not all(array_of(operand).all() for operand in made.operands[1:]):
+        operation = row.build(tape, x, eps)
+    if not all(array_of(operand).all() for operand in operation.operands[1:]):
         way_out = "an eps above 0 avoids that"
         tape.warn(
             f"a token in {name}{tape.scope.suffix} has the variance 0, and becomes 0; {way_out}"
         )
-    made = Hadamard(made, gain) if gain is not None else made
-    made = Add(made, shift) if shift is not None else made
-    return tape.record(name, made, x.trailing, why=row.why)
+    operation = Hadamard(operation, gain) if gain is not None else operation
+    operation = Add(operation, shift) if shift is not None else operation
+    return tape.record(name, operation, x.trailing, why=row.why)
+
+
+ROOT_OF_2 = NumberAsWritten(sqrt(2), tree.Root(tree.Number("2")))
+TWO_PI = tree.Times((tree.Number("2"), tree.Name("π")), "")
+ROOT_OF_2_PI = NumberAsWritten(sqrt(2 * pi), tree.Root(TWO_PI))
+OF_TANH = NumberAsWritten(
+    sqrt(2 / pi), tree.Root(tree.Fraction(tree.Number("2"), tree.Name("π"), tight=True))
+)
+CUBIC = 0.044715
+
+
+class Activation(Record):
+    """One row of the table."""
+
+    build: Callable[[Expression], Operation]
+    formula: str  # of a number x
+    why: str
+    source: str
+
+
+ACTIVATIONS = Table(Activation)
+
+
+@ACTIVATIONS.row(
+    "relu",
+    "max(x, 0)",
+    "Without it, two layers would be one matrix; negative numbers become 0.",
+    "Nair and Hinton 2010",
+)
+class Relu(Operation):
+    """max(x, 0)."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, x: Array) -> Array:
+        return at_least_zero(x)
+
+    def bounds(self, x: Any) -> Any:
+        return type(x)(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx = dy where y > 0; it is 0 at x = 0, too, as programs have it."""
+        yield self.operand, Passed(upstream, result)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("max", (*self.notations(columns), tree.Number("0")))
+
+
+class Phi(Operation):
+    """Φ(x), the share of a normal distribution that is less than x."""
+
+    operand: Expression
+    root: float = ROOT_OF_2
+    pointwise = True
+
+    def apply(self, x: Array) -> Array:
+        return (1 + erf(x / self.root)) / 2
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Hadamard(upstream, Density(self.operand))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("Φ", self.notations(columns))
+
+
+class Density(Operation):
+    """φ(x) = e^(−x²/2) / √(2π), the derivative of Φ."""
+
+    operand: Expression
+    root: float = ROOT_OF_2_PI
+    pointwise = True
+
+    def apply(self, x: Array) -> Array:
+        return np.exp(-(x * x) / 2) / self.root
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("φ", self.notations(columns))
+
+
+class TanhGate(Operation):
+    """(1 + tanh(√(2/π)·(x + 0.044715·x³))) / 2, which is nearly Φ(x)."""
+
+    operand: Expression
+    factor: float = OF_TANH
+    cubic: float = CUBIC
+    pointwise = True
+
+    def apply(self, x: Array) -> Array:
+        argument = self.factor * (x + self.cubic * (x * x * x))
+        if are_floats(x):  # which keeps the digits that 1 − 0.99999 loses
+            return 1 / (1 + np.exp(-2 * argument))
+        return (1 + np.tanh(argument)) / 2
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, Hadamard(upstream, TanhGateSlope(self.operand))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("gate", self.notations(columns))
+
+
+class TanhGateSlope(Operation):
+    """(1 − t²)/2 · √(2/π)·(1 + 3·0.044715·x²), where the gate is (1 + t)/2."""
+
+    operand: Expression
+    factor: float = OF_TANH
+    cubic: float = CUBIC
+    pointwise = True
+
+    def apply(self, x: Array) -> Array:
+        square = x * x
+        argument = self.factor * (x + self.cubic * (square * x))
+        t = np.tanh(argument)
+        change = 1 / np.cosh(argument) ** 2 if are_floats(x) else 1 - t * t
+        return change / 2 * self.factor * (1 + 3 * self.cubic * square)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call("gate′", self.notations(columns))
+
+
+LEAST: dict[type[Operation], float] = {
+    Sigmoid: -1.2784645427610738,
+    Phi: -0.7517915246935645,
+    TanhGate: -0.7524614220710162,
+}
+"""The x at which x times a gate is least, where its derivative is 0; found with mpmath."""
+
+
+class Gated(Hadamard):
+    """x times a gate of x, which falls up to one x, and rises after it."""
+
+    def bounds(self, x: Any, gate: Any) -> Any:
+        gate_of = self.right
+        assert isinstance(gate_of, Operation)
+        least = LEAST[type(gate_of)]
+        ends = [end * gate_of.apply(end) for end in (x.low, x.high)]
+        lowest = least * float(gate_of.apply(np.array([least]))[0])
+        low = np.where((x.low < least) & (least < x.high), lowest, np.minimum(*ends))
+        return type(x)(low, np.maximum(*ends))
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """The formula of the gate, but for 1 / (1 + e^−x), which the step's own formula has."""
+        x = tree.Name("x")
+        meaning = {
+            Sigmoid: None,
+            Phi: (("Φ", tree.Call("erf", (tree.Fraction(x, ROOT_OF_2.formula, tight=True),)))),
+            TanhGate: ("gate", tree.Call("tanh", (_argument(x),))),
+        }[type(self.right)]
+        if meaning is None:
+            return None
+        name, function = meaning
+        half = tree.Fraction(tree.plus(tree.Number("1"), function), tree.Number("2"))
+        return tree.Relation((tree.Call(name, (x,)), half))
+
+
+def _argument(x: tree.Formula) -> tree.Formula:
+    cubic = tree.Times((tree.Number(str(CUBIC)), tree.Power(x, tree.Number("3"))))
+    return tree.Times((OF_TANH.formula, tree.plus(x, cubic)))
+
+
+SMOOTH = "It is near 0 for negative numbers, and near the number itself for positive ones."
+
+
+@ACTIVATIONS.row("gelu", "x·Φ(x)", SMOOTH, "Hendrycks, Gimpel 2016")
+def gelu(x: Expression) -> Operation:
+    return Gated(x, Phi(x))
+
+
+@ACTIVATIONS.row(
+    "gelu_tanh", "x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2", SMOOTH, "Hendrycks, Gimpel 2016"
+)
+def gelu_tanh(x: Expression) -> Operation:
+    return Gated(x, TanhGate(x))
+
+
+@ACTIVATIONS.row("silu", "x / (1 + e^−x)", SMOOTH, "Ramachandran et al. 2017")
+def silu(x: Expression) -> Operation:
+    return Gated(x, Sigmoid(x))
+
+
+WITH_GATE = {"swiglu": "silu", "geglu": "gelu"}
+"""Names of activations of gated layers (Shazeer 2020), with the activation of each."""

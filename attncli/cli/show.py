@@ -1,0 +1,320 @@
+"""`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli.cli import options, targets
+from attncli.cli.options import Run, WordList, prepare
+from attncli.cli.output import BAD_INPUT, complain, print_bytes, tell, warn
+from attncli.cli.terminal import Display, terminal_width, write_lines
+from attncli.core.errors import InputError, fail, located
+from attncli.core.records import EMPTY
+
+if TYPE_CHECKING:
+    from attncli.core.mechanisms.trace import Trace
+    from attncli.core.problem.problem import Problem
+    from attncli.printing.formats import Selection
+    from attncli.printing.layout import Line
+
+
+LARGE_TEXT = 100e6
+"""Size in bytes from which text that was not asked for by name or file is warned of."""
+
+MAX_KEPT = 2**25
+"""Maximum number of numbers, 256 MiB, that are calculated where only the terminal shows them."""
+
+CHARACTERS = 23
+"""Length of a number with every digit in a file, with what separates it from the next."""
+
+PLACE_CHARACTERS = 35
+"""Length of the columns that name the place of a number in tidy data."""
+
+TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
+ROWS_HELP = "Only these rows of queries."
+LIVE_HELP = "An HTML page whose numbers can be changed."
+REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
+QUIET_HELP = "Only the steps: no title, no warnings."
+VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
+EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
+
+
+@options.key_flags()
+def compute(
+    ctx: typer.Context,
+    inputs: Annotated[
+        WordList, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)
+    ] = None,
+    format_: Annotated[str | None, options.format_(help=TRACE_FORMATS)] = None,
+    out: options.Out = None,
+    only: Annotated[
+        WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
+    ] = None,
+    head: Annotated[WordList, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[WordList, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
+    decimals: options.Decimals = None,
+    full: options.Full = False,
+    why: options.Why = False,
+    standalone: options.Standalone = False,
+    keep_going: options.KeepGoing = False,
+    allow_outside: options.AllowOutside = False,
+    reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
+    quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
+    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
+    no_pager: options.NoPager = False,
+    matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
+    keys: Mapping[str, str] = EMPTY,
+    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+) -> None:
+    sources = list(inputs or ())
+    matrices = options.matrix_flags(matrix or (), "W_q=wq.csv")
+    if not sources and not matrices:
+        if sys.stdin is not None and sys.stdin.isatty():
+            typer.echo(ctx.get_help())
+            raise typer.Exit
+        sources = ["-"]
+    options.prepare([*sources, *matrices.values()], out)
+    from attncli.printing.formats import Selection
+    from attncli.reading.load import Overrides
+
+    format_ = targets.format_name("traces", format_, out)
+    targets.refuse_flag_of("latex", "standalone", standalone, format_)
+    targets.refuse_flag_of("html", "reveal", reveal, format_)
+    targets.refuse_flag_of("html", "live", live, format_)
+    selection = Selection(
+        decimals=decimals,
+        full=full,
+        only=_step_names(only),
+        quiet=quiet,
+        why=why,
+        exact=exact,
+        standalone=standalone,
+        reveal=reveal,
+        heads=",".join(head or ()),
+        rows=",".join(rows or ()),
+        live=live,
+    )
+    problems = options.Run(sources, Overrides(keys, matrices, allow_outside), keep_going, quiet)
+    traces = _traces(problems, selection, format_, out)
+    if verbose:
+        traces = map(_with_path, traces)
+    _write(traces, format_, selection, out, Display(color, theme, not no_pager))
+    raise typer.Exit(BAD_INPUT if problems.failed else 0)
+
+
+def _step_names(only: WordList) -> tuple[str, ...]:
+    from attncli.core.problem.key_values import key_of
+
+    names = options.listed(only)
+    if only is not None and not names:
+        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
+    return tuple(map(key_of, names))
+
+
+def _traces(
+    problems: options.Run, selection: "Selection", format_: str, out: str | None
+) -> Iterator["Trace"]:
+    """Return the calculations of a run, as far as the format needs them."""
+    from attncli.printing.formats import FORMATS
+
+    # A page shows the operands of steps, and parts of large ones; a file of numbers does not.
+    row = FORMATS[format_]
+    problems.is_one_file = out is not None and not targets.is_many(out)
+    problems.single = row.binary and not targets.is_many(out)
+    is_chosen = bool(selection.only) or out is not None
+    is_small = row.binary or (row.is_page and not selection.full)
+    foresee: Callable[[Problem], None] | None = None
+    if format_ == "numpy":
+        from attncli.printing.numpy_program import refuse_large
+
+        foresee = refuse_large
+    elif not (is_chosen or is_small):
+        foresee = partial(_warn_of_size, format_=format_, selection=selection)
+    alone = not (row.is_page or selection.exact)
+    if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
+        return problems.traces(selection.only, alone, foresee)
+    from attncli.printing.csv import TAB, row_writer
+
+    write = row_writer(print_bytes, selection, TAB if format_ == "tsv" else ",")
+    traces = problems.traces(selection.only, alone, foresee, take_rows=write)
+    return (trace for trace in traces if "weights" in trace)  # the others have been written
+
+
+def _warn_of_size(problem: "Problem", format_: str, selection: "Selection") -> None:
+    """Warn if all steps of a problem are much text; refuse more numbers than are kept."""
+    from attncli.core.arithmetic.memory import of_bytes
+    from attncli.core.mechanisms.compute import numbers_of_steps
+
+    characters = CHARACTERS if selection.decimals is None else selection.decimals + 4
+    characters += PLACE_CHARACTERS if format_ == "tidy" else 0
+    count = numbers_of_steps(problem)
+    if count * characters <= LARGE_TEXT:
+        return
+    message = f"all steps are about {of_bytes(count * characters)} of {format_}"
+    hint = f"--only STEP writes some of them; -o FILE.npz holds all in {of_bytes(count * 8)}"
+    if count > MAX_KEPT:
+        message += ", more than is calculated unasked"
+        with located(problem.source):
+            raise fail(message, hint=f"{hint}; -o FILE writes them all the same")
+    tell(f"warning: {message}; {hint}")
+
+
+def _with_path(trace: "Trace") -> "Trace":
+    tell(f"{trace.last.name}: {trace.path}")
+    return trace
+
+
+def _write(
+    traces: Iterator["Trace"],
+    format_: str,
+    selection: "Selection",
+    out: str | None,
+    display: Display,
+) -> None:
+    """Write traces in a format, if it has closed forms or parts of steps."""
+    on_screen = format_ == "table" and out is None
+    if selection.exact and not (on_screen or format_ in ("json", "yaml")):
+        raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
+    if selection.heads or selection.rows:
+        from attncli.printing.formats import FORMATS
+
+        if selection.exact or not FORMATS[format_].is_page:
+            what = "--exact" if selection.exact else f"{format_} files, which are whole"
+            raise fail(f"--head and --rows are not for {what}", hint="use --only, or a page")
+    width = terminal_width()
+    if not on_screen:
+        targets.write_format("traces", format_, traces, selection, out)
+    elif selection.exact:
+        write_lines((_exact(trace, selection) for trace in traces), display)
+    else:
+        from attncli.printing.table import lines
+
+        write_lines((lines(trace, selection, width) for trace in traces), display)
+
+
+def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
+    from attncli.core.explaining.exact import Exact
+    from attncli.printing.explanations import exact_lines
+
+    exact = Exact(trace)
+    yield from exact_lines(exact, selection)
+    warn(exact.warnings())
+
+
+CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
+STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
+INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
+DEEP_HELP = "Go on to the operands, down to the input."
+EXPLANATION_FORMATS = "table, json, latex or markdown."
+CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
+
+
+def explain(
+    input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
+    cells: Annotated[list[str], typer.Argument(metavar="CELL...", help=CELLS_HELP)],
+    deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
+    format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
+    decimals: options.Decimals = None,
+    full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
+    why: options.Why = False,
+    allow_outside: options.AllowOutside = False,
+    exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
+    no_pager: options.NoPager = False,
+) -> None:
+    prepare([input_])
+    from attncli.core.mechanisms.trace import find
+    from attncli.core.text.sentences import whole_names
+    from attncli.printing.explanations import Request, lines, requests_of
+    from attncli.printing.formats import ExplanationSelection
+    from attncli.reading.load import Overrides
+
+    if exact:
+        from attncli.core.explaining.exact import Exact
+
+    format_ = targets.format_name("explanations", format_)
+    selection = ExplanationSelection(decimals, full, why)
+    run = Run([input_], Overrides(allow_outside=allow_outside))
+    requests: list[Request] = []
+    for trace in run.traces():
+        closed = Exact(trace) if exact else None
+        known: list[str] = []
+        for name in map(" ".join, whole_names(cells)):  # a shell splits them at blanks
+            try:
+                find(name, trace)
+                known.append(name)
+            except InputError as error:
+                complain(error)
+                run.failed = True
+        requests += requests_of(trace, known, deep, closed)
+    if format_ == "table":
+        pages = (lines(request, selection, terminal_width()) for request in requests)
+        write_lines(pages, Display(color, theme, not no_pager))
+    else:
+        targets.write_format("explanations", format_, requests, selection, None)
+    for closed in dict.fromkeys(request.exact for request in requests):
+        if closed is not None:
+            warn(closed.warnings())
+    raise typer.Exit(BAD_INPUT if run.failed else 0)
+
+
+SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
+print; yaml or csv, the answer sheet; moodle, a quiz to import."""
+PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
+BLANK_HELP = "The steps to leave open; by default all that are written by hand."
+GIVE_HELP = "Steps to show solved nevertheless."
+
+
+def worksheet(
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=PROBLEMS_HELP)],
+    blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
+    give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
+    out: options.Out = None,
+    decimals: options.Decimals = None,
+    standalone: options.Standalone = False,
+    keep_going: options.KeepGoing = False,
+    allow_outside: options.AllowOutside = False,
+    quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
+) -> None:
+    if format_ is None and out is None:
+        raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
+    inputs = [file for source in inputs for file in _problem_files(source)]
+    options.prepare(inputs, out)
+    from attncli.printing.formats import WorksheetSelection
+    from attncli.printing.worksheet import open_steps
+    from attncli.reading.load import Overrides
+
+    format_ = targets.format_name("worksheets", format_, out)
+    targets.refuse_flag_of("latex", "standalone", standalone, format_)
+    selection = WorksheetSelection(
+        decimals=decimals,
+        full=True,
+        quiet=quiet,
+        standalone=standalone,
+        blank=options.listed(blank),
+        give=options.listed(give),
+    )
+    problems = options.Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems.is_one_file = out is not None and not targets.is_many(out)
+    traces = problems.traces(accept=partial(open_steps, selection=selection))
+    targets.write_format("worksheets", format_, traces, selection, out)
+    raise typer.Exit(BAD_INPUT if problems.failed else 0)
+
+
+def _problem_files(source: str) -> list[str]:
+    """Return a file itself; of a folder, the problems in it and below, without solutions."""
+    from attncli.reading.files import is_folder
+
+    if not source or not is_folder(source):
+        return [source]
+    from attncli.classroom.assignment import problem_files
+
+    return [*problem_files(source)]

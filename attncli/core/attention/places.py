@@ -1,0 +1,414 @@
+"""Operations by the places of tokens: angles whose sines are added or that turn, and biases.
+
+Each rule for a bias gives its numbers for a part of the scores, so that tiles need no n × m
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from math import floor, isclose, log2
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attncli.core.arithmetic.elements import Array, are_elements, are_floats, filled
+from attncli.core.errors import fail
+from attncli.core.formulas import tree
+from attncli.core.formulas.text import text
+from attncli.core.numbers.parser import parse
+from attncli.core.numbers.written import WORK, NumberAsWritten, operation_of
+from attncli.core.numbers.written import evaluate as number_of
+from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.operations import Add, constant, joined
+from attncli.core.tape.step import Derivatives, Expression, Operation
+from attncli.core.tape.walk import array_of
+
+if TYPE_CHECKING:
+    from attncli.core.arithmetic.intervals import Interval
+
+
+BASE = 10000.0
+"""The default base of the angles (Vaswani et al. 2017, section 3.5; Su et al. 2021, eq. 15)."""
+
+MAX_PAIRS = 4
+"""Maximum number of pairs of features that a note lists."""
+
+PAIRS = ("neighbours", "halves")
+"""Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
+
+
+def _plain(number: float) -> tree.Formula:
+    """Return the formula of a number with all its digits."""
+    return tree.Number(f"{number:.17g}")
+
+
+class Waves(Record):
+    """The angles t / base^(2j/size) of the tokens t = start, start + 1, … and the pairs j."""
+
+    size: int  # number of features that are in pairs
+    base: float = BASE
+    start: int = 0
+    pairs: str = PAIRS[0]
+
+    def angles(self, tokens: int, like: Any = None) -> Any:
+        """Return the angles (1, 1, tokens, pairs), in the kind of array of `like`."""
+        t = np.arange(self.start, self.start + tokens, dtype=float, like=like)
+        angles = t[:, None] / self.base ** (np.arange(0, self.size, 2, like=like) / self.size)
+        return angles.reshape(1, 1, tokens, -1)
+
+    def written(self, token: int, pair: int) -> tree.Formula:
+        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` where that has no end."""
+        t = self.start + token
+        under = self.base ** (2 * pair / self.size)
+        if not t or under == 1:
+            return tree.Number(str(t))
+        whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
+        root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
+        rounded = tree.Number(f"{np.rint(under):.0f}")
+        power = rounded if whole else tree.Power(_plain(self.base), root)
+        return tree.Fraction(tree.Number(str(t)), power, tight=True)
+
+    def columns(self) -> tuple[slice, slice]:
+        """Return the columns of the first and of the second feature of each pair."""
+        if self.pairs == "neighbours":
+            return slice(0, self.size, 2), slice(1, self.size, 2)
+        half = -(-self.size // 2)
+        return slice(0, half), slice(half, self.size)
+
+    def of(self, function: str, angles: Array) -> Array:
+        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
+        if not are_elements(angles):
+            numbers: Array = getattr(np, function)(angles)
+            return numbers
+        known = self.angles(angles.shape[-2])[0, 0]
+
+        def element(at: tuple[int, ...]) -> NumberAsWritten:
+            angle = float(getattr(angles[at], "value", angles[at]))
+            is_known = isclose(angle, known[at[-2:]], rel_tol=1e-12)
+            formula = self.written(*at[-2:]) if is_known else _plain(angle)
+            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
+
+        return filled(angles.shape, element)
+
+    def paired(self, first: Any, second: Any) -> Any:
+        """Return features of which these are the first and the second of each pair."""
+        if self.pairs == "halves":
+            features = joined([first, second], -1)
+        else:
+            features = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+        return features[..., : self.size]  # an odd size has no last second feature
+
+    @property
+    def notation(self) -> tree.Formula:
+        """`t / 10000^(2j/4)`."""
+        part = tree.Fraction(tree.Name("2j"), tree.Number(str(self.size)), tight=True)
+        return tree.Fraction(tree.Name("t"), tree.Power(_plain(self.base), part))
+
+
+class FromPlaces(Operation):
+    """Numbers that follow from the places of tokens alone; the operand tells how many there are."""
+
+    operand: Expression
+    waves: Waves
+    leading = ()
+
+    @property
+    def note(self) -> tree.Formula:
+        """`t = i − 1`, for token i; or the number t of a token by itself."""
+        start, i = self.waves.start, tree.Name("i")
+        if len(self.trailing) == 1:
+            return tree.Relation((tree.Name("t"), tree.Number(str(start))))
+        shift = tree.minus if start < 1 else tree.plus
+        t = i if start == 1 else shift(i, tree.Number(str(abs(start - 1))))
+        return tree.Relation((tree.Name("t"), t))
+
+    def bounds(self, *operands: Any) -> Any:
+        array = self.apply(*(operand.low for operand in operands))
+        return type(operands[0])(array, array)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Nothing: no number of the problem changes them."""
+        yield from ()
+
+
+class Angles(FromPlaces):
+    """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
+
+    shape = "n' d -> n pair"
+    why = "Every pair of features turns at a speed of its own, the first one fastest."
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, pairs)."""
+        angles = self.waves.angles(rows.shape[-2], rows)
+        if not are_elements(rows):
+            return angles.astype(rows.dtype) if are_floats(rows) else angles
+        written = self.waves.written
+        return filled(angles.shape, lambda at: NumberAsWritten(angles[at], written(*at[-2:])))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return self.waves.notation
+
+
+class Sinusoids(FromPlaces):
+    """The sine and the cosine of each angle side by side (Vaswani et al. 2017, section 3.5)."""
+
+    functions: tuple[str, str] = ("sin", "cos")
+    why = "Every position gets a row of its own, and rows of neighbours are alike."
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, n, d); an odd d has no last cosine."""
+        angles = self.waves.angles(rows.shape[-2], rows)
+        if are_elements(rows):
+            angles = angles.astype(object)
+        features = self.waves.paired(*(self.waves.of(name, angles) for name in self.functions))
+        return features.astype(rows.dtype) if are_floats(rows) else features
+
+    def notation(self, columns: bool) -> tree.Formula:
+        is_side = self.waves.pairs == "neighbours"
+        which = tree.Words("sine and cosine of" if is_side else "sines, then cosines, of")
+        return tree.Phrase((which, self.waves.notation))
+
+
+class Embedded(Add):
+    """The tokens with the rows of their positions, which do not change, added."""
+
+    why = "Attention has no order of its own: what is added says where a token stands."
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.left, upstream
+
+
+class OfAngles(Operation):
+    """The cosine or the sine of each angle."""
+
+    angles: Expression
+    function: str  # cos or sin
+    waves: Waves
+    pointwise = True
+    unfolds = True
+
+    def apply(self, angles: Array) -> Array:
+        return self.waves.of(self.function, angles)
+
+    def bounds(self, angles: Interval) -> Interval:
+        """As `apply`; a sine or cosine changes by no more than its angle."""
+        off = (angles.high - angles.low) / 2
+        middle = self.apply(angles.low + off)
+        return type(angles)(np.maximum(middle - off, -1), np.minimum(middle + off, 1))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Nothing: no number of the problem changes the angles."""
+        yield from ()
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
+
+
+class Rotated(Operation):
+    """Each pair (x, y) of features turned: (x cos θ − y sin θ, x sin θ + y cos θ).
+
+    Su et al. 2021, section 3.4.2. Features that are in no pair stay as they are.
+    """
+
+    operand: Expression
+    cos: Expression
+    sin: Expression
+    waves: Waves
+    back: bool = False  # whether the pairs are turned by −θ
+    why = "Turned by its position, a query meets a key by how far apart the two are."
+
+    @property
+    def note(self) -> tree.Formula:
+        """`pairs (1, 2), (3, 4)`, the features that are turned together."""
+        first, second = (range(self.waves.size)[part] for part in self.waves.columns())
+        pairs = [f"({x + 1}, {y + 1})" for x, y in zip(first, second, strict=False)]
+        shown = pairs if len(pairs) <= MAX_PAIRS else [*pairs[: MAX_PAIRS - 1], "…", pairs[-1]]
+        return tree.Words(f"pairs {', '.join(shown)}")
+
+    def apply(self, rows: Array, cos: Array, sin: Array) -> Array:
+        """(…, n, d) and twice (1, 1, n, pairs) give (…, n, d)."""
+        return self.turned(rows, cos, sin)
+
+    def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
+        first, second = self.waves.columns()
+        if rows.shape[-1] < self.waves.size:
+            raise ValueError  # as NumPy does, for shapes that do not go together
+        x, y = rows[..., first], rows[..., second]
+        if self.back:
+            pairs = self.waves.paired(x * cos + y * sin, y * cos - x * sin)
+        else:
+            pairs = self.waves.paired(x * cos - y * sin, x * sin + y * cos)
+        others = rows[..., self.waves.size :]
+        return joined([pairs, others], -1) if others.shape[-1] else pairs
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx is dy turned back: the inverse of a rotation is its transpose."""
+        yield self.operand, replace(self, operand=upstream, back=not self.back)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        operand, cos, sin = self.notations(columns)
+        turned = tree.Words(f"turned {'back ' * self.back}by")
+        return tree.Phrase((operand, turned, cos, tree.Words("and"), sin))
+
+
+ON_ARRAYS = WORK | {"^": np.power, "sqrt": np.sqrt, "exp": np.exp}
+
+ALIBI = parse("-slope*abs(i - j)", ("slope", "i", "j"))
+
+
+def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
+    """Return the values of an expression in which names are arrays."""
+    if isinstance(formula, tree.Number | tree.Name):
+        return names[text(formula)] if text(formula) in names else number_of(formula)
+    parts = [on_arrays(part, names) for part in tree.parts(formula)]
+    work = ON_ARRAYS[operation_of(formula)]
+    return work(*parts) if len(parts) == 1 else reduce(work, parts)
+
+
+def slopes_of(heads: int) -> list[float]:
+    """Return the published slopes; of 2^k heads 2^(−8h/2^k), for other numbers some between.
+
+    >>> slopes_of(3)
+    [0.0625, 0.00390625, 0.25]
+    """
+    power = 2 ** floor(log2(heads))
+    between = [2.0 ** (-4 * h / power) for h in range(1, 2 * (heads - power), 2)]
+    return [2.0 ** (-8 * h / power) for h in range(1, power + 1)] + between
+
+
+class ByPlace(Record, eq=False):
+    """A number for each head h, query i and key j: an expression, or one of a line of numbers."""
+
+    formula: tree.Formula
+    names: Mapping[str, Any] = EMPTY  # what other names are: a number, or one for each head
+    line: Array | None = None  # by distance j − i, as far as there are any, (heads, 2k + 1)
+    shift: int = 0  # the place of the first query among the keys
+    key: str = ""  # of a table that the problem gives
+    is_negligible: bool = False  # whether it only makes scores so small that they may vanish
+
+    def at(self, head: int, rows: slice, keys: slice) -> Array:
+        """Return what is added to some scores of a head, (rows, keys)."""
+        if self.line is not None:
+            zero = self.line.shape[1] // 2 - self.shift  # the place of j − i = 0
+            first, stop = zero + keys.start - rows.stop + 1, zero + keys.stop - rows.start
+            part = self.line[head, first:stop]
+            windows = np.lib.stride_tricks.sliding_window_view(part, keys.stop - keys.start)
+            return windows[::-1]  # a later query sees each key farther back
+        i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
+        names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
+        with np.errstate(all="ignore"):
+            numbers = np.asarray(on_arrays(self.formula, names))
+        if not np.isfinite(numbers).all():
+            raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
+        return np.broadcast_to(numbers, (len(i), len(j)))
+
+    def near(self, head: int, rows: slice, least: float) -> slice:
+        """Return the keys to which more than `least` is added, for some queries."""
+        assert self.line is not None  # or none are negligible
+        places = np.flatnonzero(self.line[head] > least) - self.line.shape[1] // 2 + self.shift
+        return slice(rows.start + int(places[0]), rows.stop + int(places[-1]))
+
+    @property
+    def most(self) -> float:
+        """An upper bound of the magnitudes of the numbers, but for negligible ones."""
+        if self.line is None:
+            return np.inf
+        return 0.0 if self.is_negligible else float(np.abs(self.line).max())
+
+    def written(self, head: int, query: int, key: int) -> tree.Formula:
+        """Return the formula of the number that is added to one score."""
+        values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1}
+        values |= {name: np.ravel(x)[head * (np.size(x) > 1)] for name, x in self.names.items()}
+        known = {name: tree.Number(f"{value:.17g}") for name, value in values.items()}
+        return tree.substituted(
+            self.formula,
+            lambda part: known.get(text(part)) if isinstance(part, tree.Name) else None,
+        )
+
+
+class AddedByPlace(Operation):
+    """Scores with what a rule gives for the places of query and key added."""
+
+    operand: Expression
+    rule: ByPlace
+    why = "What is added tells keys that are near from keys that are far away."
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """`slope = 0.0625, 0.00390625`, one for each head."""
+        for name, numbers in self.rule.names.items():
+            if np.ndim(numbers):
+                shown = tuple(map(constant, np.ravel(numbers)))
+                return tree.Relation((tree.Name(name), tree.Listed(shown)))
+        return None
+
+    def apply(self, scores: Array) -> Array:
+        """(…, heads, n, m) gives the same shape."""
+        numbers = self.numbers(*scores.shape[1:])
+        if are_elements(scores):
+            return filled(scores.shape, lambda at: self.worked(scores[at], numbers, at[1:]))
+        return scores + (numbers.astype(scores.dtype) if are_floats(scores) else numbers)
+
+    def numbers(self, heads: int, n: int, m: int) -> Array:
+        """Return what is added, (heads, n, m)."""
+        return np.stack([self.rule.at(h, slice(0, n), slice(0, m)) for h in range(heads)])
+
+    def worked(self, score: Any, numbers: Array, at: tuple[int, ...]) -> Any:
+        """Return the sum, or the difference, of a score and a number that knows its formula."""
+        number = float(numbers[at])
+        formula = self.rule.written(*at)
+        if isinstance(formula, tree.Minus):
+            return score - NumberAsWritten(-number, formula.operand)
+        return score + NumberAsWritten(number, formula)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, upstream
+
+    def notation(self, columns: bool) -> tree.Formula:
+        (scores,) = self.notations(columns)
+        return tree.plus(scores, self.rule.formula)
+
+
+class AtDistances(Operation):
+    """The number of a table for the distance j − i of each query and key, within −k … k."""
+
+    table: Expression
+    size: tuple[int, int]  # number of queries, and of keys
+    shift: int  # the place of the first query among the keys
+
+    @property
+    def which(self) -> Array:
+        """The place in the table for each query and key, (n, m)."""
+        (n, m), k = self.size, array_of(self.table).shape[-1] // 2
+        distances = np.arange(m) - np.arange(n)[:, None] - self.shift
+        which: Array = np.clip(distances, -k, k) + k
+        return which
+
+    def apply(self, table: Array) -> Array:
+        """(1, heads, 1, 2k + 1) gives (1, heads, n, m)."""
+        return table[..., 0, self.which]
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.table, SumOfDistances(upstream, self)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Phrase((*self.notations(columns), tree.Words("at"), parse("j - i", "ij")))
+
+
+class SumOfDistances(Operation):
+    """For each number of a table, the sum over the queries and keys to which it is added."""
+
+    upstream: Expression
+    added: AtDistances
+    shape = "n m -> distance"
+
+    def apply(self, upstream: Array) -> Array:
+        which = self.added.which
+        every = [which == place for place in range(array_of(self.added.table).shape[-1])]
+        return joined([upstream[..., at].sum(axis=-1)[..., None, None] for at in every], -1)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        where = tree.Phrase((tree.Words("summed over equal"), parse("j - i", "ij")))
+        return tree.Phrase((*self.notations(columns), where))

@@ -1,0 +1,87 @@
+"""Keys without a value: which are refused, and how each was probably meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attncli.core.errors import Fault, KeyPath
+from attncli.core.numbers.form import TRUTH, Form
+from attncli.core.problem.key_values import hint_for, key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.tape.cells import ALIASES, may_mean_step
+from attncli.core.text.escapes import visible
+from attncli.core.text.sentences import did_you_mean, near_words
+from attncli.reading.document import Document, OpenKey
+
+KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+"""A key and a value without a colon and a blank between them, such as width 2."""
+
+START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
+
+
+def faults_of(document: Document) -> list[Fault]:
+    """Return a fault for each key of a problem that must have a value.
+
+    Answers may be open, and null leaves a key out, both under names that exist.
+    """
+    course_names = str(document.values.get("names"))
+    is_result = "steps" in document.values  # which has nulls for what is not there
+    faults = []
+    for key in document.open_keys:
+        is_answer = len(key.path) > 1 and key.path[0] == "answers"
+        is_allowed = is_answer or key.is_null
+        if is_answer and str(key.path[-1]) in course_names:
+            continue
+        if not is_allowed or not (is_result or _is_known(key.path)):
+            faults.append(_fault(key))
+    return faults
+
+
+def _word_and_parents(path: KeyPath) -> tuple[str, list[str]]:
+    """Return the last key of a path, and those around it; a layer has the keys of a problem."""
+    words = [part for part in path if isinstance(part, str)]
+    if words[0] == "layers":
+        words = [word for word in words[1:] if not word.isdecimal()] or words
+    return words[-1], [key_of(part) for part in words[:-1]]
+
+
+def _known_forms(parents: list[str]) -> Mapping[str, Form]:
+    """Return the forms of the keys inside others, as far as they are known."""
+    if not parents:
+        return {key: row.form for key, row in KEYS.items()}
+    return KEYS[parents[0]].form.parts() if len(parents) == 1 and parents[0] in KEYS else {}
+
+
+def _is_known(path: KeyPath) -> bool:
+    """Return False for an unknown key, and for a slip of the name of a step in answers."""
+    word, parents = _word_and_parents(path)
+    if parents == ["answers"]:
+        return may_mean_step(word, KEYS) or not near_words(word, ALIASES)
+    forms = _known_forms(parents)
+    return not forms or (word if parents else key_of(word)) in forms
+
+
+def _fault(key: OpenKey) -> Fault:
+    word, parents = _word_and_parents(key.path)
+    inside = f" in {visible('.'.join(parents))}" if parents else ""
+    message = f"{visible(word) or 'an empty key'}{inside} has no value"
+    return Fault(message, key.path, _likely_form(word, parents, key.is_only))
+
+
+def _likely_form(word: str, parents: list[str], is_only: bool) -> str:
+    """Return a hint that shows how a key and its value are written."""
+    outer = KEYS[parents[0]].form if len(parents) == 1 and parents[0] in KEYS else None
+    known = _known_forms(parents)
+    form = known.get(word if parents else key_of(word))
+    pair = KEY_AND_VALUE.fullmatch(word)
+    if pair and not form and (pair[1] in known or START_OF_VALUE.match(pair[2])):
+        return f"write {pair[1]}: {pair[2]}"
+    if outer and is_only and word in outer.words():
+        return f"write {parents[0]}: {word}"
+    if parents == ["answers"]:
+        return did_you_mean(word, ALIASES)
+    if not form and not parents:
+        return hint_for(word)
+    words = ["true"] if form is TRUTH else form.words() if form else []
+    return f"write such as {word}: {words[0] if words else '…'}, or leave the key out"
