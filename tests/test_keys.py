@@ -15,7 +15,7 @@ from attncli.core.numbers.form import ArrayForm, choice
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, Key
 from attncli.core.problem.kinds import KINDS
-from attncli.printing.problem_file import problem_file
+from attncli.printing.worksheet import problem_file
 from tests.conftest import Attn
 
 SHADE = Key(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classroom.name_index import Person, Roster, read_roster
+from attncli.classroom.name_index import Person, ProblemNames, Roster, read_roster
 from tests.conftest import Attn, cases
 from tests.test_classes import RIGHT, SMALL, WRONG, book, write
 
@@ -117,3 +117,20 @@ def test_students_of_one_name_are_told_apart_by_their_numbers(attn: Attn, tmp_pa
     rows = book(attn, tmp_path, "hw.yaml", "in", "--for", "roster.csv")
     assert ("in/Ann Lee.yaml", "Small", "unreadable") in rows
     assert ("Ann Lee (4712)", "Small", "unreadable") in rows
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Causal masks - Bo", (1, "Bo")),  # the title inside the longer one does not count
+        ("masks_bo", (0, "bo")),
+        ("CausalMasks bo", (1, "bo")),
+        ("masks or softmax", (None, "masks or softmax")),
+        ("softmax 1 masks", (None, "softmax 1 masks")),
+        ("hw2 p3", (2, "")),
+    ],
+)
+def test_which_problem_a_name_tells(text: str, told: tuple[int | None, str]) -> None:
+    """Titles are known by the rule for names of students."""
+    names = ProblemNames([("Masks", "1"), ("Causal masks", ""), ("Softmax", "")])
+    assert names.in_name(text) == told

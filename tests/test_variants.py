@@ -15,7 +15,7 @@ import yaml
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import ENOUGH_WRONG, Distractors, Question
-from attncli.classroom.drawing import Drawing, calculated, own_values, read_values
+from attncli.classroom.drawing import Drawing, calculated, read_values, usual_values
 from attncli.classroom.name_index import read_roster
 from attncli.classroom.start import alike, saturated, small_flaws
 from attncli.classroom.submissions import load_answers
@@ -79,7 +79,7 @@ def test_variants_have_the_form_of_the_given_problem(three: list[attncli.Variant
         for key in DRAWN:
             new, old = getattr(problem, key), getattr(given, key)
             assert new.shape == old.shape
-            assert set(new.ravel()) <= set(own_values(old))
+            assert set(new.ravel()) <= set(usual_values(old))
 
 
 def test_variants_differ_from_each_other_and_from_the_given_problem(
@@ -146,7 +146,7 @@ def test_masks_and_blocked_cells_stay_and_answers_do_not() -> None:
     assert problem.mask["keep"].tolist() == given.mask["keep"].tolist()
     assert problem.written["mask"] == {"keep": [[1, 1, 1], [1, 1, 0], [1, 1, 1]]}
     answered = Drawing(attncli.Problem(**keys, answers={"Q": [[1, 2]] * 3}))
-    assert answered.problem(answered.given).answers is None
+    assert answered.problem(answered.original).answers is None
     blocking = [[0, "-inf", 0], [0, 0, 0], [0, 0, "-inf"]]
     assert "bias" not in Drawing(attncli.Problem(**keys, bias=blocking)).cells
 
@@ -235,7 +235,7 @@ def test_every_kind_can_be_varied(path: str) -> None:
     ],
 )
 def test_values_are_those_of_the_matrix(numbers: list[float], values: tuple[float, ...]) -> None:
-    assert own_values(np.array(numbers, float)) == values
+    assert usual_values(np.array(numbers, float)) == values
 
 
 def test_values_that_are_asked_for_are_drawn() -> None:

@@ -111,7 +111,7 @@ class AnswerTable:
         self._reference = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
 
     def right(self, step: Step) -> list[RightNumbers]:
-        """Return the right numbers of a step: first those of the problem's own calculation."""
+        """Return the right numbers of a step: first those of the calculation of the problem."""
         others = (RightNumbers(*other) for other in other_readings(self._reference, step))
         return [RightNumbers(step, self._reference), *others]
 
@@ -148,7 +148,7 @@ class _AnyDigits(Operands):
 def _ends_of_schedules(reference: Reference, steps: Sequence[Step]) -> dict[str, Interval]:
     """Return intervals that hold what any schedule gives for a step that is shown alone.
 
-    The schedules of a step are among those of a later one that is made from it.
+    The schedules of a step are among those of a later one that depends on it.
     """
     operands = _AnyDigits(reference, {}, {})
     ends = {step.name: Interval(step.array, step.array) for step in steps}

@@ -49,22 +49,22 @@ class Question:
     """The steps and digits that a problem and all its variants ask for."""
 
     def __init__(
-        self, given: Trace, asked: Collection[str], decimals: int, tolerance: float = 0.0
+        self, original: Trace, asked: Collection[str], decimals: int, tolerance: float = 0.0
     ) -> None:
-        self.given = given
-        self.steps = tuple(given.steps)
+        self.original = original
+        self.steps = tuple(original.steps)
         self.asked = [name for name in self.steps if name in asked]
         self.unit = 10.0**-decimals  # in the last place of the wanted numbers
         self.tolerance = tolerance
-        self._made_from = {
-            s.name: {x.name for x in sources(s) if x.operation is not None} for s in given
+        self._operands = {
+            s.name: {x.name for x in sources(s) if x.operation is not None} for s in original
         }
 
     def reached(self, names: Iterable[str]) -> list[str]:
         """Return these steps and all that depend on them, in the order of computation."""
-        found = set(names)
-        found.update(name for name in self.steps if self._made_from[name] & found)
-        return [name for name in self.steps if name in found]
+        names_reached = set(names)
+        names_reached.update(name for name in self.steps if self._operands[name] & names_reached)
+        return [name for name in self.steps if name in names_reached]
 
 
 class Distractor(Record, eq=False):
@@ -81,11 +81,11 @@ class Distractor(Record, eq=False):
     @cached_property
     def numbers(self) -> dict[str, Array]:
         """The wrong numbers of the wanted steps, up to one that cannot be calculated."""
-        found = {}
+        numbers = {}
         with suppress(ValueError):  # NumPy's, for shapes that do not go together
             for step in self.asked:
-                found[step.name] = self.replay(step)
-        return found
+                numbers[step.name] = self.replay(step)
+        return numbers
 
 
 class Distractors:
@@ -105,8 +105,8 @@ class Distractors:
     def at(self, id_: str, place: str) -> list[Distractor]:
         """Return the distractors of a mistake in a step, one for each way to make it."""
         changes = enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
-        found = (self._distractor((id_, place, way), change) for way, (change, _) in changes)
-        return [one for one in found if one is not None]
+        distractors = (self._distractor((id_, place, way), change) for way, (change, _) in changes)
+        return [one for one in distractors if one is not None]
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
         """Return the distractor of a change; None if no student would write its numbers."""
@@ -119,12 +119,12 @@ class Distractors:
 
         replay: Replay[Array] = Replay(steps, settle=settle, worked=worked, instead=change)
         asked = [step for step in steps if step.name in self.right]
-        made = [step for step in steps if step.name in change]
+        changed = [step for step in steps if step.name in change]
         try:
-            is_different = [self._is_different(replay, step, change) for step in made]
+            is_different = [self._is_different(replay, step, change) for step in changed]
             if None in is_different:
                 return None
-            seen = self._wrong_numbers(replay, steps, asked, made) if any(is_different) else 0
+            seen = self._wrong_numbers(replay, steps, asked, changed) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
@@ -132,7 +132,7 @@ class Distractors:
         return Distractor(key, seen, asked, replay)
 
     def _wrong_numbers(
-        self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
+        self, replay: Replay[Array], steps: list[Step], asked: list[Step], changed: list[Step]
     ) -> int:
         """Return the least count of wrong numbers in the steps that must show a mistake.
 
@@ -140,32 +140,32 @@ class Distractors:
         step after those: other powers are right if a number was subtracted from all scores.
         """
         shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
-        found = [ENOUGH_WRONG]
-        for step in (*asked[:1], *(shows[:1] if made[0] not in shows else ())):
+        counts = [ENOUGH_WRONG]
+        for step in (*asked[:1], *(shows[:1] if changed[0] not in shows else ())):
             count = self._count_wrong(replay(step), step)
-            found.append(ENOUGH_WRONG if count and step in made else count)
-        return min(found)
+            counts.append(ENOUGH_WRONG if count and step in changed else count)
+        return min(counts)
 
     def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
         """Return True if a changed step looks different; None if no student writes it.
 
         Students do not write nan or ∞, and a vector may be a row or a column.
         """
-        found = replay(step)
-        if not (found < np.inf).all():
+        numbers = replay(step)
+        if not (numbers < np.inf).all():
             return None
-        is_turned = found.shape != step.array.shape and found.size == step.array.size
-        if is_turned and found.size in found.shape:
-            return None if agreement.is_same(found.ravel(), step.array.ravel()).all() else True
-        is_as_large = broadcast_to_step(found, step) is not None
-        if is_as_large and not is_possible(self.trace, replay, step, change, found):
+        is_turned = numbers.shape != step.array.shape and numbers.size == step.array.size
+        if is_turned and numbers.size in numbers.shape:
+            return None if agreement.is_same(numbers.ravel(), step.array.ravel()).all() else True
+        is_as_large = broadcast_to_step(numbers, step) is not None
+        if is_as_large and not is_possible(self.trace, replay, step, change, numbers):
             return None
-        return self._count_wrong(found, step) > 0
+        return self._count_wrong(numbers, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
         """Return True if a step divides by 0, or by a number that its student writes as 0."""
-        made = change.get(step.name, step.operation)
-        for node in walk(made) if made is not None else ():
+        operation = change.get(step.name, step.operation)
+        for node in walk(operation) if operation is not None else ():
             if not isinstance(node, Divide):
                 continue
             parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
@@ -175,21 +175,21 @@ class Distractors:
                 return True
         return False
 
-    def _count_wrong(self, found: Array, step: Step) -> int:
+    def _count_wrong(self, numbers: Array, step: Step) -> int:
         """Return the count of wrong numbers, at most `ENOUGH_WRONG`, as for another shape."""
-        made = broadcast_to_step(found, step)
-        if made is None:
+        wide = broadcast_to_step(numbers, step)
+        if wide is None:
             return ENOUGH_WRONG
-        return min(int((~agreement.is_within(made, self._right_range(step))).sum()), ENOUGH_WRONG)
+        return min(int((~agreement.is_within(wide, self._right_range(step))).sum()), ENOUGH_WRONG)
 
     def _right_range(self, step: Step) -> Interval:
         """Return an interval around each number of a step that contains all right answers."""
         if step.name not in self._right_ranges:
             ends = [step.array]
             for replay in (self._around, *[self._roughly] * (step.name in self.right)):
-                found = interval(replay.result(step))
-                known = agreement.is_informative(found, agreement.largest(step.array))
-                ends += [np.where(known, end, step.array) for end in (found.low, found.high)]
+                around = interval(replay.result(step))
+                known = agreement.is_informative(around, agreement.largest(step.array))
+                ends += [np.where(known, end, step.array) for end in (around.low, around.high)]
             unit, more = self._question.unit, self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
             self._right_ranges[step.name] = agreement.reach(unit, expected, units=MAX_UNSEEN_ERROR)
@@ -200,7 +200,7 @@ class Distractors:
         return Replay(
             self.trace,
             known=lambda step: self._written(step) if step.name in written else None,
-            settle=lambda _, found: COARSEST.interval(found),
+            settle=lambda _, numbers: COARSEST.interval(numbers),
             instead=together(self.trace, written),
         )
 
@@ -216,7 +216,7 @@ def alike_pairs(
     distractors: Sequence[Distractor], right: Mapping[str, Array], unit: float
 ) -> set[frozenset[Key]]:
     """Return the pairs of distractors whose wanted numbers agree to one unit."""
-    found: set[frozenset[Key]] = set()
+    pairs: set[frozenset[Key]] = set()
     groups: dict[object, dict[Key, Array]] = {}
     for one in distractors:
         numbers = {**right, **one.numbers}.values()
@@ -228,5 +228,5 @@ def alike_pairs(
         ends = agreement.reach(unit, lines, units=CUT_OFF)
         for key, low, high in zip(keys, ends.low, ends.high, strict=True):
             is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
-            found.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
-    return found
+            pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
+    return pairs

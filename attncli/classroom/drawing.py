@@ -1,4 +1,4 @@
-"""New numbers for the matrices of a problem: like the given ones, or of given values."""
+"""New numbers for the matrices of a problem: like the original ones, or among some values."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ MAX_VALUES = 10_000
 """Maximum number of values that a number is drawn from."""
 
 VALUE_STEPS = (1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.001, 0.0001)
-"""Distances between values, of which the coarsest that fits a matrix is taken."""
+"""Distances between values, of which the coarsest that fits a matrix is used."""
 
 STEPS_BETWEEN = 10
 """About how many steps lie between numbers that share no distance, such as 1/3 and 2/3."""
 
 MAX_ZEROS = 0.9
-"""Maximum share of zeros in a matrix. More zeros than in the given one keep products small."""
+"""Maximum share of zeros in a matrix. More zeros than in the original one keep products small."""
 
 RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
 VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
@@ -58,26 +58,26 @@ class DrawnMatrix(Record, eq=False):
     """How one matrix is drawn."""
 
     values: tuple[float, ...]  # what a number may be
-    given: Array
+    original: Array
     drawn: Array  # which numbers are drawn anew; a −∞ stays
     zeros: float  # the share of zeros among those
 
     def draw(self, random: Random) -> Array:
-        """Return a matrix of new numbers, with zeros as often as in the given one, or more."""
+        """Return a matrix of new numbers, with zeros as often as in the original one, or more."""
         others = [value for value in self.values if value] or [0.0]
         zeros = 0.0
         if 0.0 in self.values:
             more = max(MAX_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
             zeros = max(self.zeros + more, 1 / len(self.values))
-        new = draw(random, self.given.shape, others, zeros)
-        return np.where(self.drawn, new, self.given)
+        new = draw(random, self.original.shape, others, zeros)
+        return np.where(self.drawn, new, self.original)
 
 
 class Drawing:
     """The matrices of a problem that are drawn anew; masks and a bias that only blocks stay."""
 
     cells: dict[str, DrawnMatrix]  # how each matrix is drawn, by key
-    others: int  # how many problems can be drawn, beside the given one
+    others: int  # how many problems can be drawn, beside the original one
 
     def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
         self._problem = problem
@@ -85,18 +85,20 @@ class Drawing:
             _check_size(problem)
         self.cells = {}
         for key, array in problem.matrices().items():
-            given, drawn = array.astype(float), np.isfinite(array)
-            if key.startswith("mask") or (not drawn.all() and len(np.unique(given[drawn])) < 2):
+            numbers, drawn = array.astype(float), np.isfinite(array)
+            if key.startswith("mask") or (not drawn.all() and len(np.unique(numbers[drawn])) < 2):
                 continue
-            own = values or own_values(given[drawn])
-            self.cells[key] = DrawnMatrix(own, given, drawn, float((given[drawn] == 0).mean()))
+            allowed = values or usual_values(numbers[drawn])
+            self.cells[key] = DrawnMatrix(
+                allowed, numbers, drawn, float((numbers[drawn] == 0).mean())
+            )
         cells = self.cells.values()
-        is_one = all(np.isin(c.given[c.drawn], c.values).all() for c in cells)
+        is_one = all(np.isin(c.original[c.drawn], c.values).all() for c in cells)
         self.others = prod(len(c.values) ** int(c.drawn.sum()) for c in cells) - is_one
 
     @property
-    def given(self) -> Matrices:
-        return {key: cells.given for key, cells in self.cells.items()}
+    def original(self) -> Matrices:
+        return {key: cells.original for key, cells in self.cells.items()}
 
     def draw(self, random: Random) -> Matrices:
         return {key: cells.draw(random) for key, cells in self.cells.items()}
@@ -125,10 +127,10 @@ class Drawing:
         new = {key: in_lists(array) for key, array in every.items()}
         values = _with_new(self._problem, self._problem.given, new)
         parts = {part: getattr(marking, part) for part in Marking.fields} if marking else {}
-        own = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
-        own = {part: [*x] if isinstance(x, tuple) else x for part, x in own.items()}
-        not_given = dict.fromkeys(("student", "variant", "answers"))
-        return Problem(**{**values, **not_given, "marking": own or None})
+        changed = {part: x for part, x in parts.items() if x != Marking.defaults[part]}
+        lists = {part: [*x] if isinstance(x, tuple) else x for part, x in changed.items()}
+        left_out = dict.fromkeys(("student", "variant", "answers"))
+        return Problem(**{**values, **left_out, "marking": lists or None})
 
 
 def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,8 +150,8 @@ def _with_new(problem: Problem, keys: Iterable[str], new: Mapping[str, Any]) -> 
 
 
 def _of_layer(layer: Problem, start: str, new: Mapping[str, Any]) -> dict[str, Any]:
-    own = {key.removeprefix(start): numbers for key, numbers in new.items() if start in key}
-    return _with_new(layer, [key for key in KEYS if key in layer.layer_keys], own)
+    numbers = {key.removeprefix(start): array for key, array in new.items() if start in key}
+    return _with_new(layer, [key for key in KEYS if key in layer.layer_keys], numbers)
 
 
 def _renewed(raw: Any, key: str, new: Mapping[str, Any]) -> Any:
@@ -196,10 +198,10 @@ def _check_size(problem: Problem) -> None:
             raise fail(message, *key.split("."), hint=hint)
 
 
-def own_values(numbers: Array) -> tuple[float, ...]:
+def usual_values(numbers: Array) -> tuple[float, ...]:
     """Return the values from the least to the largest of some numbers, in the step they share.
 
-    >>> own_values(np.array([0.5, 2, 1])), own_values(np.array([0.0, 0.0]))
+    >>> usual_values(np.array([0.5, 2, 1])), usual_values(np.array([0.0, 0.0]))
     ((0.5, 1.0, 1.5, 2.0), (-1.0, 0.0, 1.0))
     """
     low, high = float(numbers.min()), float(numbers.max())
@@ -208,7 +210,7 @@ def own_values(numbers: Array) -> tuple[float, ...]:
     step = next((step for step in VALUE_STEPS if _are_multiples(numbers, step)), rough)
     while (high - low) / step >= MAX_VALUES - 1:
         step *= 10
-    if low == high:  # the neighbours, but for a sign that the given number has not
+    if low == high:  # the neighbours, but for a sign that the number has not
         low, high = max(low - step, 0.0) if low > 0 else low - step, high + step
         high = min(high, 0.0) if high < step / 2 else high
     return _values(low, high, step)
@@ -234,21 +236,21 @@ def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
     ((-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (2.0, 3.0))
     """
     if not isinstance(raw, str):
-        found = tuple(sorted({_number(x) for x in raw}))
+        values = tuple(sorted({_number(x) for x in raw}))
     elif match := RANGE.fullmatch(raw.strip()):
         low, high = sorted((_number(match[1]), _number(match[2])))
         step = _number(match[3]) if match[3] else 1.0
         if step <= 0:
             message = f"the step of the values {visible(raw)} must be above 0"
             raise fail(message, "values", hint=VALUES_HINT)
-        found = _values(low, high, step)
+        values = _values(low, high, step)
     else:
         words = raw.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
-        found = tuple(sorted({_number(word) for word in words}))
-    if len(found) < 2:
-        message = f"{visible(str(raw))} names {len(found) or 'no'} value{'s'[: not found]}"
+        values = tuple(sorted({_number(word) for word in words}))
+    if len(values) < 2:
+        message = f"{visible(str(raw))} names {len(values) or 'no'} value{'s'[: not values]}"
         raise fail(f"{message}, and numbers are drawn from several", "values", hint=VALUES_HINT)
-    return found
+    return values
 
 
 def _number(raw: object) -> float:

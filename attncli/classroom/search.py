@@ -35,7 +35,7 @@ POOL_BUDGET = 60
 """Maximum number of draws for each candidate of the pool."""
 
 VARIANT_BUDGET = 400
-"""Maximum number of draws for a variant; then the best one is taken. Chosen."""
+"""Maximum number of draws for a variant; then the best one is used. Chosen."""
 
 FRESH_DRAWS = 6
 """Number of fresh draws, of which a search starts with the best. Chosen."""
@@ -44,7 +44,7 @@ MAX_STALE = 60
 """Number of draws in a row without improvement after which the search begins again."""
 
 WORK_DIFFERENCE = 0.1
-"""Difference in work from the given problem, relative to it, that counts as one small flaw."""
+"""Difference in work from the original problem, relative to it, that counts as one small flaw."""
 
 DRAWS_PER_SMALL_FLAW = 10
 """Number of draws after which one more small flaw is accepted."""
@@ -58,7 +58,7 @@ class Pool:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.made: dict[Key, None] = {}  # every mistake, in the order in which they were found
+        self.known: dict[Key, None] = {}  # every mistake, in the order of the search
         self.shown: dict[Key, int] = {}  # the largest count of numbers that show one
         self._met: set[frozenset[Key]] = set()
         self._apart: set[frozenset[Key]] = set()
@@ -67,7 +67,7 @@ class Pool:
         places = product(MISTAKES, distractors.trace.steps)
         every = [one for place in places for one in distractors.at(*place)]
         seen = [one for one in every if one.asked and one.seen]
-        self.made |= dict.fromkeys(one.key for one in every)
+        self.known |= dict.fromkeys(one.key for one in every)
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
         pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
         self._met |= pairs
@@ -80,7 +80,7 @@ class Pool:
 
     @property
     def never_apart(self) -> list[tuple[str, str]]:
-        """The pairs of mistakes that give the same numbers wherever they are made."""
+        """The pairs of mistakes that give the same numbers in every step."""
         never = self._met - self._apart
         pairs = [pair for pair in combinations(self.shown, 2) if frozenset(pair) in never]
         return list(dict.fromkeys((a[0], b[0]) for a, b in pairs if not _may_be_one(a, b)))
@@ -91,20 +91,20 @@ class Pool:
         `left_out` has the reasons for mistakes that cannot change a number.
         """
         shown = {key[0] for key in self.shown}
-        found = {id_: reason for id_, reason in left_out.items() if id_ not in shown}
-        hidden = [key[:2] for key in self.made if key not in self.shown]
+        reasons = {id_: reason for id_, reason in left_out.items() if id_ not in shown}
+        hidden = [key[:2] for key in self.known if key not in self.shown]
         for id_ in dict(hidden):
             steps = list(dict.fromkeys(at for other, at in hidden if other == id_))
             reached = self.question.reached(steps)
             names = [name for name in self.question.asked if name in reached]
             more = ", …" if len(names) > MAX_REASON_STEPS else ""
             if id_ in shown:
-                found[id_] = f"not always in {', '.join(steps)}"
+                reasons[id_] = f"not always in {', '.join(steps)}"
             elif names:
-                found[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
+                reasons[id_] = f"no difference in {', '.join(names[:MAX_REASON_STEPS])}{more}"
             else:
-                found[id_] = f"{steps[0]} comes after what is asked"
-        return {id_: found[id_] for id_ in MISTAKES if id_ in found}
+                reasons[id_] = f"{steps[0]} comes after what is asked"
+        return {id_: reasons[id_] for id_ in MISTAKES if id_ in reasons}
 
 
 def _may_be_one(one: Key, other: Key) -> bool:
@@ -135,7 +135,7 @@ class Candidate:
 
     @cached_property
     def small(self) -> int:
-        usual = rough_work(self.question.given) or 1
+        usual = rough_work(self.question.original) or 1
         difference = abs(rough_work(self.trace) - usual) / usual
         flaws = small_flaws(self.trace) + GRAVE * alike(self.trace)
         return flaws + int(difference / WORK_DIFFERENCE)
@@ -155,8 +155,8 @@ class Search:
         self.drawing = drawing
         self.question = question
         self.pool = Pool(question)
-        self._taken = {numbers_of(drawing.given)}
-        weights = [s for s in question.given if s.plain.startswith("weights")]
+        self._used = {numbers_of(drawing.original)}
+        weights = [s for s in question.original if s.plain.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
         self.fewest = self._learn()  # grave flaws, which every candidate has
@@ -164,11 +164,13 @@ class Search:
     def _learn(self) -> int:
         """Fill the pool; return the fewest grave flaws of any candidate."""
         randoms = (Random(f"pool/{number}") for number in range(POOL_SIZE))
-        found = [self._with_few_flaws(random, iter(range(POOL_BUDGET)), 0) for random in randoms]
-        pooled = [candidate for candidate in found if candidate is not None]
+        candidates = [
+            self._with_few_flaws(random, iter(range(POOL_BUDGET)), 0) for random in randoms
+        ]
+        pooled = [candidate for candidate in candidates if candidate is not None]
         if not pooled:
             raise fail("no numbers that were drawn can be calculated with", hint="give others")
-        for trace in (self.question.given, *(candidate.trace for candidate in pooled)):
+        for trace in (self.question.original, *(candidate.trace for candidate in pooled)):
             self.pool.add(Distractors(trace, self.question))
         return min(candidate.grave for candidate in pooled)
 
@@ -176,15 +178,15 @@ class Search:
         """Return the best candidate with numbers that were not returned before; else None."""
         best: Candidate | None = None
         draws = iter(range(VARIANT_BUDGET))
-        while (found := self._with_few_flaws(random, draws, self.fewest)) is not None:
-            if found.grave <= self.fewest:
-                found = self._with_few_faults(random, draws, found)
-            if best is None or self._cost(found) < self._cost(best):
-                best = found
+        while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
+            if candidate.grave <= self.fewest:
+                candidate = self._with_few_faults(random, draws, candidate)
+            if best is None or self._cost(candidate) < self._cost(best):
+                best = candidate
             if best.grave <= self.fewest and not best.faults:
                 break
         if best is not None:
-            self._taken.add(numbers_of(best.matrices))
+            self._used.add(numbers_of(best.matrices))
             if best.faults == inf:
                 self._examine(best)
         return best
@@ -197,17 +199,17 @@ class Search:
     ) -> Candidate | None:
         """Return a candidate with few flaws; None if no draw can be calculated.
 
-        The more draws are made, the more small flaws are accepted.
+        The more draws it takes, the more small flaws are accepted.
         """
         current: Candidate | None = None
         stale = 0
         for tried, number in enumerate(draws):
-            found = self._redrawn(random, None if tried < FRESH_DRAWS else current, number)
+            candidate = self._redrawn(random, None if tried < FRESH_DRAWS else current, number)
             stale += 1
-            if found is not None and (current is None or found.is_as_good_as(current)):
-                if current is None or found.flaws < current.flaws:
+            if candidate is not None and (current is None or candidate.is_as_good_as(current)):
+                if current is None or candidate.flaws < current.flaws:
                     stale = 0
-                current = found  # also one that is equally good, to leave a local optimum
+                current = candidate  # also one that is equally good, to leave a local optimum
             if current is None:
                 continue
             is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_SMALL_FLAW
@@ -225,12 +227,12 @@ class Search:
             number = next(draws, None)
             if number is None:
                 break
-            found = self._redrawn(random, current, number)
+            candidate = self._redrawn(random, current, number)
             stale += 1
-            if found is not None and found.grave <= self.fewest:
-                self._examine(found, current)
-                if found.faults < current.faults:
-                    current, stale = found, 0
+            if candidate is not None and candidate.grave <= self.fewest:
+                self._examine(candidate, current)
+                if candidate.faults < current.faults:
+                    current, stale = candidate, 0
         return current
 
     def _redrawn(self, random: Random, current: Candidate | None, number: int) -> Candidate | None:
@@ -240,7 +242,7 @@ class Search:
         else:
             among = self._weighing if current.saturated else ()
             matrices = self.drawing.redrawn(random, current.matrices, number, among)
-        if numbers_of(matrices) in self._taken:
+        if numbers_of(matrices) in self._used:
             return None
         try:
             trace = self.drawing.trace(matrices)
@@ -254,7 +256,7 @@ class Search:
         distractors = Distractors(candidate.trace, self.question)
         faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
         first = sorted({key[:2] for key in faulty})
-        for place in dict.fromkeys((*first, *(key[:2] for key in self.pool.made))):
+        for place in dict.fromkeys((*first, *(key[:2] for key in self.pool.known))):
             for one in distractors.at(*place):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []

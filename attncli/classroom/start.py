@@ -103,27 +103,27 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
         raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
 
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
-    given = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
-    given["tokens"] = list(values["tokens"])
+    keyed = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
+    keyed["tokens"] = list(values["tokens"])
     if "memory" in keys:
-        given["memory_tokens"] = list(values["memory_tokens"])
-    given |= {key: raw for key, raw in options.items() if key not in given}
-    given["score"] = score
-    mask = given.get("mask")
+        keyed["memory_tokens"] = list(values["memory_tokens"])
+    keyed |= {key: raw for key, raw in options.items() if key not in keyed}
+    keyed["score"] = score
+    mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
-        given["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
+        keyed["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
     if mask == "causal" and sizes["n"] != sizes["m"]:
-        given["mask"] = {"causal": True, "align": "top-left"}
-    return _without_flaws(given, drawn)
+        keyed["mask"] = {"causal": True, "align": "top-left"}
+    return _without_flaws(keyed, drawn)
 
 
 def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
     """Return the mapping of a score function, with its parameters that have a default."""
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
     name = choice(SCORES).read(raw["name"], ("score",))
-    own = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
-    return {"name": name} | own | raw | {"name": name}
+    defaults = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
+    return {"name": name} | defaults | raw | {"name": name}
 
 
 def _sizes(
@@ -141,30 +141,30 @@ def _sizes(
         asked.append(("memory_tokens", "m", len(values["memory_tokens"])))
     for name, size in widths.items():
         asked.append((name, of_x if name == "d_model" else name, size))
-    found: dict[str, tuple[str, int]] = {}
+    bound: dict[str, tuple[str, int]] = {}
     for name, letter, size in asked:
-        first, known = found.setdefault(leader(letter), (name, size))
+        first, known = bound.setdefault(leader(letter), (name, size))
         if known != size:
             message = f"{first} = {known} and {name} = {size} cannot both be"
             where = f"in kind {values['kind']} with the score {score} they are one size"
             raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
     if kind.single is not None:
-        found[kind.single[0]] = ("", 1)
-    _, wide = found.setdefault(leader(of_x), ("", WIDE))
+        bound[kind.single[0]] = ("", 1)
+    _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
-        found.setdefault(leader(letter), ("", wide))
-    _, narrow = found.setdefault(leader("d_k"), ("", NARROW))
+        bound.setdefault(leader(letter), ("", wide))
+    _, narrow = bound.setdefault(leader("d_k"), ("", NARROW))
 
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     for letter in dict.fromkeys(["n", "m", *letters]):
         if letter not in ("heads", "kv_heads"):
-            _, size = found.get(leader(letter), ("", narrow))
+            _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes
 
 
-def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], str]:
+def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:
     """Return a function that maps letters which must be equal to one of them."""
     leaders: dict[str, str] = {}
 
@@ -173,7 +173,7 @@ def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], s
             letter = leaders[letter]
         return letter
 
-    equal = [(i.letter, i.origin) for i in kind.implied if not any(k in given for k in i.unless)]
+    equal = [(i.letter, i.origin) for i in kind.implied if not any(k in keys for k in i.unless)]
     for pair in [*equal, *([("d_q", "d_k")] if SCORES[score].same_size else [])]:
         one, other = map(leader, pair)
         if one != other and "*" not in one + other:  # a new problem has the projections of heads
@@ -181,15 +181,15 @@ def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], s
     return leader
 
 
-def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
-    """Return the problem of the given keys and of drawn matrices of the shapes `drawn`.
+def _without_flaws(options: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
+    """Return the problem of these keys and of drawn matrices of the shapes `drawn`.
 
     Raises:
         InputError: for keys that do not fit, or if no drawn numbers can be calculated with.
     """
     random = Random(0)
     matrices = {key: _matrix(random, key, shape) for key, shape in drawn.items()}
-    problem, fewest = _tried(given, matrices)
+    problem, fewest = _tried(options, matrices)
     keys = list(drawn)
     for number in range(REDRAWS):
         if fewest <= number // DRAWS_PER_FLAW:
@@ -199,7 +199,7 @@ def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]
         if number % 2:
             width = drawn[key][-1] if len(drawn[key]) > 1 else 1
             new = with_new_row(random, matrices[key], new, width)
-        candidate, flaws = _tried(given, matrices | {key: new})
+        candidate, flaws = _tried(options, matrices | {key: new})
         if flaws <= fewest:
             problem, fewest, matrices[key] = candidate, flaws, new
     if fewest == inf:
@@ -213,11 +213,11 @@ def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = Tru
     return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
 
 
-def _tried(given: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
+def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
     """Return the problem of these keys and matrices, and its number of flaws."""
     lists = {key: in_lists(array) for key, array in matrices.items()}
-    own = {key.partition(".")[2]: raw for key, raw in lists.items() if "." in key}
-    values: dict[str, Any] = {**given, "score": given["score"] | own}
+    of_score = {key.partition(".")[2]: raw for key, raw in lists.items() if "." in key}
+    values: dict[str, Any] = {**options, "score": options["score"] | of_score}
     values |= {key: raw for key, raw in lists.items() if "." not in key}
     problem = Problem(**values)
     try:
@@ -239,11 +239,11 @@ def draw(random: Random, shape: tuple[int, ...], values: Sequence[float], zeros:
 
 def with_new_row(random: Random, before: Array, new: Array, width: int) -> Array:
     """Return an array with some of its numbers from a new one: a row of that width, or a number."""
-    found = before.copy()
-    rows, others = (array.reshape(-1, width) for array in (found, new))
+    changed = before.copy()
+    rows, others = (array.reshape(-1, width) for array in (changed, new))
     row = int(random.random() * len(rows))
     rows[row] = others[row]
-    return found
+    return changed
 
 
 def in_lists(array: Array) -> Any:

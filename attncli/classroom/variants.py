@@ -1,6 +1,6 @@
-"""Problems like a given one, with other numbers, in which every mistake shows.
+"""Problems like another, with other numbers, in which every mistake shows.
 
-The same seed gives the same variants on every machine. A variant depends on its own number and on
+The same seed gives the same variants on every machine. A variant depends on its number and on
 the variants before it, not on how many are asked for.
 """
 
@@ -20,8 +20,7 @@ from attncli.classroom.distractors import Question
 from attncli.classroom.drawing import Drawing, calculated, read_values
 from attncli.classroom.search import Candidate, Search
 from attncli.core.errors import fail, located
-from attncli.core.explaining.terms import Made, Worked
-from attncli.core.explaining.terms import found as terms_in
+from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
@@ -62,11 +61,11 @@ class VariantForm(Record):
     unseen: Mapping[str, str]  # the mistakes that some step cannot show in any draw, and why
     never_apart: tuple[tuple[str, str], ...]  # pairs of mistakes with the same numbers in each draw
     fewest: int  # the minimum number of grave flaws in any draw
-    work: Work  # the work in the given problem
+    work: Work  # the work in the original problem
 
 
 class Variant(Record, eq=False):
-    """A problem like the given one."""
+    """A problem like the original one."""
 
     number: int  # its number among the variants of its seed, from 1
     problem: Problem  # with its number under `variant`, and what is asked in its marking
@@ -96,14 +95,14 @@ def vary(
     ask: str | Sequence[str] | None = None,
     decimals: int | None = None,
 ) -> Iterator[Variant]:
-    """Return problems like a given one, of the same shapes, options and labels.
+    """Return problems like another, of the same shapes, options and labels.
 
     In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
     numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
     saturated; and no number is 1000 or more.
 
     Args:
-        problem: the given problem.
+        problem: the original problem.
         count: the number of variants.
         seed: any whole number; the same one gives the same variants.
         values: what a drawn number may be, such as "-2..3", "-1..1 by 0.5" or [0, 1, 2]; by
@@ -115,8 +114,8 @@ def vary(
         InputError: for values that cannot be read, an unknown step, a problem that cannot be
             calculated or is too large to work by hand, or more variants than can be drawn.
 
-    >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
-    >>> for one in vary(given, 2, seed=7, ask="weights"):
+    >>> original = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
+    >>> for one in vary(original, 2, seed=7, ask="weights"):
     ...     print(one.problem.written["X"], one.is_fair, one.work)
     [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
     [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
@@ -139,24 +138,24 @@ def _varied(
         if (others := drawing.others) < count:
             message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
             raise fail(message, *first, hint=MORE_VALUES)
-        given = calculated(problem)
-        marking, meant = with_step_names(problem.marking, given)
-        same = equal_steps(given)
+        trace = calculated(problem)
+        marking, meant = with_step_names(problem.marking, trace)
+        same = equal_steps(trace)
         names = [meant[name][0].name for name in marking.ask]
-        asked = [same.get(name, name) for name in names] or [*given.steps]
+        asked = [same.get(name, name) for name in names] or [*trace.steps]
         decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
-        question = Question(given, asked, decimals, marking.tolerance)
+        question = Question(trace, asked, decimals, marking.tolerance)
         search = Search(drawing, question)
 
-    def found() -> Iterator[Variant]:
+    def variants() -> Iterator[Variant]:
         form = VariantForm(
             question.steps,
             tuple(question.asked),
             decimals,
-            search.pool.unseen(without_effect(given)),
+            search.pool.unseen(without_effect(trace)),
             tuple(search.pool.never_apart),
             search.fewest,
-            work_of(given, decimals),
+            work_of(trace, decimals),
         )
         for number in range(1, count + 1):
             best = search.best(Random(f"{seed}/{number}"))
@@ -167,7 +166,7 @@ def _varied(
             new = drawing.problem(best.matrices, marking)
             yield _variant(number, new.with_texts(variant=str(number)), best, form)
 
-    return found()
+    return variants()
 
 
 def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) -> Variant:
@@ -193,11 +192,11 @@ def work_of(trace: Trace, decimals: int) -> Work:
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
     Work(products=10, exponentials=4, digits=70)
     """
-    worked, counts = Worked(), Counter[str]()
+    worked, counts = StepTerms(), Counter[str]()
     for step in trace:
         if isinstance(step.operation, Operation):
             cells = (worked.term(step, at) for at in np.ndindex(step.array.shape))
-            # What several numbers are made from, as the length of a row, is worked once.
+            # What several numbers depend on, as the length of a row, is worked once.
             nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
             counts.update(node.op for node in nodes.values() if not _is_trivial(node))
     products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))

@@ -17,7 +17,6 @@ from attncli.core.text.escapes import alike, safe, visible
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.grading import Grading, Student
-    from attncli.classroom.name_index import Roster
     from attncli.core.problem.problem import Problem
     from attncli.printing.class_report import Tally
     from attncli.printing.formats import ReportSelection
@@ -76,6 +75,7 @@ def check(
     matrices = options.matrix_flags(matrix or (), "weights=w.csv")
     options.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
+    from attncli.classroom.name_index import read_roster
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
@@ -90,7 +90,8 @@ def check(
         is_more = format_ != "table" or out is not None or sources or of_answers
         return _print_weaknesses(problem, overrides, selection.digits, display, bool(is_more))
     assignment = _assignment(problem, overrides)
-    selection = replace(selection, points=assignment.points, totals=totals, roster=_roster(roster))
+    people = None if roster is None else read_roster(roster, options.standard_input())
+    selection = replace(selection, points=assignment.points, totals=totals, roster=people)
     grading = Grading(
         assignment=assignment,
         strict=strict,
@@ -100,16 +101,10 @@ def check(
         headings=read_headings(map_ or ()),
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
-        roster=selection.roster,
+        roster=people,
         manifest=manifest or "",
     )
     raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))
-
-
-def _roster(file: str | None) -> "Roster | None":
-    from attncli.classroom.name_index import read_roster
-
-    return None if file is None else read_roster(file, options.standard_input())
 
 
 def _mark(
@@ -246,7 +241,7 @@ def _print_weaknesses(
     problem: str, overrides: "Overrides", digits: int, display: Display, is_more: bool
 ) -> None:
     """Print what a problem cannot show; refuse it beside what is of answers."""
-    from attncli.printing.weaknesses import weaknesses
+    from attncli.printing.variants import weaknesses
 
     if is_more:
         raise fail("--problem-only prints a list: it takes no answers, format or file")

@@ -1,5 +1,6 @@
 """The commands that show what there is: `attn scores`, `schema`, `samples`, `demo`, `manual`."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -108,9 +109,31 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
 
 def schema() -> None:
     from attncli.core.problem.schema import schema as problem_schema
-    from attncli.core.text.escapes import indented
 
-    print_lines([indented(problem_schema())])
+    print_lines([_indented(problem_schema())])
+
+
+MAX_JSON_LINE = 100
+"""Maximum length of a line of JSON that people read, in characters."""
+
+
+def _indented(value: object, indent: str = "", name: str = "") -> str:
+    """Return JSON in which lists and mappings that fit into a line are on one.
+
+    `indent` are the blanks before its line, `name` is its key with the colon.
+    """
+    line = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}"
+    if len(line) < MAX_JSON_LINE or not isinstance(value, list | dict):  # one is for a comma
+        return line
+    deeper = f"{indent}  "
+    if isinstance(value, list):
+        opening, closing = "[]"
+        parts = [_indented(part, deeper) for part in value]
+    else:
+        opening, closing = "{}"
+        names = (f"{json.dumps(key, ensure_ascii=False)}: " for key in value)
+        parts = [_indented(part, deeper, n) for n, part in zip(names, value.values(), strict=True)]
+    return "\n".join([f"{indent}{name}{opening}", ",\n".join(parts), f"{indent}{closing}"])
 
 
 def samples(

@@ -141,8 +141,6 @@ def _with_flags(
     return with_flags
 
 
-ReadProblem: TypeAlias = "Problem | InputError"
-
 LARGE_FILES = 2**20
 """Size of the input, in bytes, from which on NumPy may start threads."""
 
@@ -173,6 +171,8 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return the files of NAME=FILE flags by name."""
+    if not matrices:  # without the import of NumPy, for which `prepare` sees to memory
+        return {}
     from attncli.core.problem.key_values import key_of
 
     pairs: dict[str, str] = {}
@@ -204,6 +204,9 @@ def wait_for(what: str) -> None:
     """Say what to type, if standard input is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
+
+
+ReadProblem: TypeAlias = "Problem | InputError"
 
 
 class Run:

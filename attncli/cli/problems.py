@@ -48,7 +48,7 @@ def new(
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])
     from attncli.classroom.start import start
-    from attncli.printing.problem_file import problem_file
+    from attncli.printing.worksheet import problem_file
     from attncli.reading.load import flag_value
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
@@ -71,7 +71,7 @@ UNFAIR = 1
 """The exit status if a variant hides what others show."""
 
 FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
-"""The flags of the arguments of `teaching.variants.vary`."""
+"""The flags of the arguments of `classroom.variants.vary`."""
 
 SOLUTION_FOLDER = "keys"
 """The folder of the solutions, beside the variants."""
@@ -190,8 +190,7 @@ def _write(
 ) -> list["Variants"]:
     """Write each student's variants, and their solutions, to a file, or all to one; return them."""
     from attncli.printing.formats import pieces
-    from attncli.printing.problem_file import problem_file
-    from attncli.printing.worksheet import answer_sheet
+    from attncli.printing.worksheet import answer_sheet, problem_file
 
     written = list["Variants"]()
 

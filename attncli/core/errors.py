@@ -87,15 +87,15 @@ class Fault(Record):
         message = visible(self.message)
         if len(message) > MAX_MESSAGE:
             message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
-        parts = [f"{self.place}: {message}" if self.place else message]
+        lines = [f"{self.place}: {message}" if self.place else message]
         if self.place and (excerpt := self.place.excerpt()):
-            parts.append(excerpt)
+            lines.append(excerpt)
         if self.related_place and self.related_place.line:
-            names = (str(part + 1 if isinstance(part, int) else part) for part in self.related)
-            parts.append(f"  {'.'.join(names)} is at {self.related_place}")
+            names = (str(name + 1 if isinstance(name, int) else name) for name in self.related)
+            lines.append(f"  {'.'.join(names)} is at {self.related_place}")
         if self.hint:
-            parts.append(f"  {visible(self.hint)}")
-        return "\n".join(parts)
+            lines.append(f"  {visible(self.hint)}")
+        return "\n".join(lines)
 
 
 class NotThere(Fault):

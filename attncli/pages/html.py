@@ -1,4 +1,4 @@
-"""One HTML page: formulas, matrices with weights shaded by size, and how each number was made."""
+"""One HTML page: formulas, matrices with shaded weights, and how each number was calculated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ from attncli.core.tape.cells import cell_name
 from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import sources
-from attncli.pages import fields
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
-from attncli.pages.markup import Script, matrix_table, page_parts, text
+from attncli.pages.markup import (
+    PRACTICE_HINT,
+    PRACTICE_SCRIPT,
+    Script,
+    field,
+    matrix_table,
+    page_parts,
+    text,
+    tools,
+)
 from attncli.printing.formats import Selection, in_parts
 from attncli.printing.page import Entry, Figure, page_of, title_of
 from attncli.printing.views import Panel, WeightedSum
@@ -70,12 +78,12 @@ def traces(
             yield '<h1 class="unseen">Attention</h1>\n'
         yield between[0] if between else ""
         if selection.is_worksheet:
-            yield fields.tools(next((trace.problem.student for trace in shown), ""))
+            yield tools(next((trace.problem.student for trace in shown), ""))
         yield _jump(links, "Answers" if answers else "Problems")
         count = 0
         for index, trace in enumerate(shown):
-            own = answers[index] if answers else None
-            writer = _Writer(trace, selection, index, count, own, formulas)
+            of_student = answers[index] if answers else None
+            writer = _Writer(trace, selection, index, count, of_student, formulas)
             yield f'<article id="problem-{index + 1}">\n'
             yield from writer.parts()
             yield f"</article>\n{between[index + 1] if between else ''}"
@@ -91,7 +99,7 @@ def traces(
 
         return practice.page_data(numbered, formulas)
 
-    script = fields.SCRIPT if selection.is_worksheet else script
+    script = PRACTICE_SCRIPT if selection.is_worksheet else script
     title = next(filter(None, titles), "")
     yield from in_parts([page_parts(title, body(shown, formulas), script, data)], "")
 
@@ -120,7 +128,7 @@ class _Writer:
     def parts(self) -> Iterator[str]:
         yield from self.top()
         if not self.index:
-            yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
+            yield f'<p class="hint">{PRACTICE_HINT if self.page.asked else HINT}</p>\n'
         yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
         folds = bool(self.trace.problem.layers) and not self.reveal  # the parts of each layer
         if self.reveal or folds:  # the script shows the button
@@ -207,10 +215,10 @@ class _Writer:
         panels = (*figure.panels, *figure.results)
         yield _row(pieces, figure.name, any(panel.matrix.column_labels for panel in panels))
         if sums := figure.sums():
-            made = entry.steps[0].operation
+            operation = entry.steps[0].operation
             ids = None
-            if self.is_live and isinstance(made, MatMul):
-                ids = self.shown.whole(made.left)
+            if self.is_live and isinstance(operation, MatMul):
+                ids = self.shown.whole(operation.left)
             texts = (" ".join(_texts(weighted, ids)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
@@ -230,7 +238,7 @@ class _Writer:
         if matrix.is_open and isinstance(part, Step):
             pairs = zip((n for row in numbers for n in row), ids.ravel().tolist(), strict=True)
             names = {n: cell_name(part, self.shown.place(part, one)) for n, one in pairs if n}
-        return matrix_table(matrix, title, name, numbers, lambda n: fields.field(n, names[n]))
+        return matrix_table(matrix, title, name, numbers, lambda n: field(n, names[n]))
 
     def explain(self) -> None:
         """Add to each number on the page how it was calculated, or that it is an input."""
@@ -274,7 +282,7 @@ def _is_small(step: Step) -> bool:
 
 
 def _cell(letter: str, word: str) -> str:
-    if not letter or not word:  # a state by its own name, h_1
+    if not letter or not word:  # a state by its name, h_1
         letter, _, word = (letter or word).partition("_")
     below = f"<sub>{text(word)}</sub>" if word else ""
     return f"<i>{text(letter)}</i>{below}"

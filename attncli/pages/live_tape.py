@@ -35,7 +35,7 @@ from attncli.pages.markup import as_json, file_text
 
 
 class LargestIfNeeded(Largest):
-    """What is subtracted from the scores where floats need that, as in `softmax`; else 0."""
+    """The largest score of each line, where floats cannot hold the powers without it; else 0."""
 
     def apply(self, scores: Any, *sinks: Any) -> Any:
         size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(keepdims=True)
@@ -60,7 +60,8 @@ class Programs:
         self.shift_of: dict[Expression, LargestIfNeeded] = {}  # by the powers of scores and sinks
 
     def begin(self, trace: Trace) -> None:
-        self.shift_of = {}
+        """Prepare the programs of a problem, after those of others."""
+        self.shift_of.clear()
         for step in trace:
             whole, total, of_sink = step.operation, step.operation, None
             if isinstance(whole, WithSink):
@@ -87,7 +88,7 @@ class Programs:
         return call
 
     def _for_any_number(self, part: Operation) -> Operation:
-        """Return an operation that calculates also where another one is made for other numbers."""
+        """Return an operation that is right also where other numbers would lead to another one."""
         if (shift := self.shift_of.get(part)) is None:
             return part
         numbers = shift.base, shift.temperature

@@ -1,4 +1,4 @@
-"""The pieces of a document in HTML: its frame, text, a matrix as a table.
+"""The pieces of a document in HTML: its frame, text, a matrix as a table, fields to practise in.
 
 What is written is HTML and well-formed XML at once; it asks for nothing from anywhere.
 """
@@ -32,7 +32,7 @@ WHY = (
 
 
 class Script(Record):
-    """The scripts and style sheets of a page; by default, to show how numbers were made.
+    """The scripts and style sheets of a page; by default, to show how numbers were calculated.
 
     The page forbids itself every request and every other script.
     """
@@ -114,7 +114,7 @@ def matrix_table(
     numbers: Sequence[Sequence[int]] = (),
     field: Callable[[int], str] = str,
 ) -> str:
-    """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
+    """Return a matrix as a table in a box, in which it scrolls where it is too wide.
 
     `caption` is markup, `name` the same as text for those who do not see it; `numbers` are those of
     the cells in the page, or 0; `field` returns the markup of a cell to write in, by its number.
@@ -135,11 +135,11 @@ def matrix_table(
     ]
     for place, row in enumerate(matrix.rows):
         first = _head(matrix.row_labels, row, "row", "⋮") if matrix.row_labels else ""
-        own = numbers[place] if numbers else [0] * len(edges)
+        ids = numbers[place] if numbers else [0] * len(edges)
         texts = matrix.texts(row, matrix.columns)
         cells = [
             _cell(matrix, row, column, text, names, number, field)
-            for column, text, names, number in zip(matrix.columns, texts, edges, own, strict=True)
+            for column, text, names, number in zip(matrix.columns, texts, edges, ids, strict=True)
         ]
         lines.append(f"<tr>{first}{''.join(cells)}</tr>")
     lines.append("</tbody>")
@@ -184,3 +184,46 @@ def _cell(
     which = f' data-c="{number}"' if number else ""
     written = escape(shown) if matrix.cells else shown
     return f"<td{kind}{style}{which}>{written.replace('-', '−')}</td>"
+
+
+PRACTICE_BOX = (
+    '<p id="spoken" class="unseen" role="status"></p>'
+    '<aside id="why" class="help" aria-label="Help with a number" hidden="hidden">'
+    '<button type="button"></button><div class="about"><b></b> <span></span></div>'
+    '<div class="hints" aria-live="polite"></div></aside>\n'
+)
+
+PRACTICE_SCRIPT = Script(
+    ("shapes.js", "tables.js", "numbers.js", "judging.js", "practice.js"),
+    ("style.css", "practice.css"),
+    PRACTICE_BOX,
+)
+
+PRACTICE_HINT = (
+    "A number that you type is judged by its digits: it is right if it is the right number, "
+    "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
+    "a blocked cell, write -inf. "
+    "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
+    "Each step is judged by itself; when your answers are checked, a number that follows from an "
+    "earlier one of yours counts as right, even if that is wrong."
+)
+"""Instructions above the first step."""
+
+
+def tools(student: str) -> str:
+    """Return the line for the student's name; the script shows the buttons beside it."""
+    return (
+        '<p class="tools"><label>Name <input type="text" class="student" autocomplete="off" '
+        f'aria-label="Your name" value="{text(student)}"/></label> '
+        '<button type="button" class="save" hidden="hidden">Save answers</button> '
+        '<button type="button" class="again" hidden="hidden">Start again</button> '
+        '<span class="total" role="status"></span> <span class="kept"></span></p>\n'
+    )
+
+
+def field(number: int | None, name: str) -> str:
+    """Return the field for a number: which one of the page, and the name of the cell."""
+    return (
+        f'<input type="text" class="n" data-n="{number}" aria-label="{text(name)}" '
+        'autocomplete="off" autocapitalize="none" spellcheck="false"/>'
+    )

@@ -77,10 +77,10 @@ def table_of(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
 def _of_step(step: Step, table: AnswerTable, reach: Reach) -> dict[str, Any]:
     """Return the table of a step: its readings, which are right calculations, and its mistakes.
 
-    The first reading is the problem's own calculation. Others, and mistakes, hold what differs.
+    The first reading is the calculation of the problem. Others, and mistakes, hold what differs.
     """
     main, *others = table.right(step)
-    own = _reading(step, main) | {
+    first = _reading(step, main) | {
         "isShare": axis_of_shares(step) is not None,
         "error": agreement.FLOAT_ERROR,
         "tolerance": table.tolerance,
@@ -94,7 +94,7 @@ def _of_step(step: Step, table: AnswerTable, reach: Reach) -> dict[str, Any]:
     }
     return {
         "shape": step.value.shape,
-        "readings": [own, *(_other(step, one) for one in others)],
+        "readings": [first, *(_other(step, one) for one in others)],
         "mistaken": {"error": ERROR_OF_SIX_DIGITS, "tolerance": 0},  # in each mistake
         "mistakes": [
             {"right": [_numbers(one.numbers, 6)], "says": f"{one.sentence} {one.advice}".strip()}

@@ -1,7 +1,7 @@
 """Reports in HTML: the page of the problem with answers below each step; pages for a class.
 
 A class has a page for each student, and one that links to them. A student's page shows no number
-that is not the student's own, unless with the solution.
+that the student did not write, unless with the solution.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def reports(
             answers.append(_answers(report_page(one, selection, ids=ids)))
             between.append("")
     if shown:
-        own = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
-        yield from traces(shown, own, answers, between)
+        pages = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
+        yield from traces(shown, pages, answers, between)
     else:
         yield "".join(page_parts("Answers", between, Script())).encode()
 
@@ -151,7 +151,7 @@ def _remark(report: Report, shown: Remark) -> str:
 class ProblemCells(Record):
     """What the class page shows of one student in one problem.
 
-    The cells are by step, without their start `<td class="`; "" for a step that was not given.
+    The cells are by step, without their start `<td class="`; "" for a step without answers.
     """
 
     title: str = ""
@@ -232,11 +232,11 @@ def _table(rows: Sequence[StudentRow]) -> Iterator[str]:
         yield f'<th scope="col" class="bar">{text(first)}</th>'
         yield from (f'<th scope="col">{text(name)}</th>' for name in others)
     yield "</tr>\n</thead>\n<tbody>\n"
-    for one, *own in zip(rows, *problems, strict=True):
+    for one, *cells in zip(rows, *problems, strict=True):
         link = f'<a href="{text(quote(one.page))}">{text(one.name)}</a>'
         yield f'<tr><th scope="row" dir="auto">{link}</th>'
         yield f"<td>{text(one.points)}</td>" * points
-        pairs = zip(own, columns, strict=True)
+        pairs = zip(cells, columns, strict=True)
         for why, some in groupby(pairs, key=lambda pair: pair[0].unread):
             parts = [[one.cells.get(n) or _signed("–") for n in names] for one, names in some]
             if why:

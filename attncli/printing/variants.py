@@ -1,4 +1,4 @@
-"""A summary of the variants of a problem: what they hide, and how alike they are."""
+"""Summaries for teachers: what the variants of a problem hide, and what a problem cannot show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from attncli.checking.answers.names import with_step_names
+from attncli.checking.weakness import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.classroom.variants import Variant, Work
+from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
 from attncli.core.text.escapes import visible
 from attncli.core.text.sentences import all_of, count_of
@@ -15,7 +20,7 @@ from attncli.printing.layout import Line
 
 
 class Summary(Record, eq=False):
-    """The variants of one problem that one seed gives, each with its file, if it has its own."""
+    """The variants of one problem that one seed gives, each with its file, if it has one."""
 
     seed: int
     variants: Sequence[Variant]
@@ -37,7 +42,7 @@ def _flaws(variant: Variant) -> str:
         "does not tell ": [f"{one} from {other}" for one, other in variant.alike],
         "has ": ["saturated weights, large numbers or warnings"] if variant.flaws else [],
     }
-    return "; ".join(start + ", ".join(found) for start, found in flaws.items() if found)
+    return "; ".join(start + ", ".join(which) for start, which in flaws.items() if which)
 
 
 def table(summary: Summary) -> Iterator[Line]:
@@ -107,3 +112,34 @@ def as_json(summaries: Sequence[Summary]) -> bytes:
     if len(records) > 1:
         records = [{"problem": number, **one} for number, one in enumerate(records, 1)]
     return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records).encode()
+
+
+def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
+    """Yield a line for each mistake that changes no number, and how large a slip can pass."""
+    trace = compute(problem)
+    digits = digits if problem.marking.decimals is None else problem.marking.decimals
+    hidden = unseen(trace, digits)
+    if not hidden:
+        yield [(f"Every mistake of the catalogue shows in {digits} decimals.", "right")]
+    title = f"Mistakes that change no number of this problem in {digits} decimals:"
+    yield from _listed(title, "title", hidden)
+    if sum(step.array.size for step in trace) <= MAX_SLIP_NUMBERS:
+        yield from _slips(problem, trace, digits)
+
+
+def _slips(problem: Problem, trace: Trace, decimals: int) -> Iterator[Line]:
+    """Yield how large a slip in one number can pass as rounding, and what to ask for instead."""
+    marking, parts = with_step_names(problem.marking, trace)
+    named = (parts[word][0].name if word in parts else word for word in marking.ask)
+    asked = tuple(dict.fromkeys(n for n in named if n in trace)) or (trace.last.name,)
+    slips = largest_slips(problem, asked, decimals)
+    largest = max(slips.values())
+    names = all_of(list(asked))
+    verb = "is" if len(asked) == 1 else "are"
+    yield [(f"Where {names} {verb} handed in, in {decimals} decimals:", "title")]
+    for name, slip in slips.items():
+        units = count_of(slip, "unit")
+        yield [(f"  {name}: ", "label"), (f"a slip of {units} in the last place can pass", "")]
+    better = better_step(problem, asked, decimals, largest) if largest > 1 else None
+    if better is not None:
+        yield [(f"  ask for {better}, too, and only smaller ones can", "")]

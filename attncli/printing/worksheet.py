@@ -1,18 +1,26 @@
-"""Worksheets: which steps have room in the place of their numbers, and the sheets for answers."""
+"""What is written in: a problem file, a worksheet with room for numbers, and sheets for answers."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from math import isinf
+from contextlib import suppress
+from math import isfinite, isinf
+from typing import Any
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.scores import SplitHeads
-from attncli.core.errors import fail
+from attncli.core.attention.masks import MASKS
+from attncli.core.attention.scores import SCORES, SplitHeads
+from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.form import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS, TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cells import matrix_name
@@ -21,9 +29,133 @@ from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.core.text.sentences import all_of, count_of, did_you_mean
 from attncli.printing.csv import csv_text
-from attncli.printing.formats import Selection, WorksheetSelection, pieces, steps_named
+from attncli.printing.formats import (
+    FORMATS,
+    Selection,
+    WorksheetSelection,
+    format_named,
+    pieces,
+    steps_named,
+)
 from attncli.printing.layout import axis_labels, shape_text
-from attncli.printing.problem_file import entry
+
+UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
+"""Text that YAML needs no quotes for."""
+
+OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("heads", 2),
+    ("scale", "1/d_k"),
+    ("mask", "causal"),
+    ("mask", {"lengths": 1}),
+    ("normalize", {"temperature": 2}),
+    ("norm", "rms"),
+    ("place", "post"),
+    ("activation", "gelu"),
+    ("round", {"decimals": 2}),
+)
+"""Options to suggest below a problem, with a value: of each key the first that fits it."""
+
+
+def problem_file(problem: Problem, blank: bool = False, above: str = "") -> str:
+    """Return a problem, made of lists and text, as commented YAML.
+
+    With `blank`, each number of a matrix, except a mask's, is a `?`. `above` is a comment for the
+    first line; without it options are suggested.
+    """
+    keys = [key for key in KEYS if key in problem.given]
+    first = [entry(key, problem.written[key]) for key in keys if key in TEXT_KEYS]
+    first[:0] = [f"# {above}"] if above else []
+    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in TEXT_KEYS)]
+    if not above and (options := [*_options(problem)]):
+        title = "# Without the # before it, each of these is an option that may be used:"
+        blocks.append([title, *options])
+    texts = ("".join(f"{line}\n" for line in block) for block in blocks)
+    return "\n".join(filter(None, texts))
+
+
+def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
+    raw, form = problem.written[key], KEYS[key].form
+    array = problem.matrices().get(key)
+    size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
+    yield f"# {size}{_meaning(problem, key)}"
+    if key == "layers":
+        yield f"{key}:"
+        for layer in problem.layers:
+            keys = [part for part in KEYS if part in layer.layer_keys]
+            parts = [_entry(layer, part, blank, "    ") for part in keys]
+            yield from (f"  - {parts[0][4:]}", *parts[1:])
+    elif key == "score" and len(raw) == 1:
+        yield entry(key, raw["name"])
+    elif not isinstance(raw, dict) or not any(map(_is_matrix, raw.values())):
+        yield _entry(problem, key, blank)
+    else:
+        yield f"{key}:"
+        for name, part in raw.items():
+            is_open = blank and key != "mask" and isinstance(form.parts()[name], ArrayForm)
+            yield entry(name, part, is_open, "  ")
+
+
+def _entry(problem: Problem, key: str, blank: bool, indent: str = "") -> str:
+    is_open = blank and isinstance(KEYS[key].form, ArrayForm)
+    return entry(key, problem.written[key], is_open, indent)
+
+
+def _meaning(problem: Problem, key: str) -> str:
+    if key == "kind":
+        return f"the mechanism: {', '.join(KINDS)}"
+    if key == "score":
+        return f"how alike a query and a key are: {SCORES[problem.score['name']].formula}"
+    if key == "mask":
+        forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
+        return f"which keys j a query i may attend to: {forms}"
+    return KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+
+
+def entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:
+    """Return a key with its value; a row of a matrix has a line of its own."""
+    rows = raw if _is_matrix(raw) else None
+    if blank:
+        lines = [" ".join("?" * len(row)) for row in rows or [raw]]
+        return f"{indent}{key}: |" + "".join(f"\n{indent}  {line}" for line in lines)
+    if rows is None:
+        return f"{indent}{key}: {_flow(raw)}"
+    between = ",\n" + " " * (len(f"{indent}{key}: ["))
+    return f"{indent}{key}: [{between.join(map(_flow, rows))}]"
+
+
+def _is_matrix(raw: object) -> bool:
+    return isinstance(raw, list) and isinstance(raw[0], list)
+
+
+def _flow(raw: Any) -> str:
+    if isinstance(raw, dict):
+        return f"{{{', '.join(f'{_flow(key)}: {_flow(part)}' for key, part in raw.items())}}}"
+    if isinstance(raw, list | tuple):
+        return f"[{', '.join(map(_flow, raw))}]"
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, float):
+        return every_digit(raw) if isfinite(raw) else str(raw)
+    if not isinstance(raw, str) or UNQUOTED.fullmatch(raw):
+        return str(raw)
+    return json.dumps(raw, ensure_ascii=not raw.isprintable())
+
+
+def _options(problem: Problem) -> Iterator[str]:
+    """Yield suggested options, each as a comment with its meaning."""
+    lines: dict[str, tuple[str, str]] = {}
+    for key, raw in OPTIONS:
+        if key not in problem.given and key not in lines:
+            with suppress(InputError):
+                changed = Problem(**{**problem.written, key: raw})
+                if changed.warnings == problem.warnings:
+                    is_form = isinstance(raw, dict)
+                    meaning = _meaning(changed, key) if is_form else KEYS[key].meaning
+                    lines[key] = f"# {key}: {_flow(raw)}", meaning
+    width = max((len(line) for line, _ in lines.values()), default=0)
+    for line, meaning in lines.values():
+        yield f"{line:{width}}  # {meaning}"
+
 
 MOST_OPEN = 10_000
 """Maximum number of numbers to write: a page with more fields would be slow. Chosen."""
@@ -48,23 +180,23 @@ def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
         hint = "leave it out of --blank or of --give"
         raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
     chosen = blank or {step.name: step for step in trace if _is_worked(step)}
-    found = {name: step for name, step in chosen.items() if name not in give}
-    if not found:
+    opened = {name: step for name, step in chosen.items() if name not in give}
+    if not opened:
         hint = f"use --blank; the steps are {', '.join(trace.steps)}"
         raise fail("nothing is left to be written on this worksheet", hint=hint)
-    count = sum(step.array.size for step in found.values())
+    count = sum(step.array.size for step in opened.values())
     if count > MOST_OPEN:
         message = f"{count} numbers would be to write on this worksheet; {MOST_OPEN} is the most"
         raise fail(message, hint="use --blank, as in --blank weights")
-    return found
+    return opened
 
 
 def _is_worked(step: Step) -> bool:
     """Return False for an input, also one that is renamed or cut into heads."""
-    made = step.operation
-    if isinstance(made, SplitHeads):
-        made = made.operand
-    return made is not None and not isinstance(made, Step)
+    operation = step.operation
+    if isinstance(operation, SplitHeads):
+        operation = operation.operand
+    return operation is not None and not isinstance(operation, Step)
 
 
 def instruction(trace: Trace) -> str:
@@ -118,8 +250,6 @@ def worksheet(
       ? ?
       ? ?
     """
-    from attncli.printing.formats import FORMATS, format_named
-
     several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
@@ -196,15 +326,15 @@ def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
 
 def has_number(step: Step) -> Array:
     """Return which cells of a step's `value` are numbers; others are nothing, rather than 0."""
-    found = np.ones(step.array.shape, bool)
+    filled = np.ones(step.array.shape, bool)
     if isinstance(step.operation, Operation):
         rows, columns = step.array.shape[-2:]
         blank = [[step.operation.is_blank(r, c) for c in range(columns)] for r in range(rows)]
-        found[..., np.array(blank)] = False
-    return step.on_paper(found)
+        filled[..., np.array(blank)] = False
+    return step.on_paper(filled)
 
 
 def _about(step: Step) -> str:
     labels = zip(("rows", "columns"), axis_labels(step), strict=True)
-    words = [f"{name}: {', '.join(map(label_text, found))}" for name, found in labels if found]
+    words = [f"{name}: {', '.join(map(label_text, names))}" for name, names in labels if names]
     return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()

@@ -52,7 +52,7 @@ and beside e^60, other numbers are tolerated no larger an error. Chosen."""
 FINE_UNIT = 0.01
 """Maximum unit in the last place of a number whose zeros at the end always count. Chosen."""
 
-LARGE = 100
+LARGE_WHOLE = 100
 """Minimum size of a whole number that may have been rounded. Chosen."""
 
 MAX_TOLERATED_UNIT = 1 / 8
@@ -307,7 +307,7 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
     largest number; so is a 0 beside decimals.
     """
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(values) >= LARGE) & (values % 1 == 0) & (unit > FINE_UNIT)
+        whole = (np.abs(values) >= LARGE_WHOLE) & (values % 1 == 0) & (unit > FINE_UNIT)
     if whole.any():
         digits = max(3, significant(texts[~np.isnan(values)].tolist()))
         size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
@@ -320,7 +320,7 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
 def are_whole(values: Array, unit: Array) -> Array:
     """Return which numbers were written without a point, and are below 100."""
     with np.errstate(invalid="ignore"):
-        whole: Array = (unit == 1) & (np.abs(values) < LARGE)
+        whole: Array = (unit == 1) & (np.abs(values) < LARGE_WHOLE)
     return whole
 
 

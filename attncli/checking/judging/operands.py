@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import T, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.operations import Divide, MatMul
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.walk import Change, Replay, Values, sources
-
-T = TypeVar("T")
 
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""

@@ -28,7 +28,7 @@ MIN_DIGITS = 2
 """Minimum number of significant digits of a rounded constant: √3 is not taken as 2. Chosen."""
 
 
-Rules: TypeAlias = Sequence[RoundingRule]
+RoundingRules: TypeAlias = Sequence[RoundingRule]
 
 
 class RoundedConstant(Record, eq=False):
@@ -237,7 +237,9 @@ def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> lis
     return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
-def _schedules(hidden: Sequence[str], shown: Rules, every: Sequence[Step]) -> list[Schedules]:
+def _schedules(
+    hidden: Sequence[str], shown: RoundingRules, every: Sequence[Step]
+) -> list[Schedules]:
     *worked, step = every
     names = (*long_inputs((step, *worked)), *hidden)
     constants = constants_of(every)
@@ -267,7 +269,9 @@ def _schedules(hidden: Sequence[str], shown: Rules, every: Sequence[Step]) -> li
     return [EXACT, *tried] if step.name in parts_of_1 else tried
 
 
-def _own_schedules(names: Sequence[str], shown: Rules, is_backward: bool) -> Iterator[Schedule]:
+def _own_schedules(
+    names: Sequence[str], shown: RoundingRules, is_backward: bool
+) -> Iterator[Schedule]:
     parts = () if is_backward else list(_parts(names).values())
     ways = [rounding.of_mode(mode) for rounding in shown for mode in (UP, CUT)]
     some = chain.from_iterable(combinations(parts, count) for count in range(1, len(parts)))
@@ -275,7 +279,9 @@ def _own_schedules(names: Sequence[str], shown: Rules, is_backward: bool) -> Ite
         yield from (Schedule(together, rounding) for rounding in ways)
 
 
-def _common_schedules(names: Sequence[str], shown: Rules, is_backward: bool) -> Iterator[Schedule]:
+def _common_schedules(
+    names: Sequence[str], shown: RoundingRules, is_backward: bool
+) -> Iterator[Schedule]:
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = dict.fromkeys(_wholes(names))
     for wanted in () if is_backward else COMMON_GROUPS:

@@ -17,7 +17,7 @@ from attncli.checking.judging.judging import Judge
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
-from attncli.core.explaining.terms import Term, Worked
+from attncli.core.explaining.terms import StepTerms, Term
 from attncli.core.records import Record, replace
 from attncli.core.tape.cells import Index, cell_name, place_of, place_word
 from attncli.core.tape.step import LEADING, Operation, Step
@@ -57,7 +57,7 @@ class WrongStep:
         is_stacked = self.wrong.ndim == 4
         # The axis across which one line holds all wrong cells: −2 for a row of the layout.
         self.axis = next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
-        self._worked = Worked(judge.operands.written)
+        self._worked = StepTerms(judge.operands.written)
 
     def within(self, rows: list[int]) -> WrongStep:
         """Return the step as if only some rows of the layout had been handed in."""

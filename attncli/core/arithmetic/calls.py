@@ -35,6 +35,8 @@ class CallRecorder(np.lib.mixins.NDArrayOperatorsMixin):
         return int(np.prod(self.shape))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__":  # such as `np.add.reduce`
+            raise NotImplementedError(method)
         result = self.called(ufunc, inputs, {})
         if "out" not in options:
             return result
@@ -71,7 +73,9 @@ MOVES = {
 }  # fmt: skip
 """Functions that put numbers in other places, and calculate nothing."""
 
-REDUCTIONS = {np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min"}
+REDUCTIONS = {
+    np.sum: "sum", np.max: "max", np.min: "min", np.any: "max", np.all: "min", np.mean: "",
+}  # fmt: skip
 """Functions that make one number of all along an axis, with what they are on truths 0 and 1."""
 
 OPERANDS_ALONG_AXIS = {"total": 1, "cumsum": 1, "sort": 1, "take_along_axis": 2}
@@ -127,8 +131,9 @@ class Call(CallRecorder):
             return _reduced(function, *args, **options)
         if name in OPERANDS_ALONG_AXIS:
             count = OPERANDS_ALONG_AXIS[name]
-            along = options.get("axis", *args[count : count + 1])
-            return _called(name, function, args[:count], -1 if along is None else along)
+            (along,) = args[count:] or (options.get("axis", None if name == "cumsum" else -1),)
+            if along is not None:
+                return _called(name, function, args[:count], along)
         if isinstance(function, np.ufunc) or function is np.where:
             return _called(name, function, args)
         if function in (np.zeros_like, np.ones_like):
@@ -153,6 +158,9 @@ def _reduced(
 ) -> Any:
     if axis is None and function in (np.any, np.all):
         return function is np.any
+    if function is np.mean:
+        total = np.sum(call, axis, keepdims=keepdims)
+        return total / (call.size / total.size)
     axes = range(call.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
 
     def along(array: Array, axis: int) -> Any:
@@ -164,9 +172,14 @@ def _reduced(
     return call if keepdims else np.squeeze(call, tuple(axes))
 
 
+def _refuse_as_place(call: Call) -> None:
+    raise NotImplementedError("numbers that are places")
+
+
 def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Call:
     """Return a move, which includes those that gave the operands."""
     first, *others = args
+    each([*others, *options.values()], Call, _refuse_as_place)
     if function in JOINS:
         first = each(first, np.ndarray, Call)
     operands: list[Call] = []

@@ -120,5 +120,5 @@ def erf(array: Any) -> Any:
 
 
 def _each(array: Array, function: Callable[[Any], Any]) -> Array:
-    found: Array = np.frompyfunc(function, 1, 1)(array)  # also of plain numbers among elements
-    return found
+    results: Array = np.frompyfunc(function, 1, 1)(array)  # also of plain numbers among elements
+    return results

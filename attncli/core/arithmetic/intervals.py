@@ -162,7 +162,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
 
 
 def hull(*parts: Array | Interval) -> Interval:
-    """Return the smallest intervals that hold all of the given numbers and intervals."""
+    """Return the smallest intervals that hold all of some numbers and intervals."""
     ends = [interval(part) for part in parts]
     lows, highs = [end.low for end in ends], [end.high for end in ends]
     return Interval(reduce(np.minimum, lows), reduce(np.maximum, highs))
@@ -170,5 +170,5 @@ def hull(*parts: Array | Interval) -> Interval:
 
 def where(chosen: Array, one: Array | Interval, other: Array | Interval) -> Interval:
     """Return the intervals of one array where `chosen` is true, else of another."""
-    found: Interval = np.where(chosen, interval(one), interval(other))  # type: ignore[call-overload]
-    return found
+    chosen_ends: Interval = np.where(chosen, interval(one), interval(other))  # type: ignore[call-overload]
+    return chosen_ends

@@ -22,7 +22,7 @@ class Outline(np.ndarray[Any, Any]):
     Where one value of the whole array is asked for, every number is 1, and nothing is an exception.
     """
 
-    taken = 0  # bytes that the outlines in use stand for
+    in_use = 0  # bytes that the outlines in use stand for
     peak = 0  # the most of them
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -84,7 +84,7 @@ class _Number(np.ndarray[Any, Any]):
     bytes_of_outline = 0
 
     def __del__(self) -> None:
-        Outline.taken -= self.bytes_of_outline
+        Outline.in_use -= self.bytes_of_outline
 
 
 def outline(shape: Sequence[int], dtype: Any) -> Outline:
@@ -94,8 +94,8 @@ def outline(shape: Sequence[int], dtype: Any) -> Outline:
     array: Outline = np.broadcast_to(number, shape).view(Outline)
     of_number = BYTES_OF_OBJECT if are_elements(array) else array.itemsize
     number.bytes_of_outline = array.size * of_number + BYTES_OF_RECORDS
-    Outline.taken += number.bytes_of_outline
-    Outline.peak = max(Outline.peak, Outline.taken)
+    Outline.in_use += number.bytes_of_outline
+    Outline.peak = max(Outline.peak, Outline.in_use)
     return array
 
 

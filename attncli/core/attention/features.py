@@ -51,11 +51,10 @@ def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
             refuse_zero_rows(tape, side, "qk_norm", "it cannot be divided by its length")
         ratio: Operation = Divide(side, Length(side, **settings))
         if gain is not None:
-            key = f"qk_norm.g_{letter}"
-            known = tape.input_of(key)
-            ratio = Hadamard(ratio, known or tape.put(f"g_{letter}", gain, ("feature",), key=key))
-        step = f"{side.stem}_normed"
-        sides.append(tape.record(step, ratio, side.trailing, why=NORMS[name].why))
+            of_gain = tape.put(f"g_{letter}", gain, ("feature",), key=f"qk_norm.g_{letter}")
+            ratio = Hadamard(ratio, of_gain)
+        why = NORMS[name].why
+        sides.append(tape.record(f"{side.stem}_normed", ratio, side.trailing, why=why))
     return sides[0], sides[1]
 
 

@@ -1,7 +1,7 @@
 """The masks: which key each query may attend to.
 
 To add a form: write a function that takes the form's value and the positions, and returns what
-it keeps, below the row that it has in `MASKS`. All forms that are given apply together.
+it keeps, below the row that it has in `MASKS`. All forms that are written apply together.
 """
 
 from __future__ import annotations

@@ -69,10 +69,10 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize) -> Expression:
 
 def _sink(tape: Tape, settings: Normalize) -> Expression | None:
     """Return the sink of each head, or of all, on the tape once; None if there is none."""
-    key, sinks = "normalize.sink", settings.parameters.get("sink")
+    sinks = settings.parameters.get("sink")
     if sinks is None:
         return None
-    sink = tape.input_of(key) or tape.put("sink", sinks, ("sink",), key=key)
+    sink = tape.put("sink", sinks, ("sink",), key="normalize.sink")
     return SplitHeads(sink, sinks.size) if sinks.size > 1 else sink
 
 
@@ -123,7 +123,7 @@ def _line(settings: Normalize, tape: Tape) -> str:
 
 
 def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
-    """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
+    """Warn that the largest score was subtracted from the others; `name` is that of the scores."""
     line = f"the largest score of each {_line(settings, tape)}"
     done = f"{line} was subtracted first, which leaves the weights as they are"
     tape.warn(f"some e^{name} are beyond what a float can hold: {done}")

@@ -42,13 +42,13 @@ class Table(dict[str, Row], Generic[Function, Row, Fields]):
 
 
 class Parameter(Record):
-    """A score function's or a normaliser's own parameter."""
+    """A parameter of a score function or a normaliser."""
 
     name: str  # its key
     shape: tuple[str, ...] = ()  # the names of its axes; empty for a number
     meaning: str = ""  # one line for `attn scores`
     default: float | str | None = None  # what it is when left out; None for nothing
-    required: bool = False  # whether it must be given
+    required: bool = False  # whether it must be written
     number: Form = number()  # the form of a parameter without a shape
     vector: Form = vector()  # the form of a parameter of one axis
 
@@ -68,7 +68,7 @@ SETTINGS: dict[str, Form] = {
     "base": Form(_base, number(above=1).kinds),
     "axis": choice(AXES),
 }
-"""The keys that every normaliser takes beside its own parameters."""
+"""The keys that every normaliser takes beside its parameters."""
 
 
 class Normalize(Record):
@@ -78,7 +78,7 @@ class Normalize(Record):
     temperature: float = 1.0  # positive; the scores are divided by it first
     base: float = e  # greater than 1; what softmax raises to the power of the scores
     axis: str = "keys"  # "keys" (each row) or "queries" (each column)
-    parameters: Mapping[str, Any] = EMPTY  # the normaliser's own
+    parameters: Mapping[str, Any] = EMPTY  # those of the normaliser
 
     @property
     def along(self) -> int:
@@ -108,7 +108,7 @@ class Rules(Record, eq=False):
     """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
     score: str = "scaled_dot"  # a key of `SCORES`
-    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
+    parameters: Mapping[str, Array | float] = EMPTY  # those of the score function
     scale: Factor | None = None  # None where it is 1
     softcap: float | None = None  # c of c·tanh(s/c), or None
     bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None

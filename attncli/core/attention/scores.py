@@ -223,7 +223,7 @@ def refuse_zero_rows(tape: Tape, side: Expression, key: str, why: str, hint: str
 
 
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters) -> Operation:
-    """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
+    """Return vᵀ tanh(pairs + b), with the tanh as a step."""
     hidden = Tanh(Add(pairs, p["b"]) if "b" in p else pairs)
     name = "hidden_2" if tape.known("hidden") else "hidden"  # pooling has a hidden layer, too
     return PairDot(tape.record(name, hidden), p["v"])

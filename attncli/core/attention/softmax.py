@@ -101,7 +101,7 @@ class Exp(Operation):
 
 
 class ShiftedExp(Exp):
-    """The same with the largest score of each line subtracted, where floats cannot hold base^s."""
+    """base^((s − largest) / temperature), where floats cannot hold base^s."""
 
     shift: Expression  # type: ignore[misc]  # behind defaults, as it is made with all fields
 
@@ -182,7 +182,7 @@ class SinkPower(Operation):
 
 
 class ShiftedSinkPower(SinkPower):
-    """The same where the largest score was subtracted from the others."""
+    """e^(sink − largest), if the largest score is subtracted from the others, too."""
 
     shift: Expression
     of_scores: tuple[float, float]  # the base and the temperature of their powers

@@ -114,23 +114,18 @@ def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
-    """Return a parameter, on the tape once although a recurrent network uses it at every time."""
+    """Return a parameter, put on the tape if it has a shape."""
     if isinstance(value, float):
         return value
     name, key = parameter.name, f"score.{parameter.name}"
-    if (known := tape.input_of(key)) is not None:
-        return known
-    # Pooling has a W of its own, and a recurrent network a b.
-    shown = key if name in tape.inputs else name
+    shown = key if name in tape.inputs else name  # pooling has another W, a recurrent network a b
     is_matrix = len(parameter.shape) == 2
     trailing = ("hidden", "feature") if is_matrix else ("hidden",)
     return tape.put(shown, value, trailing, as_written=is_matrix, key=key)
 
 
 def _put(tape: Tape, key: str, array: Array, trailing: tuple[str, ...] = ("query", "key")) -> Step:
-    """Put an array of the problem on the tape, once."""
-    if (known := tape.input_of(key)) is not None:
-        return known
+    """Put an array of the problem on the tape."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
     return tape.put(key.rpartition(".")[2], array, trailing, leading, key=key)
@@ -335,7 +330,7 @@ def _normalized(tape: Tape, adjusted: str, scores: Array, rules: Rules) -> Step:
 
 
 def _of_head(rules: Rules, head: int) -> Rules:
-    """Return the rules of one head, which may have a sink of its own."""
+    """Return the rules of one head, which may have another sink."""
     sinks = rules.normalize.parameters.get("sink")
     if sinks is None or sinks.size == 1:
         return rules

@@ -45,7 +45,7 @@ class Source(Record):
     index: tuple[int, ...]
 
 
-class Worked(Record, eq=False):
+class FilledFormula(Record, eq=False):
     """A formula with numbers put in: how it is worked, its leaves, and the numbers of these."""
 
     term: Term
@@ -72,7 +72,7 @@ class Explanation(Record):
     reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
-    worked: Mapping[str, Worked] = EMPTY
+    worked: Mapping[str, FilledFormula] = EMPTY
     chosen: tuple[Chosen, ...] = ()
 
     @property
@@ -232,7 +232,7 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
 
 
 class Explainer:
-    """Explains cells of one trace, by its own arrays or other numbers of the steps before them."""
+    """Explains cells of one trace, by its arrays or other numbers of the steps before them."""
 
     def __init__(
         self,
@@ -247,25 +247,25 @@ class Explainer:
         self.full = full
         self.to_refill = to_refill
         self.columns = trace.problem.columns
-        self.own = numbers is None
-        self.worked = terms.Worked(numbers)
+        self.of_trace = numbers is None
+        self.worked = terms.StepTerms(numbers)
         self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
         self.numbers: dict[tuple[Term, int], tree.Number] = {}
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
         term = self.worked.term(step, at_of(step, place))
-        value = terms.shortest(step.array[at_of(step, place)]) if self.own else term.value
+        value = terms.shortest(step.array[at_of(step, place)]) if self.of_trace else term.value
         result = number_text(value, self.decimals)
-        told = [*terms.found(term, (Leaf, Named, Chosen))]
+        told = [*terms.terms_in(term, (Leaf, Named, Chosen))]
         sources = tuple(self._sources(step, term, told))
         ends = {"name": cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
-        is_other = term.value != value or (self.to_refill and any(terms.found(term, terms.Made)))
+        is_other = term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
         unrounded = number_text(term.value, self.decimals) if rounded else ""
-        worked: dict[str, Worked] = {}
+        worked: dict[str, FilledFormula] = {}
         wanted = unrounded or result
         parts = {
             "formula": self._names(term),
@@ -283,13 +283,13 @@ class Explainer:
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
     def _names(self, term: Term) -> tree.Formula | None:
-        if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
+        if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
             return None
         most = np.inf if self.full else MAX_NAMES_SHOWN
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
     def _numbers(
-        self, term: Term, result: str, worked: dict[str, Worked], part: str
+        self, term: Term, result: str, worked: dict[str, FilledFormula], part: str
     ) -> tree.Formula:
         """Return the formula with numbers put in, with digits enough to give the result.
 
@@ -304,7 +304,7 @@ class Explainer:
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
-        worked[part] = Worked(term, leaves, numbers)
+        worked[part] = FilledFormula(term, leaves, numbers)
         filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, tree.Slot)
         return filled.formula if is_one else filled
@@ -342,13 +342,15 @@ class Explainer:
 
     def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
         if any(isinstance(part, Chosen) for part in told):
-            told = [*terms.found(term, Leaf, reasons=True)]
+            told = [*terms.terms_in(term, Leaf, reasons=True)]
         cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
         for name, place in cells:
             if name != step.name:
                 yield Source(name, place)
 
-    def _letters(self, told: Sequence[Term], worked: dict[str, Worked]) -> Iterator[tree.Formula]:
+    def _letters(
+        self, told: Sequence[Term], worked: dict[str, FilledFormula]
+    ) -> Iterator[tree.Formula]:
         """Yield the meanings of letters."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)

@@ -166,7 +166,7 @@ def summands(term: Term) -> list[tuple[bool, Term]]:
     return parts
 
 
-def found(
+def terms_in(
     term: Term, kind: type[Term] | tuple[type[Term], ...], reasons: bool = False
 ) -> Iterator[Any]:
     """Yield the nodes of a kind, from left to right; with `reasons` also what choices saw."""
@@ -219,7 +219,7 @@ def structure(term: Term, leaves: list[Term]) -> object:
     return None
 
 
-class Worked:
+class StepTerms:
     """The terms of the steps of one trace; each operation is worked once.
 
     With `numbers`, which gives other numbers of the steps before, only single cells are worked.

@@ -180,7 +180,7 @@ def label(tape: Tape, **words: tuple[str, ...]) -> None:
 
 def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name: str = "") -> Step:
     """Put a matrix of the problem on the tape, once; by default it is called as its key is."""
-    if (known := tape.input_of(key)) is not None:
+    if (known := tape.input_of(key)) is not None:  # without making its array again
         return known
     head, _, part = key.partition(".")
     leading, as_written = problem.leading(key), KEYS[head].as_written

@@ -184,7 +184,7 @@ def memory_of(problem: Problem, tape: Tape) -> int:
     outlined = OutlinedTape({}, tape.columns, settle, tape.wanted)
     outlined.take_rows = tape.take_rows
     outlined.uniform = lambda low, high, shape: outline(shape, float)
-    before = Outline.peak = Outline.taken
+    before = Outline.peak = Outline.in_use
     with suppress(InputError):  # which the calculation will raise, too
         _recorded(outlined, problem, None)
     return Outline.peak - before

@@ -38,7 +38,7 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], Non
     else:
         tape.group = ""
         loss = _loss(tape, problem, last)
-        tape.record("loss", loss, ("sum",), symbol="L")
+        tape.record("loss", loss, symbol="L")
         start = loss.slopes()
     tape.backward = True
     gradients = backward(tape, start)

@@ -112,7 +112,7 @@ class Trace(Record, Shown, eq=False):
     def path(self) -> str:
         """How the steps of n × m numbers were calculated, in words."""
         tiled = (step.operation for step in self if isinstance(step.operation, Tiled))
-        return next((made.path for made in tiled), "every step is calculated and kept")
+        return next((one.path for one in tiled), "every step is calculated and kept")
 
     @property
     def output(self) -> Array:

@@ -44,7 +44,7 @@ def transformer(tape: Tape, problem: Problem) -> None:
     for number, layer in enumerate(problem.layers or (problem,), 1):
         is_one = not problem.layers
         of_layer = "" if is_one else f"layer {number}: "
-        with tape.within(**{} if is_one else {"layer": number, "own": layer.layer_keys}):
+        with tape.within(**{} if is_one else {"layer": number, "layer_keys": layer.layer_keys}):
             x = _layer(tape, layer, x, of_layer)
     _end(tape, problem, x)
 
@@ -150,7 +150,7 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
     if problem.target:
         targets = places_of(problem, "target")
         loss = CrossEntropy(probabilities, logits, targets)
-        tape.record("loss", loss, ("sum",), symbol="L")
+        tape.record("loss", loss, symbol="L")
 
 
 def _word(tape: Tape, problem: Problem, logits: Step) -> str:
@@ -193,7 +193,7 @@ class Rows(Operation):
 
 
 class Returned(Operation):
-    """Rows put back where they were taken from, added up where one was taken several times."""
+    """Rows put back in their places, added up where one was looked up several times."""
 
     operand: Expression
     places: tuple[int, ...]

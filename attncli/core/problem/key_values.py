@@ -85,8 +85,8 @@ def _weight(word: str) -> str:
 
 def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY) -> tuple[str, ...]:
     """Return the keys, or the steps by a course's names, that words mean; a text is one word."""
-    every = [words] if isinstance(words, str) else words or ()
-    return tuple(called_by(word, names) or key_of(word) for word in every)
+    listed = [words] if isinstance(words, str) else words or ()
+    return tuple(called_by(word, names) or key_of(word) for word in listed)
 
 
 def names_of(key: str) -> tuple[str, ...]:
@@ -156,11 +156,11 @@ def hint_for(word: str) -> str:
     'write it under W_q, and weights_as: out_in, as nn.Linear stores (out, in)'
     """
     plain = word.lower().replace("-", "_")
-    stem, _, part = plain.rpartition(".")
-    if match := STORED.fullmatch(plain if part != "bias" else f"{stem}.weight"):
+    stem, _, last = plain.rpartition(".")
+    if match := STORED.fullmatch(plain if last != "bias" else f"{stem}.weight"):
         letter = (match["letter"] or match["word"])[0]
         as_stored = f"W_{letter}, and weights_as: out_in, as nn.Linear stores (out, in)"
-        return f"write it under {f'b_{letter}' if part == 'bias' else as_stored}"
+        return f"write it under {f'b_{letter}' if last == 'bias' else as_stored}"
     pieces = plain.removesuffix(".weight").rsplit(".", 2)[-2:]  # no word below has more
     ends = {".".join(pieces[start:]) for start in range(len(pieces))}
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
@@ -258,7 +258,7 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     for key, origin, *others in kind.source_groups:
-        if not any(one in keys for one in (key, origin, *others)):
+        if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
             return
@@ -355,22 +355,22 @@ def with_open_cells_together(faults: list[Fault], raw: Mapping[str, Any]) -> lis
     Each matrix of the values as they were written, `raw`, has a fault for its first open cell.
     """
     first = {fault.path for fault in faults}
-    cells = (path for key, value in raw.items() for path in _open_cells(value, (key,)))
-    matrices = [[*paths] for _, paths in groupby(cells, dotted)]
+    paths_of_cells = (path for key, value in raw.items() for path in _open_cells(value, (key,)))
+    matrices = [[*paths] for _, paths in groupby(paths_of_cells, dotted)]
     matrices = [paths for paths in matrices if paths[0] in first]
     if not matrices:
         return faults
-    every = [*chain(*matrices)]
-    words = [*map(name_of, every)]
-    if len(every) > MAX_NAMED_CELLS:
+    cells = [*chain(*matrices)]
+    words = [*map(name_of, cells)]
+    if len(cells) > MAX_NAMED_CELLS:
         words = [f"{len(paths)} of {dotted(paths[0])}" for paths in matrices]
-    count, there = f"{len(every)} cells are open", "in the place of each"
-    if len(every) == 1:
+    count, there = f"{len(cells)} cells are open", "in the place of each"
+    if len(cells) == 1:
         count, there = "1 cell is open", "there"
-    needs = min(fault.needs for fault in faults if fault.path in every)  # none, if one has none
+    needs = min(fault.needs for fault in faults if fault.path in cells)  # none, if one has none
     message, hint = f"{count}: {', '.join(words)}", f"write a number {there}"
-    together = Fault(message, every[0], hint, needs=needs)
-    others = [fault for fault in faults if fault.path not in every]
+    together = Fault(message, cells[0], hint, needs=needs)
+    others = [fault for fault in faults if fault.path not in cells]
     return [together, *others]
 
 

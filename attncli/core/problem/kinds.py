@@ -179,7 +179,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*(one for one in ATTENTION if one not in ("memory_tokens", "mask")), "past"),
+        (*(option for option in ATTENTION if option not in ("memory_tokens", "mask")), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(

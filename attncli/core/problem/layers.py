@@ -44,14 +44,14 @@ class KeysOfLayer(Record):
 
 def with_only_layer(named: Mapping[str, Any]) -> tuple[dict[str, Any], KeysOfLayer]:
     """Return the keys of a problem with those of its only layer, if it has one, at the top."""
-    every = named.get("layers")
-    places = [*every] if isinstance(every, Mapping) else range(len(every or ()))
-    if not isinstance(every, list | tuple | Mapping) or len(every) != 1:
+    layers = named.get("layers")
+    places = [*layers] if isinstance(layers, Mapping) else range(len(layers or ()))
+    if not isinstance(layers, list | tuple | Mapping) or len(layers) != 1:
         return dict(named), KeysOfLayer()
     (place,) = places
-    if not isinstance(every[place], Mapping):
+    if not isinstance(layers[place], Mapping):
         return dict(named), KeysOfLayer()
-    of_layer = with_keys(every[place])
+    of_layer = with_keys(layers[place])
     others = {key: raw for key, raw in named.items() if key != "layers"}
     if "positions" in of_layer and "positions" in others:
         of_layer["positions"] = [*_added(others["positions"]), *_listed(of_layer["positions"])]
@@ -64,10 +64,10 @@ def _listed(raw: Any) -> list[Any]:
 
 def _added(raw: Any) -> Iterator[Any]:
     """Yield those positions that are added before the first layer."""
-    for one in _listed(raw):
-        row = POSITIONS.get(one.get("name", "") if isinstance(one, Mapping) else one)
+    for scheme in _listed(raw):
+        row = POSITIONS.get(scheme.get("name", "") if isinstance(scheme, Mapping) else scheme)
         if row is not None and row.place == "input":
-            yield one
+            yield scheme
 
 
 def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Problem, ...]:
@@ -80,7 +80,7 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
     x = np.zeros(shape if "batch" in sizes else shape[1:], problem.floats)
     x = np.swapaxes(x, -1, -2) if problem.columns else x
     shared = {"kind": problem.kind, "tokens_as": problem.tokens_as, "X": x}
-    shared |= {key: part for key, part in raw.items() if key in layer_forms()}
+    shared |= {key: value for key, value in raw.items() if key in layer_forms()}
     layers = []
     for place, written in enumerate(problem.layers):
         path = ("layers", place)
@@ -90,8 +90,8 @@ def layers_of(problem: Problem, raw: Mapping[str, Any], copy: bool) -> tuple[Pro
             _refuse_added_positions(of_layer)
             layer = problem.of_values(shared | of_layer, copy=copy)
         given = tuple(key for key in layer.given if key != "X")
-        parts = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
-        layer.__dict__.update(parts, given=given)
+        attributes = {"layer_keys": keys.names, "X": None, "x_floats": problem.floats}
+        layer.__dict__.update(attributes, given=given)
         layers.append(layer)
     return tuple(layers)
 
@@ -114,8 +114,8 @@ def with_arrays(problem: Problem, arrays: Mapping[str, Array]) -> tuple[Problem,
         shared = {*layer.given} - layer.layer_keys
         return inside | {k: a for k, a in arrays.items() if k.partition(".")[0] in shared}
 
-    every = enumerate(problem.layers, 1)
-    layers = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in every)
+    numbered = enumerate(problem.layers, 1)
+    layers = tuple(layer.with_arrays(of_layer(number, layer)) for number, layer in numbered)
     for layer in layers:
         layer.__dict__["x_floats"] = problem.floats
     return layers

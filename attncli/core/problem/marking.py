@@ -99,8 +99,8 @@ def by_name(raw: object, path: KeyPath, said: str, hint: str) -> dict[str, objec
     """Return a mapping, also of a text such as `weights: 4, Q: 1`; refuse a repeated name."""
     pairs = [*raw.items()] if isinstance(raw, Mapping) else None
     if isinstance(raw, str):
-        parts = [part.rpartition(":") for part in re.findall(BETWEEN_COMMAS, raw) if part.strip()]
-        pairs = [(name, value) for name, _, value in parts] if all(x[1] for x in parts) else None
+        words = [word.rpartition(":") for word in re.findall(BETWEEN_COMMAS, raw) if word.strip()]
+        pairs = [(name, value) for name, _, value in words] if all(x[1] for x in words) else None
     if pairs is None:
         raise fail(f"{dotted(path)} {said}", *path, hint=hint)
     values: dict[str, object] = {}

@@ -98,7 +98,7 @@ class Problem(ProblemFields):
         raw, by_key = key_values.read_keys(raw, copy)
         values.update(key_values.with_defaults(by_key))
         refuse([*key_values.misused(raw, values)])
-        written = {key: part for key, part in raw.items() if key_values.is_small(part)}
+        written = {key: value for key, value in raw.items() if key_values.is_small(value)}
         values.update(given=tuple(raw), written=written, source=nowhere)
         sizes = values["sizes"] = self._sizes(raw)
         refuse(sizes.faults)
@@ -288,10 +288,10 @@ class Problem(ProblemFields):
 
     def _matrices_at_the_top(self) -> dict[str, Array]:
         """Return those that are not of several layers, in the order of `KEYS`, then their parts."""
-        every = dict(self.__dict__)
+        values = dict(self.__dict__)
         for key in WITH_PARTS:
-            every |= {f"{key}.{name}": part for name, part in every[key].items()}
-        return {key: value for key, value in every.items() if isinstance(value, np.ndarray)}
+            values |= {f"{key}.{name}": part for name, part in values[key].items()}
+        return {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
 
     def as_given(self, key: str) -> object:
         """Return a small key, or a part such as `score.W`, as it was written; else None."""

@@ -60,9 +60,9 @@ def _other_names(keys: Iterable[str]) -> Schema:
 
 def _layers() -> Schema:
     """Return the schema of a list of layers, or of a mapping of their numbers."""
-    parts = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
-    layer = {"type": "object", "properties": parts, "additionalProperties": False}
-    layer["patternProperties"] = _other_names(parts)
+    properties = {key: {"$ref": f"#/properties/{key}"} for key in layer_forms()}
+    layer = {"type": "object", "properties": properties, "additionalProperties": False}
+    layer["patternProperties"] = _other_names(properties)
     return {"type": ["array", "object", "null"], "items": layer, "additionalProperties": layer}
 
 
@@ -98,8 +98,8 @@ def _of_kind(name: str, kind: Kind) -> Schema:
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
 
 
-def _inside(key: str, part: Schema) -> Schema:
-    return {"properties": {key: part}}
+def _inside(key: str, inner: Schema) -> Schema:
+    return {"properties": {key: inner}}
 
 
 def _given(*keys: str) -> Schema:

@@ -93,8 +93,8 @@ class Sizes:
     def size(self, letter: str) -> int | None:
         """Return the size of a letter, a product `heads*d_k` or a sum `d_q + d_k`, if known."""
         if "+" in letter:
-            parts = [self.size(part) for part in letter.split(" + ")]
-            return None if None in parts else sum(filter(None, parts))
+            terms = [self.size(term) for term in letter.split(" + ")]
+            return None if None in terms else sum(filter(None, terms))
         counter, _, name = letter.rpartition("*")
         return self[name] * self._count(counter) if name in self else None
 
@@ -188,10 +188,10 @@ class Sizes:
     def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
         needed = self.size(letters)
         if needed not in (None, size):
-            parts = letters.split(" + ")
-            which = " + ".join(f"{part} = {self[part]}" for part in parts)
+            terms = letters.split(" + ")
+            which = " + ".join(f"{term} = {self[term]}" for term in terms)
             message = f"{words}, but needs {needed} ({which})"
-            self.note(key, message, self.bound[parts[-1]].key)
+            self.note(key, message, self.bound[terms[-1]].key)
 
     def note(
         self, key: str, message: str, other: str = "", hint: str = "", needs: str = "sizes"
@@ -294,8 +294,8 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if values["kind"] == "transformer":
         shapes |= {"embedding.table": ("v", "d_model")}
         shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
-    every = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
-    return shapes | {f"positions.{p.name}": p.shape for p in every}
+    of_positions = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
 
 
 def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
@@ -308,7 +308,7 @@ def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:
 
 def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
-    left_out = [one for one in kind.implied if not any(key in keys for key in one.unless)]
+    left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:
         size = sizes.size(implied.origin)
         if size is not None:
@@ -353,7 +353,7 @@ def _refuse_two_readings(
         inner = ", ".join(letters[::-1] if sizes.columns else letters)
         heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
         leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
-        forms = " or ".join(f"({one}, {other}, {inner})" for one, other in leads)
+        forms = " or ".join(f"({first}, {second}, {inner})" for first, second in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"
         hint = f"write four axes, the batch and the heads first: {forms}"
         sizes.note(key, message, sizes.bound["batch"].key, hint)

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
-from attncli.core.errors import Fault, InputError, KeyPath, fail
+from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.core.numbers import form
@@ -66,8 +66,8 @@ class NamedRow(Form):
         for name, row in self.table().items():
             same.setdefault(row.parameters, []).append(name)
         alone = form.choice([name for name in self.table() if not self.required(name)])
-        one = form.any_of([alone.schema(), *map(self._mapping, same.values())])
-        return form.any_of([one, form.listed(one)]) if self.is_list else one
+        written = form.any_of([alone.schema(), *map(self._mapping, same.values())])
+        return form.any_of([written, form.listed(written)]) if self.is_list else written
 
     def _mapping(self, names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
@@ -82,16 +82,16 @@ class NamedRow(Form):
         if "name" not in values and not self.default:
             hint = f"write {path[0]}: {{name: {', or '.join(self.table())}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
-        try:
+        name, faults = "", list[Fault]()
+        with collected(faults):
             name = form.choice(self.table()).read(values.pop("name", self.default), path)
-        except InputError as error:
+        if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
-            form.read_parts(settings, path, self.settings, error.faults)
-            raise
+            form.read_parts(settings, path, self.settings, faults)
         accepted, parameters = self.accepted(name), self.table()[name].parameters
         wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
-        faults = [*self._unfitting(name, values, path)]
+        faults += self._unfitting(name, values, path)
         return {"name": name} | form.read_parts(ordered, path, accepted, faults)
 
     def _unfitting(self, name: str, values: Mapping[str, object], path: KeyPath) -> Iterator[Fault]:
@@ -101,9 +101,9 @@ class NamedRow(Form):
             takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
         if missing := [p for p in self.required(name) if p.name not in values]:
-            parts = ", ".join(f"{p.name}: …" for p in missing)
+            example = ", ".join(f"{p.name}: …" for p in missing)
             shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
-            hint = f"write {path[0]}: {{name: {name}, {parts}}}; {shapes}"
+            hint = f"write {path[0]}: {{name: {name}, {example}}}; {shapes}"
             yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
 
 
@@ -129,9 +129,9 @@ ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"))
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the numbers of each kind of positions by its name, and arrays by their keys."""
     numbers: dict[str, object] = {}
-    every = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
-    for place, one in enumerate(every):
-        row = ONE_POSITION.read(one, (*path, place) if every is raw else path)
+    rows = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
+    for place, written in enumerate(rows):
+        row = ONE_POSITION.read(written, (*path, place) if rows is raw else path)
         name = row["name"]
         if name in numbers:
             raise fail(f"{path[0]} has {name} twice", *path, place, hint="leave one of them out")
@@ -191,15 +191,15 @@ FINAL_NORM = form.mapping(
 
 def read_layers(raw: object, path: KeyPath) -> tuple[Mapping[str, object], ...]:
     """Return the layers as they were written, a list, or a mapping of their numbers."""
-    every: Any = raw
+    layers: Any = raw
     if isinstance(raw, Mapping):
-        named = {str(number): one for number, one in raw.items()}
-        every = [named.get(str(number)) for number in range(1, len(named) + 1)]
-    is_list = isinstance(every, list | tuple) and every
-    if not is_list or not all(isinstance(one, Mapping) for one in every):
+        named = {str(number): layer for number, layer in raw.items()}
+        layers = [named.get(str(number)) for number in range(1, len(named) + 1)]
+    is_list = isinstance(layers, list | tuple) and layers
+    if not is_list or not all(isinstance(layer, Mapping) for layer in layers):
         hint = "write layers: [{W_q: …}, {W_q: …}], the keys of each"
         raise fail(f"{dotted(path)} must be a list of layers", *path, hint=hint)
-    return tuple(every)
+    return tuple(layers)
 
 
 TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
@@ -398,8 +398,9 @@ def factor(text: str, **sizes: int) -> Factor | None:
         return None
     rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
     chain = (symbol, _in_numbers(symbol, sizes), Number(rounded))
-    parts = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
-    return Factor(times, over, symbol, Relation(tuple(parts.values())) if len(parts) > 1 else None)
+    distinct = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
+    shown = Relation(tuple(distinct.values())) if len(distinct) > 1 else None
+    return Factor(times, over, symbol, shown)
 
 
 def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:

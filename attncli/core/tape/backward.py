@@ -132,8 +132,8 @@ class WithoutNoise:
         """Return an array made of copies of the steps before it."""
         if isinstance(expression, Step):
             return expression.array
-        found: Array = evaluate(expression, lambda step: self.copies_of(step)[at])
-        return found
+        array: Array = evaluate(expression, lambda step: self.copies_of(step)[at])
+        return array
 
 
 def _distance(array: Array) -> Array:

@@ -38,8 +38,8 @@ def at_of(step: Step, place: Index) -> Index:
 
 
 def cell(step: Step, place: Index) -> Cell:
-    """Return the name of a cell on paper as a formula; every name of a cell is made here."""
-    if step.name.isdigit():  # a start of zeros, which has no name of its own
+    """Return the name of a cell on paper as a formula; every name of a cell comes from here."""
+    if step.name.isdigit():  # a start of zeros, which has no name
         return Cell(step.name, (), ())
     count = len(step.leading)
     lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))

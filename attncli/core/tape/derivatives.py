@@ -1,6 +1,6 @@
 """The operations that backward passes are made of, beside products, sums and factors.
 
-`Operation.derivative` puts them together; they have no derivatives of their own.
+`Operation.derivative` puts them together; they have no derivatives.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Loss(Operation):
     """One number for a whole result."""
 
     leading = ()
+    shape = "-> sum"
 
     def slopes(self) -> Derivatives:
         """Yield what `derivative` does, for an upstream gradient of 1."""

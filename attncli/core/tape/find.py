@@ -10,15 +10,7 @@ from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cells import (
-    Index,
-    are_clear,
-    cell_name,
-    has_time,
-    meant,
-    told_apart,
-    words_of,
-)
+from attncli.core.tape import cells
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.escapes import visible
@@ -44,7 +36,7 @@ class Cells(Record):
     is_transposed: bool = False  # whether the name is that of the whole step transposed
 
     @property
-    def places(self) -> list[Index]:
+    def places(self) -> list[cells.Index]:
         """Every cell, as an index into the `value` of the step."""
         return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
 
@@ -126,7 +118,7 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or input, of a name, its own or its course's; also of an only layer."""
+        """Return the step, or input, of its name, or that of its course; also of an only layer."""
         names = (base, base.removeprefix("layers.1."))
         known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
@@ -140,7 +132,7 @@ class _Reader(Record):
         step = self.of_letter(word)
         step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
         if step is None:
-            names = meant(word, self.steps, self.added)
+            names = cells.meant(word, self.steps, self.added)
             if len(names) > 1:
                 raise several_meant(word, names)
             step = self.steps[names[0]] if names else None
@@ -171,7 +163,7 @@ class _Reader(Record):
 
     def of_time(self, word: str) -> Step | None:
         """Return the step of a time that a word with a number behind it means: s_2 for scores_2."""
-        names = [name for name in meant(word, self.steps, self.added) if has_time(name)]
+        names = [name for name in cells.meant(word, self.steps, self.added) if cells.has_time(name)]
         return self.steps[names[0]] if len(names) == 1 else None
 
     def of_row(self, base: str) -> Cells | None:
@@ -195,9 +187,11 @@ class _Reader(Record):
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in words_of(step))]
+        known = [*self.steps, *(word for step in self.steps for word in cells.words_of(step))]
         rest = name.strip()[len(base) :]
-        near = [s for word in near_words(base, known) for s in meant(word, self.steps, self.added)]
+        near = [
+            s for word in near_words(base, known) for s in cells.meant(word, self.steps, self.added)
+        ]
         near += near_words(base, self.inputs)
         hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
         if nearest:
@@ -284,7 +278,7 @@ def _wrong_lead(step: Step, name: str) -> InputError:
 
 
 def _first_cell(step: Step) -> str:
-    return cell_name(step, (0,) * step.value.ndim)
+    return cells.cell_name(step, (0,) * step.value.ndim)
 
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
@@ -342,10 +336,10 @@ def _known(step: Step, axis: str, word: str) -> list[int]:
     """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
     labels = step.labels.get(axis, ())
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
-    if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
+    if word.isdecimal() and not all(cells.are_clear(labels)[i] for i in places):
         places = []  # the number of a place
     if not places:  # as tables have it
-        pairs = zip(labels, told_apart(labels), strict=True)
+        pairs = zip(labels, cells.told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
     is_number = word.isdecimal() and len(word) < 10
     if not places and is_number and 1 <= int(word) <= _size(step, axis):

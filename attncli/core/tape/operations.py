@@ -1,6 +1,6 @@
 """The operations that every method is made of, each with its formula.
 
-What only heads, score functions, normalisers or masks need is in their own modules.
+What only heads, score functions, normalisers or masks need is in their modules.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def added(parts: Sequence[Expression]) -> Expression:
 
 
 class Divide(Operation):
-    """Division of each number by its row's (or its own) divisor; 0 where that is 0."""
+    """Division of each number by the divisor of its row, or of itself; 0 where that is 0."""
 
     dividend: Expression
     divisor: Expression
@@ -410,7 +410,7 @@ class MatVec(Operation):
 
 
 def constant(number: float) -> tree.Formula:
-    """Return the formula of an operation's own number: as it was written, if that is known."""
+    """Return the formula of a number of an operation: as it was written, if that is known."""
     return number.formula if isinstance(number, NumberAsWritten) else tree.Number(f"{number:g}")
 
 

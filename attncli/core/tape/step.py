@@ -1,4 +1,4 @@
-"""Operations, and the steps of a calculation: named values, each made by one operation.
+"""Operations, and the steps of a calculation: named values, each the result of one operation.
 
 Inside, every array has the axes (batch, head, row, column[, hidden]) with size 1 where an axis
 does not exist, so that operations are plain broadcasting. `Step.value` is the array on paper.
@@ -33,10 +33,7 @@ Region = tuple[slice, slice]
 
 ALL = slice(None)
 
-OPERANDS = {
-    *("Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]"),
-    *("Expression | None", "Step | None"),
-}
+OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", "Step | None"}
 """Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
@@ -275,9 +272,8 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         """
         every = places if isinstance(places, tuple) else (places,)
         dots = next((i for i, place in enumerate(every) if place is ...), len(every))
-        axes = [i if i < dots else i - len(every) for i in range(len(every))]
-        pairs = zip(axes, every, strict=True)
-        return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
+        axes = (i if i < dots else i - len(every) for i in range(len(every)))
+        return self.value[tuple(map(self._index, axes, every))]
 
     def labelled(self, axis: str, label: str) -> list[int]:
         """Return the places along an axis that have a label, as it is or as it is shown."""
@@ -286,14 +282,10 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def _index(self, axis: int, place: Places) -> Any:
         """Return NumPy's index for a label, or for a slice with a label at an end."""
-        if isinstance(place, str):
-            return self._place(self.axes[axis], place)
         if not isinstance(place, slice):
-            return place
-        start, stop = place.start, place.stop
-        start = self._place(self.axes[axis], start) if isinstance(start, str) else start
-        stop = self._place(self.axes[axis], stop) + 1 if isinstance(stop, str) else stop
-        return slice(start, stop, place.step)
+            return self._place(self.axes[axis], place) if isinstance(place, str) else place
+        start, stop = (self._index(axis, end) for end in (place.start, place.stop))
+        return slice(start, stop + 1 if isinstance(place.stop, str) else stop, place.step)
 
     def _place(self, axis: str, label: str) -> int:
         places, labels = self.labelled(axis, label), self.labels.get(axis, ())
@@ -332,7 +324,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     @property
     def notation(self) -> tree.Formula:
-        """How the step is made, as a formula."""
+        """The formula of the step."""
         name = tree.named(self.word)
         if self.operation is None:
             return name
@@ -345,7 +337,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return tree.Relation((name, right))
 
     def _without_layer(self, formula: tree.Formula) -> tree.Formula:
-        """Return a formula with the names of its own layer without that of the layer."""
+        """Return a formula with the names of its layer without that of the layer."""
         if not (layer := prefix_of(self.layer)):
             return formula
 
@@ -367,7 +359,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     @property
     def formula(self) -> str:
-        """How the step is made, such as `scores = Q Kᵀ`."""
+        """Its formula as text, such as `scores = Q Kᵀ`."""
         return text(self.notation)
 
     def __repr__(self) -> str:
@@ -378,7 +370,7 @@ Expression: TypeAlias = Step | Operation
 
 
 def row_letter(step: Step) -> str:
-    """Return the letter or name of a step's rows: q for those of Q, weights for its own."""
+    """Return the letter or name of the rows of a step: q for those of Q, else its word."""
     return step.word.lower() if len(step.word) == 1 else step.word
 
 

@@ -23,7 +23,7 @@ class Scope(Record):
     """How steps and inputs are called for a while, such as those of a layer or of a time."""
 
     layer: int = 0  # the number of the layer; 0 if there are not several
-    own: frozenset[str] = frozenset()  # the keys of inputs that are of this layer alone
+    layer_keys: frozenset[str] = frozenset()  # the keys of inputs that only this layer has
     names: Mapping[str, str] = EMPTY  # other names for some steps
     sources: Mapping[str, Step] = EMPTY  # steps in place of inputs, by their keys
     before: str = ""  # what names of steps begin with, such as `d_`
@@ -35,7 +35,7 @@ class Scope(Record):
 
     def layer_of(self, key: str) -> int:
         """Return the layer of an input; 0 for one that layers share."""
-        return self.layer if key.partition(".")[0] in self.own else 0
+        return self.layer if key.partition(".")[0] in self.layer_keys else 0
 
 
 class Tape:
@@ -45,7 +45,7 @@ class Tape:
         labels: words for the places along an axis, by the axis' name.
         columns: whether a token is a column on paper.
         settle: takes a step's name and array, and returns the array that later steps use (rounded,
-            or a student's own numbers).
+            or those of a student).
         wanted: names of the steps that will be read; None for all.
         work: calculates the array of an operation.
 
@@ -55,7 +55,7 @@ class Tape:
         backward: whether the steps that follow are of the backward pass.
         take_rows: takes the weights of many tokens as they are calculated, which are then no step.
         uniform: draws random errors, as NumPy's function of this name, the default, does.
-        has_weights_taken: whether it has taken them.
+        has_weights_taken: whether it got them.
         scope: how steps and inputs are called.
         called: what a course calls the steps, by their names.
     """
@@ -96,8 +96,11 @@ class Tape:
     ) -> Step:
         """Put an input on the tape, to be an operand; see `Step` for the arguments.
 
-        With `as_written`, a matrix is written the same way in the convention of columns.
+        One with a key that is there already is returned. With `as_written`, a matrix is written
+        the same way in the convention of columns.
         """
+        if key and (known := self.input_of(key)) is not None:
+            return known
         layer = self.scope.layer_of(key)
         name, key = (prefix_of(layer) + word for word in (name, key))
         labels, columns = self._labels(trailing, array), self.columns and not as_written

@@ -29,7 +29,7 @@ def evaluate(
     """Return the array of an expression; an interval if the value of any of its steps is one.
 
     `value_of` gives the array of each step; `constant`, where arrays do not hold floats, the
-    element for an operation's own number, such as a temperature.
+    element for a number of an operation, such as a temperature.
     """
     if isinstance(expression, Step):
         return value_of(expression)
@@ -56,7 +56,7 @@ def apply_to(
         for kind in map(type, arrays)
         if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
     }
-    with np.errstate(all="ignore"):  # an overflow is found, and named, by the tape
+    with np.errstate(all="ignore"):  # an overflow is noticed, and named, by the tape
         if not others:
             return operation.apply(*arrays)
         (interval,) = others
@@ -80,9 +80,9 @@ def array_of(expression: Expression) -> Array:
 
 
 def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
-    """Return whether floats hold a result and the operation's own numbers.
+    """Return whether floats hold a result and the operation's numbers.
 
-    −∞ is a blocked cell only where a mask made it, or where an operand has it already.
+    −∞ is a blocked cell only where a mask put it, or where an operand has it already.
     """
     numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
     if numbers and max(numbers) > float(np.finfo(array.dtype).max):

@@ -74,12 +74,12 @@ def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> NumberStyle:
 
     Whole numbers stay whole; others get as many decimals as they need, at most `decimals`.
     """
-    largest = max((float(np.abs(part).max(initial=0.0)) for part in _finite(values)), default=0.0)
+    largest = max((float(np.abs(chunk).max(initial=0.0)) for chunk in _finite(values)), default=0.0)
     if _needs_exponent(largest, decimals):
         return NumberStyle(decimals, "e")
 
     def suffice(digits: int) -> bool:
-        return all(np.array_equal(np.round(part, digits), part) for part in _finite(values))
+        return all(np.array_equal(np.round(chunk, digits), chunk) for chunk in _finite(values))
 
     return NumberStyle(next(filter(suffice, range(decimals)), decimals))
 
@@ -100,8 +100,8 @@ def _needs_exponent(largest: float, decimals: int) -> bool:
 
 def _finite(values: Array) -> Iterator[Array]:
     """Yield the numbers of an array that are finite, some at a time."""
-    for part in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=BUFFER):
-        yield part[np.isfinite(part)]
+    for chunk in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=BUFFER):
+        yield chunk[np.isfinite(chunk)]
 
 
 def every_digit(value: float) -> str:

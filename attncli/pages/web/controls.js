@@ -58,7 +58,7 @@
   function number(text, isInfinite) {
     if (!text.trim()) return [null, "Type a number."];
     try {
-      const read = attnNumbers.read(text, []);
+      const read = attnNumbers.read(text);
       if (/0[xo]/i.test(read.text)) read.text = String(read.value);
       return isFinite(read.value) || isInfinite ? [read, ""] : [null, "Only a finite number can stand here."];
     } catch (wrong) {
@@ -84,7 +84,7 @@
 
   // A text with its last digit changed by some units.
   function stepped(text, by) {
-    const read = attnNumbers.read(text, []),
+    const read = attnNumbers.read(text),
       digits = /^-?\d*\.?(\d*)$/.exec(read.text);
     const count = digits ? digits[1].length : Number.isInteger(read.value) ? 0 : 4;
     return (read.value + by / 10 ** count).toFixed(count).replace(/^-(?=[0.]*$)/, "");

@@ -97,14 +97,14 @@ window.attnLive = (function () {
       const before = { settings, numbers, arrays };
       settings = {};
       Object.keys(tape.settings).forEach((key) => {
-        settings[key] = next[key] === undefined ? tape.settings[key][0] : attnNumbers.read(next[key], []).value;
+        settings[key] = next[key] === undefined ? tape.settings[key][0] : attnNumbers.read(next[key]).value;
       });
       arrays = [];
       try {
         steps.forEach((step, i) => {
           if (step.input) {
             const data = step.input.numbers.map((x, j) =>
-              next[`${step.name}.${j}`] === undefined ? x : attnNumbers.read(next[`${step.name}.${j}`], []).value,
+              next[`${step.name}.${j}`] === undefined ? x : attnNumbers.read(next[`${step.name}.${j}`]).value,
             );
             arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
             return;

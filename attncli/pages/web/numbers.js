@@ -78,27 +78,27 @@ var attnNumbers = (function () {
       if (!match[4]) tokens.push([match[1] ? "number" : match[2] ? "name" : "op", SAME[match[0]] || match[0]]);
     });
     tokens.push(["end", ""]);
-    function taken(signs) {
+    function next(signs) {
       var token = tokens[at];
       return token[0] === "op" && signs.indexOf(token[1]) >= 0 ? tokens[at++][1] : "";
     }
     function work(sign, a, b) {
       if ((sign === "/" && b === 0) || (sign === "^" && a === 0 && b < 0)) fail("this divides by 0");
-      var found = sign === "+" ? a + b : sign === "-" ? a - b : sign === "*" ? a * b
+      var value = sign === "+" ? a + b : sign === "-" ? a - b : sign === "*" ? a * b
         : sign === "/" ? a / b : sign === "^" ? Math.pow(a, b) : sign === "exp" ? Math.exp(a) : Math.sqrt(a);
-      if (isNaN(found)) fail("this has no real value");
-      if (!isFinite(found) && isFinite(a) && (b === undefined || isFinite(b))) fail("this is too large");
-      return found;
+      if (isNaN(value)) fail("this has no real value");
+      if (!isFinite(value) && isFinite(a) && (b === undefined || isFinite(b))) fail("this is too large");
+      return value;
     }
     function sum() {
       var left = product(), sign;
-      while ((sign = taken("+-"))) left = work(sign, left, product());
+      while ((sign = next("+-"))) left = work(sign, left, product());
       return left;
     }
     function product() {
-      if (taken("-")) return -product();
+      if (next("-")) return -product();
       var left = signed(), before = "", sign;
-      while ((sign = taken("*/") || (isBeforeRoot() && before !== "/" ? "*" : ""))) {
+      while ((sign = next("*/") || (isBeforeRoot() && before !== "/" ? "*" : ""))) {
         left = work(sign, left, signed());
         before = sign;
       }
@@ -106,28 +106,28 @@ var attnNumbers = (function () {
     }
     function isBeforeRoot() { return tokens[at][1] === "√" && tokens[at - 1][0] === "number"; } // 2√3
     function signed() {
-      var sign = taken("+-");
+      var sign = next("+-");
       if (sign) return sign === "-" ? -signed() : signed();
       var base = atom();
-      return taken("^") ? work("^", base, signed()) : base;
+      return next("^") ? work("^", base, signed()) : base;
     }
     function atom() {
       var kind = tokens[at][0], word = tokens[at++][1];
       if (kind === "number") return valueOf(word);
       if (word === "(") return group();
       if (word === "√") return work("sqrt", atom());
-      if (word === "sqrt" || word === "exp") return taken("(") ? work(word, group()) : fail(word + " needs a number in parentheses");
+      if (word === "sqrt" || word === "exp") return next("(") ? work(word, group()) : fail(word + " needs a number in parentheses");
       if (word === "e") return Math.E;
       if (word.toLowerCase() === "pi" || word === "π") return Math.PI;
       return ["inf", "infinity", "∞"].indexOf(word.toLowerCase()) >= 0 ? Infinity : strange();
     }
     function group() {
       var inside = sum();
-      if (!taken(")")) fail(text + " has a ( without a )");
+      if (!next(")")) fail(text + " has a ( without a )");
       return inside;
     }
-    var found = sum();
-    return tokens[at][0] === "end" ? found : strange();
+    var value = sum();
+    return tokens[at][0] === "end" ? value : strange();
   }
 
   // Returns {value, unit, text} of what was typed in a cell; null where it was left out. What is
@@ -135,7 +135,7 @@ var attnNumbers = (function () {
   // is blocked, some number far below 0 is -inf.
   function read(typed, rules, isBlocked) {
     var text = typed.trim();
-    if (rules.missing.indexOf(text) >= 0) return null;
+    if (rules && rules.missing.indexOf(text) >= 0) return null; // a live page has none
     if (["true", "false"].indexOf(text.toLowerCase()) >= 0) fail(text + " is not a number");
     if (/^[-−–—]$/.test(text)) fail("write -inf for a blocked cell, or nothing");
     var isFormula = text[0] === "="; // as in a spreadsheet

@@ -1,10 +1,10 @@
 // The practice page: a field for each number, judged when it is left; hints; a file of answers.
 (function () {
   "use strict";
-  var made = JSON.parse(document.getElementById("made").textContent);
-  var bytes = Uint8Array.from(atob(made.sealed), function (sign) { return sign.charCodeAt(0); });
+  var sealed = JSON.parse(document.getElementById("made").textContent);
+  var bytes = Uint8Array.from(atob(sealed.sealed), function (sign) { return sign.charCodeAt(0); });
   var data = JSON.parse(new TextDecoder().decode(bytes));
-  var STORED = "attn " + made.key;
+  var STORED = "attn " + sealed.key;
   var all = Array.from(document.querySelectorAll("input.n"));
   var student = document.querySelector(".student");
   var why = document.getElementById("why");
@@ -266,10 +266,10 @@
       : "This browser does not keep what you type: save it before you close the page.";
   }
 
-  function fill(found) {
-    if (found) student.value = found.student;
+  function fill(kept) {
+    if (kept) student.value = kept.student;
     all.forEach(function (field, place) {
-      field.value = found ? found.typed[place] || "" : "";
+      field.value = kept ? kept.typed[place] || "" : "";
       mark(field, "missing");
     });
     steps.forEach(function (group) { if (group.fields.some(textOf)) judge(group); });
@@ -277,10 +277,10 @@
   }
 
   function button(kind, act) {
-    var found = document.querySelector(kind);
-    found.hidden = false;
-    found.addEventListener("click", act);
-    return found;
+    var element = document.querySelector(kind);
+    element.hidden = false;
+    element.addEventListener("click", act);
+    return element;
   }
 
   button(".save", function () {
