@@ -1,1 +1,1 @@
-"""Whose file it is, grading, variants, exercises."""
+"""Tells whose a file is, grades, and draws problems for a class."""

@@ -72,13 +72,8 @@ def compute(
     keys: Mapping[str, str] = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
-    sources = list(inputs or ())
     matrices = options.matrix_flags(matrix or (), "W_q=wq.csv")
-    if not sources and not matrices:
-        if sys.stdin is not None and sys.stdin.isatty():
-            typer.echo(ctx.get_help())
-            raise typer.Exit
-        sources = ["-"]
+    sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *matrices.values()], out)
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
@@ -106,6 +101,16 @@ def compute(
         traces = map(_with_path, traces)
     _write(traces, format_, selection, out, Display(color, theme, not no_pager))
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
+
+
+def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
+    """Return standard input, unless flags hold the problem; show the help if it is a terminal."""
+    if has_matrices:
+        return []
+    if sys.stdin is not None and sys.stdin.isatty():
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+    return ["-"]
 
 
 def _step_names(only: WordList) -> tuple[str, ...]:

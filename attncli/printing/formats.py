@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attncli.core.errors import fail
 from attncli.core.records import Record
@@ -217,6 +217,13 @@ def format_of_file(name: str, kind: FormatKind) -> str | None:
     return suffixes[max(fitting, key=len)] if fitting else None
 
 
+def _refuse_unknown(shown: object) -> None:
+    """Raise an InputError for what is no trace, report, or answers that could not be read."""
+    if not any(hasattr(shown, name) for name in ("trace", "steps", "error")):
+        hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+        raise fail(f"there is nothing to render in a {type(shown).__name__}", hint=hint)
+
+
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
@@ -262,34 +269,19 @@ def render(
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     for one in several:
-        if not hasattr(one, "trace") and not hasattr(one, "steps") and not hasattr(one, "error"):
-            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
-            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
+        _refuse_unknown(one)
     reports = [one for one in several if isinstance(one, Report)]
     kind: FormatKind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
+    about: dict[str, Any] = {"decimals": decimals, "full": full, "quiet": quiet}
+    about["only"] = keys_of(only)
     selection: PageSelection
     if reports:
         points = dict.fromkeys(name for one in reports for name in one.marking.points)
-        selection = ReportSelection(
-            decimals=decimals,
-            full=full,
-            quiet=quiet,
-            solution=solution,
-            points=tuple(points),
-            only=keys_of(only),
-        )
+        selection = ReportSelection(**about, solution=solution, points=tuple(points))
     else:
-        selection = Selection(
-            decimals=decimals,
-            full=full,
-            only=keys_of(only),
-            quiet=quiet,
-            why=why,
-            standalone=standalone,
-            reveal=reveal,
-            live=live,
-        )
+        about |= {"why": why, "standalone": standalone, "reveal": reveal, "live": live}
+        selection = Selection(**about)
     return b"".join(getattr(row, kind)(several, selection)).decode()
 
 

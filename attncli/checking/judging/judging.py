@@ -15,7 +15,7 @@ from attncli.checking.judging import judged as status
 from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.early_rounding import ExplainedCells
 from attncli.checking.judging.judged import Compared, Given, Judged, Misshapen, NotGiven
-from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded
+from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, middle
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.records import replace
@@ -207,11 +207,10 @@ def _near(
 ) -> ExplainedCells:
     """Return which wrong cells are within `units`, or the marking's tolerance, of `numbers`."""
     near = answer.agrees(numbers, units, unit)
-    ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
+        ends = interval(numbers)
         near |= answer.agrees(Interval(ends.low - more, ends.high + more), 0.0)
-    middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
-    return ExplainedCells(near & (answer.codes == status.WRONG), middle, fits=near)
+    return ExplainedCells(near & (answer.codes == status.WRONG), middle(numbers), fits=near)
 
 
 HYPOTHESES: Hypotheses = (

@@ -262,9 +262,9 @@ class Operands:
         unit = np.where(answer.codes == CORRECT, answer.unit_if_correct, answer.unit)
         # A wrong decimal may be the rounding of anything, even where all right numbers are exact; a
         # whole number beside decimals is what it is.
-        is_exact_here = self._is_unrounded(answer) & ~(wrong & (unit < 1)) | (
-            wrong & answer.is_whole
-        )
+        right = step.array, self.meant.result(step)
+        is_unrounded = all(is_exact(numbers, answer.unit) for numbers in right)
+        is_exact_here = is_unrounded & ~(wrong & (unit < 1)) | (wrong & answer.is_whole)
         half = np.where(is_exact_here, 0.0, agreement.ROUNDED * unit)
         around = Interval(answer.values - half, answer.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
@@ -273,10 +273,6 @@ class Operands:
         ends = where(doubtful & (answer.codes == CORRECT), hull(ends, both), ends)
         ends = where(doubtful & (answer.codes != CORRECT), both, ends)
         return where(wrong | (beside & (answer.codes == CORRECT)), around, ends)
-
-    def _is_unrounded(self, answer: Given) -> bool:
-        right = answer.step.array, self.meant.result(answer.step)
-        return all(is_exact(numbers, answer.unit) for numbers in right)
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
@@ -298,7 +294,7 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        return [step.array, self.written.result(step), _middle(self.meant.result(step))]
+        return [step.array, self.written.result(step), middle(self.meant.result(step))]
 
 
 def wide_as(array: Any, other: Any) -> Any:
@@ -311,6 +307,7 @@ def bounded(numbers: Values) -> Interval:
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 
 
-def _middle(numbers: Values) -> Array:
+def middle(numbers: Values) -> Array:
+    """Return numbers as they are, and the middle of each interval."""
     ends = interval(numbers)
     return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic import floats as precision
+from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, erf
 from attncli.core.attention.normalizers import Sigmoid
 from attncli.core.attention.parameters import Parameter, Rules, Table
@@ -68,7 +68,7 @@ class Length(Operation):
     def apply(self, x: Array) -> Array:
         if self.eps is not None:
             return np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + self.eps)
-        x, exponent = precision.of_ordinary_size(x)
+        x, exponent = floats.of_ordinary_size(x)
         length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
         return length if exponent is None else np.ldexp(length, exponent)
 

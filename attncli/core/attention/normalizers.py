@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic import floats as precision
+from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, because, named
 from attncli.core.attention.parameters import Normalize, Parameter, Table
 from attncli.core.attention.scores import SplitHeads
@@ -140,12 +140,12 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
 
 
 def _is_large(sinks: Array | None) -> bool:
-    return sinks is not None and bool(sinks.max() > precision.largest_exponent(sinks.dtype))
+    return sinks is not None and bool(sinks.max() > floats.largest_exponent(sinks.dtype))
 
 
 def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
     """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
-    return largest / settings.temperature * log(settings.base) > precision.largest_exponent(dtype)
+    return largest / settings.temperature * log(settings.base) > floats.largest_exponent(dtype)
 
 
 def _unblocked(scores: Expression) -> Expression:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic import floats as precision
+from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.elements import Array, are_elements
 from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.errors import fail
@@ -243,7 +243,7 @@ class Cosine(Pairs):
     why = "The cosine compares directions; how long the vectors are does not count."
 
     def apply(self, q: Array, k: Array) -> Array:
-        (q, _), (k, _) = map(precision.of_ordinary_size, (q, k))
+        (q, _), (k, _) = map(floats.of_ordinary_size, (q, k))
         of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
         return (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
 
@@ -406,7 +406,7 @@ class ThroughCosine(Operation):
     shape = "n m, n m, n d', m d' -> n d"
 
     def apply(self, upstream: Array, cosines: Array, side: Array, other: Array) -> Array:
-        (side, exponent), (other, _) = map(precision.of_ordinary_size, (side, other))
+        (side, exponent), (other, _) = map(floats.of_ordinary_size, (side, other))
         length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (side, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
         turning = (upstream @ (other / others) - shared * (side / length)) / length

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic import floats as precision
+from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
@@ -64,7 +64,7 @@ class Exp(Operation):
 
     def apply(self, scores: Array) -> Array:
         if are_floats(scores):
-            return precision.power(self.base, scores, 0.0, self.temperature)
+            return floats.power(self.base, scores, 0.0, self.temperature)
         exponent = scores / self.temperature if self.temperature != 1 else scores
         return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
 
@@ -107,7 +107,7 @@ class ShiftedExp(Exp):
 
     def apply(self, scores: Array, shift: Array) -> Array:  # type: ignore[override]
         if are_floats(scores):
-            return precision.power(self.base, scores, shift, self.temperature)
+            return floats.power(self.base, scores, shift, self.temperature)
         return super().apply(scores - shift)
 
     def bounds(self, scores: Any, shift: Any) -> Any:  # type: ignore[override]
@@ -158,7 +158,7 @@ class Sum(Operation):
 
     def apply(self, array: Array) -> Array:
         if are_floats(array):
-            return precision.total(array, self.along)
+            return floats.total(array, self.along)
         return array.sum(axis=self.along, keepdims=True)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:

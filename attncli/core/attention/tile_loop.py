@@ -17,8 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.floats import largest_exponent
-from attncli.core.arithmetic.outlines import Outline
+from attncli.core.arithmetic.floats import Outline, largest_exponent
 from attncli.core.attention.masks import is_kept, keys_seen, of_head
 from attncli.core.attention.normalizers import is_out_of_range
 from attncli.core.attention.parameters import Rules

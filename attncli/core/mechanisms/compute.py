@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import Outline, outline
 from attncli.core.arithmetic.memory import free_memory, of_bytes
-from attncli.core.arithmetic.outlines import Outline, outline
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located

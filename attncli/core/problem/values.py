@@ -6,7 +6,7 @@ The tables of `attention/`, which need NumPy, are imported when a value is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib import import_module
 from math import isfinite
@@ -55,7 +55,8 @@ class NamedRow(Form):
 
     def accepted(self, *names: str) -> dict[str, Form]:
         """Return the forms of the keys that the rows of these names take."""
-        parameters = (p for name in names for p in self.table()[name].parameters)
+        table = self.table()
+        parameters = (p for name in names for p in table[name].parameters)
         return {**self.settings, **{p.name: p.form for p in parameters}}
 
     def required(self, name: str) -> list[Parameter]:
@@ -78,25 +79,29 @@ class NamedRow(Form):
     def row_of(self, raw: object, path: KeyPath) -> dict[str, object]:
         """Return the name of a row and the values of its parameters, in the order of the table."""
         mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
-        values = form.known_parts(mapping, path, self.parts())
+        table = self.table()
+        names = (p.name for row in table.values() for p in row.parameters)
+        values = form.known_parts(mapping, path, dict.fromkeys(["name", *self.settings, *names]))
         if "name" not in values and not self.default:
-            hint = f"write {path[0]}: {{name: {', or '.join(self.table())}}}"
+            hint = f"write {path[0]}: {{name: {', or '.join(table)}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = form.choice(self.table()).read(values.pop("name", self.default), path)
+            name = form.choice(table).read(values.pop("name", self.default), path)
         if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
             form.read_parts(settings, path, self.settings, faults)
-        accepted, parameters = self.accepted(name), self.table()[name].parameters
+        accepted, parameters = self.accepted(name), table[name].parameters
         wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
-        faults += self._unfitting(name, values, path)
+        faults += self._unfitting(name, accepted, values, path)
         return {"name": name} | form.read_parts(ordered, path, accepted, faults)
 
-    def _unfitting(self, name: str, values: Mapping[str, object], path: KeyPath) -> Iterator[Fault]:
+    def _unfitting(
+        self, name: str, accepted: Collection[str], values: Mapping[str, object], path: KeyPath
+    ) -> Iterator[Fault]:
         """Yield a fault for each key that a row does not take, and one for those it lacks."""
-        row, accepted = f"the {self.noun} {name}", self.accepted(name)
+        row = f"the {self.noun} {name}"
         for key in (key for key in values if key not in accepted):
             takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
@@ -182,8 +187,7 @@ FINAL_NORM = form.mapping(
     {
         "norm": form.choice(NORM_NAMES[:2]),
         "eps": form.number(or_equal=True),
-        "gain": form.vector(),
-        "shift": form.vector(),
+        **dict.fromkeys(("gain", "shift"), form.vector()),
     },
     "final_norm: {gain: [1, 1], shift: [0, 0]}",
 )
@@ -284,8 +288,7 @@ LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_T
 
 GRADIENT_PARTS: dict[str, Form] = {
     "loss": form.choice(LOSSES),
-    "target": form.matrix("batch"),
-    "upstream": form.matrix("batch"),
+    **dict.fromkeys(("target", "upstream"), form.matrix("batch")),
 }
 
 
