@@ -20,16 +20,7 @@ from typing import Any
 import numpy as np
 
 import attncli
-from tests.surveys.library_numbers import (
-    DUMPS,
-    END,
-    PAGE,
-    START,
-    TABLE,
-    bound,
-    differences,
-    problems,
-)
+from tests.library_numbers import DUMPS, END, PAGE, START, TABLE, bound, differences, problems
 
 Words = dict[str, str]
 

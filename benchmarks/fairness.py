@@ -21,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.oracles.honest import Handed
-from tests.surveys.fairness import (
+from benchmarks.oracles.honest import Handed
+from benchmarks.surveys.fairness import (
     ALSO,
     Tally,
     hollow,
@@ -34,7 +34,7 @@ from tests.surveys.fairness import (
     shares_of,
     told,
 )
-from tests.surveys.follow_through import invented, mistaken
+from benchmarks.surveys.follow_through import invented, mistaken
 
 Survey = Callable[[np.random.Generator, int], Tally]
 

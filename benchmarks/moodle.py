@@ -17,8 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
+from benchmarks.surveys.moodle import survey, told_of_mistakes
 from tests.conftest import SAMPLES
-from tests.surveys.moodle import judges_of_all, quiz_of, survey, told_of_mistakes
+from tests.moodle_quiz import judges_of_all, quiz_of
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.surveys.names import drawn, of_samples, survey
+from benchmarks.surveys.names import drawn, of_samples, survey
 
 
 def main() -> None:

@@ -23,7 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
 from attncli.checking.check import AnswerKey
-from benchmarks.surveys import (
+from benchmarks.oracles.gradient_student import Student, draw_gradient
+from benchmarks.oracles.handwriting import Habit, Numbers
+from benchmarks.oracles.right_work import Pen
+from benchmarks.surveys.submissions import (
     SHOWN,
     Progress,
     Random,
@@ -39,9 +42,6 @@ from benchmarks.surveys import (
     shown_steps,
     table,
 )
-from tests.oracles.gradient_student import Student, draw_gradient
-from tests.oracles.handwriting import Habit, Numbers
-from tests.oracles.right_work import Pen
 
 SIZES: dict[str, tuple[int, float]] = {
     **{f"{n} unit{'s' * (n > 1)}": (n, 0.0) for n in (1, 2, 3, 5, 10, 30, 100)},

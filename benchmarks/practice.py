@@ -2,17 +2,21 @@
 
 `python -m benchmarks.practice [COUNT] [SEED]` types COUNT numbers, and COUNT steps with a mistake
 of the catalogue of which some cells have been typed. It fails where page and program differ.
+`python -m benchmarks.practice --record` writes the sample that the suite judges.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.surveys.practice import survey, survey_of_mistakes
+from benchmarks.surveys.practice import survey, survey_of_mistakes
+from tests.practice_page import TYPED, Page, said_by_check
 
 
 def shown(title: str, found: tuple[Counter[str], list[str]]) -> int:
@@ -34,5 +38,27 @@ def main(count: int = 2000, seed: int = 1) -> None:
     sys.exit(bool(wrong))
 
 
+def record(count: int = 150, mistakes: int = 25, seed: int = 6) -> None:
+    """Write what is typed in small surveys, and what is said of it, for tests/test_practice.py."""
+    lines: list[str] = []
+    says = Page.says
+
+    def kept(page: Page, name: str, texts: list[str]) -> tuple[list[str], str]:
+        codes, mistake = says(page, name, texts)
+        problem = page.trace.problem
+        line = {"problem": problem.written, "step": name, "texts": texts, "page": codes}
+        line |= {"check": said_by_check(problem, name, texts), "mistake": mistake}
+        lines.append(json.dumps(line, ensure_ascii=False, default=dict))
+        return codes, mistake
+
+    with mock.patch.object(Page, "says", kept):
+        survey(count, seed)
+        survey_of_mistakes(mistakes, seed)
+    TYPED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:] == ["--record"]:
+        record()
+    else:
+        main(*map(int, sys.argv[1:]))

@@ -4,8 +4,8 @@ Run `python benchmarks/roundings.py` in an environment where attncli is installe
 of the project. Every submission is right work by a student who shares no code with the program, and
 who rounds by one schedule: every step, one step, some steps, only constants, more coarsely or more
 finely than what the submission shows. A submission is called wrong where its verdict is not
-`correct`. With `--kind H1,D3` students of `tests/oracles/submitted.py` are judged instead, on five
-sorts of problems: H1 to H6 are right, or right but for one mistake; D1 to D3 must not pass.
+`correct`. With `--kind H1,D3` students of `benchmarks/oracles/submitted.py` are judged instead, on
+five sorts of problems: H1 to H6 are right, or right but for one mistake; D1 to D3 must not pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.surveys import (
+from benchmarks.oracles.handwriting import Numbers
+from benchmarks.oracles.honest import is_softmax, miss_1
+from benchmarks.oracles.right_work import (
+    EXACT,
+    GoesOn,
+    Hand,
+    Pen,
+    Task,
+    UnworkableError,
+    a_choice_flipped,
+    with_all_digits,
+)
+from benchmarks.surveys.submissions import (
     SHOWN,
     Drawn,
     Progress,
@@ -38,18 +50,6 @@ from benchmarks.surveys import (
     run,
     shown_steps,
     table,
-)
-from tests.oracles.handwriting import Numbers
-from tests.oracles.honest import is_softmax, miss_1
-from tests.oracles.right_work import (
-    EXACT,
-    GoesOn,
-    Hand,
-    Pen,
-    Task,
-    UnworkableError,
-    a_choice_flipped,
-    with_all_digits,
 )
 
 OWN, COARSER, CONSTANT = "own", "coarser", "constant"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.surveys.variants import (
+from benchmarks.surveys.variants import (
     FAIRNESS,
     MISNAMED,
     MISSED,

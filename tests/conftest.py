@@ -15,12 +15,14 @@ import tempfile
 import termios
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
 from unittest import mock
 
 import pytest
+import yaml
 
 from attncli.cli.main import run
 
@@ -68,6 +70,25 @@ NOT_INHERITED = (
     "PY_COLORS",
     "OPENBLAS_NUM_THREADS",
 )
+
+
+def table(subject: str, name: str) -> Any:
+    """Return what `tests/cases` has under a name, in the file of a subject."""
+    return _tables(subject)[name]
+
+
+def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
+    """Run a test with each row of a table of `tests/cases`; its keys are the test's arguments."""
+    rows = table(subject, name)
+    values = [tuple(row.values()) for row in rows]
+    return pytest.mark.parametrize(tuple(rows[0]), values, **options)
+
+
+@cache
+def _tables(subject: str) -> dict[str, Any]:
+    text = (Path(__file__).parent / "cases" / f"{subject}.yaml").read_text(encoding="utf-8")
+    tables: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
+    return tables
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from attncli.core.tape.cells import ALIASES
 from attncli.printing.formats import FORMATS, Selection
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
 from attncli.reading.document import submission_of
-from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
 from tests.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -63,33 +63,7 @@ def test_published_weights_have_two_that_are_off_in_the_last_digit(attn: Attn) -
     assert "weights[good, I] is 0.90, should be 0.91" in strict.out
 
 
-@pytest.mark.parametrize(
-    ("written", "status"),
-    [
-        ("1", "correct"),
-        ("1.0", "correct"),
-        ("0.9", "last_digit"),
-        ("0.98", "correct"),
-        (".98", "correct"),
-        ("+0.98", "correct"),
-        ("9.8e-1", "correct"),
-        ("0.980", "wrong"),
-        ("0.97", "last_digit"),
-        ("0.96", "wrong"),
-        ("0.976", "correct"),
-        ("0.975", "last_digit"),
-        ("0.9756", "correct"),
-        ("0.975559", "correct"),
-        ("0.9755588", "correct"),
-        ("1/1.025054", "correct"),  # its decimals are rounded
-        ("1/1.1", "wrong"),
-        ("e^14/(e^14 + e^10 + e^9)", "correct"),
-        ("40/41", "rounded_early"),  # 1/1.025: the sum rounded to three decimals
-        ("?", "missing"),
-        ("_", "missing"),
-        ("", "missing"),
-    ],
-)
+@cases("check", "written_digits_are_respected")
 def test_written_digits_are_respected(written: str, status: str) -> None:
     assert one_weight(written) == status
 

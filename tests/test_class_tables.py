@@ -18,7 +18,7 @@ from attncli.classroom.name_index import Person, Roster
 from attncli.classroom.submissions import load_each_submission
 from attncli.reading.csv_blocks import likely_cell, named_cell
 from attncli.reading.document import KnownClass, Submission
-from tests.conftest import Attn
+from tests.conftest import Attn, cases, table
 
 GOOD = "title: Good\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"
 """Its scores are [[14, 10, 9], [10, 11, 6], [9, 6, 6]]."""
@@ -72,26 +72,7 @@ def read(
     return found
 
 
-@pytest.mark.parametrize(
-    ("heading", "cell"),
-    [
-        ("weights[1,1]", "weights[1,1]"),
-        ("weights[the, cat] (2 points)", "weights[the, cat]"),
-        ("What is scores[1,1]?", "scores[1,1]"),
-        ("Question 3 - z_love[2]", "z_love[2]"),
-        ("output[1, 2] *", "output[1, 2]"),
-        ("weights [row 1]", "weights[1]"),
-        ("Attention scores [Row 1, Column 2]", "Attention scores[1,2]"),
-        ("What are the weights? [love]", "weights[love]"),
-        ("weights[head 2][am, I]", "weights[head 2][am, I]"),
-        ('the scores["a, b", c]', 'scores["a, b", c]'),
-        ("QK^T/√d_k[1,1]", "QK^T/√d_k[1,1]"),
-        ("4711: scores[1,1]", "scores[1,1]"),
-        ("d_W_q[1,1]", "d_W_q[1,1]"),
-        ("α[1,2]", "α[1,2]"),
-        ("weights", "weights"),
-    ],
-)
+@cases("class_tables", "a_heading_that_is_a_cell")
 def test_a_heading_that_is_a_cell(heading: str, cell: str) -> None:
     found = named_cell(heading)
     assert found is not None
@@ -110,19 +91,7 @@ def test_another_heading_is_skipped(heading: str) -> None:
     assert likely_cell(heading) == ""
 
 
-@pytest.mark.parametrize(
-    ("heading", "cell"),
-    [
-        ("weigths[1,1]", "weights[1,1]"),
-        ("weigths [1,1]", "weights[1,1]"),
-        ("foo[1,1]", "weights[1,1]"),
-        ("weights_1_2", "weights[1,2]"),
-        ("weights(1,2)", "weights[1,2]"),
-        ("Question 1: weights 1,2", "weights[1,2]"),
-        ("weights[1,2", "weights[1,2]"),
-        ("scores[1,2] and output[1,1]", "scores[1,2]"),
-    ],
-)
+@cases("class_tables", "a_heading_that_is_nearly_a_cell_is_not_lost")
 def test_a_heading_that_is_nearly_a_cell_is_not_lost(
     heading: str, cell: str, attn: Attn, tmp_path: Path
 ) -> None:
@@ -136,36 +105,7 @@ def test_a_heading_that_is_nearly_a_cell_is_not_lost(
     assert book(attn, tmp_path, "hw.yaml", "form.csv", *mapped) == [("Ada", "Small", "correct")]
 
 
-EXPORTS = {
-    "Google Forms, with the points of a quiz": (
-        'Timestamp,Score,Name,"scores[1,1]","scores[1,1] [Score]","scores[1,1] [Feedback]"\n'
-        "2024/01/02 10:00:00 AM MEZ,1 / 1,Ada Lovelace,1,1.00 / 1,\n"
-    ),
-    "Microsoft Forms, with the points of a quiz": (
-        "ID,Start time,Completion time,Email,Name,Total points,What is scores[1,1]?,"
-        "Points - What is scores[1,1]?,Feedback - What is scores[1,1]?\n"
-        "1,1/2/24 10:00:00,1/2/24 10:00:01,anonymous,Ada Lovelace,1,1,1,\n"
-    ),
-    "a quiz of Canvas": (
-        'name,id,sis_id,submitted,attempt,"4711: What is scores[1,1]?",1.0,n correct,score\n'
-        "Ada Lovelace,12,4711,2024-01-02 10:00:00 UTC,1,1,1.0,1,1\n"
-    ),
-    "a gradebook of Canvas": (
-        'Student,ID,"scores[1,1]"\n    Points Possible,,1\n"Lovelace, Ada",1,1\n'
-    ),
-    "Qualtrics": (
-        'StartDate,IPAddress,Q0,Q1\nStart Date,IP,Who are you,"Please enter scores[1,1]"\n'
-        '"{""ImportId"":""startDate""}","{""ImportId"":""ip""}","{""ImportId"":""QID1""}",'
-        '"{""ImportId"":""QID2""}"\n2024-01-02 10:00:00,1,Ada Lovelace,1\n'
-    ),
-    "a title above the headings": 'Homework,2\n,\nName,"scores[1,1]"\nAda Lovelace,1\n',
-    "a total below": "Name;scores[1,1]\nAda Lovelace;1\n\n;\nAverage;1,0\nTotal;1\n",
-    "tabs": "Name\tscores[1,1]\nAda Lovelace\t1\n",
-    "an address": "Zeitstempel;Wie ist deine Adresse?;scores[1,1]\n1;ADA@x.org;1\n",
-    "parts of a name": 'Prénom,Nom,"scores[1,1]"\nAda,Lovelace,1\n',
-    "names that match nobody, and numbers": 'Name,SID,"scores[1,1]"\nlace77,4711,1\n',
-    "a partner": 'Name,Your partner,"scores[1,1]"\nAda Lovelace,Bo Kent,1\n',
-}
+EXPORTS = table("class_tables", "EXPORTS")
 """The first rows of exports, each with the one answer of Ada Lovelace.
 
 Canvas: app/models/quizzes/quiz_statistics/student_analysis.rb of instructure/canvas-lms writes a
@@ -282,19 +222,7 @@ def test_columns_that_name_different_students(tmp_path: Path) -> None:
     assert names == ["Bo Kent", "Ada Lovelace"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "counts"),
-    [
-        ("2024/01/02 10:00:00 AM MEZ", "2024/01/02 1:00:00 PM MEZ", "2"),
-        ("2024-02-02 10:00:00", "2024-01-30 11:00:00", "1"),
-        ("30.01.2024 10:15", "02.02.2024 10:15", "2"),
-        ("1/30/2024 10:15:00", "2/2/2024 10:15:00", "2"),
-        ("30 January 2024  10:15 AM", "2 February 2024  9:15 AM", "2"),
-        ("1/2/24 10:00:00", "2/1/24 10:00:00", ""),
-        ("2/2/24 10:00:00", "1/30/24 10:00:00", "1"),
-        ("", "", ""),
-    ],
-)
+@cases("class_tables", "of_a_form_that_was_sent_twice_the_later_counts")
 def test_of_a_form_that_was_sent_twice_the_later_counts(
     first: str, second: str, counts: str, tmp_path: Path
 ) -> None:
@@ -309,37 +237,7 @@ def test_of_a_form_that_was_sent_twice_the_later_counts(
     assert read(same, tmp_path, ROSTER) == [("Ada Lovelace", {"scores[1,1]": "1"})]
 
 
-@pytest.mark.parametrize(
-    ("table", "message", "hint"),
-    [
-        (
-            "Last name,First name,Email address,Response 1,Response 2\nLovelace,Ada,a@x.org,1,2\n",
-            "form.csv:1: no heading names a cell of a step: Last name, First name, Email address, "
-            "Response 1, Response 2\n",
-            "add --map 'Response 2=weights[1,1]' for each, or a file of pairs",
-        ),
-        (
-            "Timestamp,Your name,Question 1\n2024/01/02,Ada,1\n",
-            "form.csv:1: no heading names a cell of a step: Timestamp, Your name, Question 1\n",
-            "add --map 'Question 1=weights[1,1]' for each, or a file of pairs",
-        ),
-        (
-            "Name\nAda\nBo\n",
-            "form.csv:1: no heading names a cell of a step: Name\n",
-            "add columns such as weights[1,1]",
-        ),
-        (
-            "Name,Group\nAda,1\nBo\n",
-            "form.csv:1: no heading names a cell of a step: Name, Group\n",
-            "add --map 'Group=weights[1,1]' for each, or a file of pairs",
-        ),
-        (
-            'Who\'s there?,"scores[1,1]"\nAda,1\nBo,2\n',
-            "form.csv:1: no column is that of the students' names: Who's there?, scores[1,1]\n",
-            """head it by Name, or add --map 'Who'"'"'s there?=name'""",
-        ),
-    ],
-)
+@cases("class_tables", "a_table_without_cells_or_names_says_how")
 def test_a_table_without_cells_or_names_says_how(
     table: str, message: str, hint: str, attn: Attn, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ import pytest
 from attncli.cli.main import SUMMARIES
 from attncli.core.text.escapes import cell_width
 from attncli.printing.formats import formats_of
-from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
+from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, cases, environment, in_terminal
 
 GOOD = "sample_inputs/i_am_good.yaml"
 ANSWERS = "sample_inputs/answers/published.yaml"
@@ -221,17 +221,7 @@ def test_quiet_leaves_out_title_and_warnings(attn: Attn) -> None:
     assert quiet.out == loud.out.split("\n\n", maxsplit=1)[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "env", "coloured"),
-    [
-        ([], {}, False),
-        (["--color", "always"], {}, True),
-        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
-        ([], {"FORCE_COLOR": "1"}, True),
-        (["--color", "always"], {"NO_COLOR": "1"}, True),
-        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-    ],
-)
+@cases("command_line", "colour_in_a_pipe")
 def test_colour_in_a_pipe(
     arguments: list[str], env: dict[str, str], coloured: bool, attn: Attn
 ) -> None:

@@ -32,6 +32,7 @@ from tests.conftest import (
     TYPICAL_SAMPLES,
     Attn,
     Result,
+    cases,
     environment,
     in_terminal,
 )
@@ -427,18 +428,7 @@ def test_signs_of_tables_take_one_column() -> None:
 # --- names and files -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "same"),
-    [
-        ("Kᵀ[1, am]", "K[am, 1]"),
-        ("K^T[2, I]", "K[I, 2]"),
-        ("K.T[3, good]", "K[good, 3]"),
-        ("Kᵀ[1]", "K[:, 1]"),
-        ("Kᵀ[:, am]", "K[am, :]"),
-        ("Kᵀ", "K"),
-        ("Xᵀ[1, am]", "X[am, 1]"),
-    ],
-)
+@cases("command_line_edges", "a_matrix_turned_round_has_the_cells_of_the_matrix")
 def test_a_matrix_turned_round_has_the_cells_of_the_matrix(
     name: str, same: str, attn: Attn
 ) -> None:

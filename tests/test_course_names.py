@@ -17,8 +17,7 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
-from tests.conftest import SAMPLES, Attn
-from tests.surveys.names import drawn, of_samples, survey
+from tests.conftest import SAMPLES, Attn, cases
 
 X = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
 WIDE = [[1, 0, 2, 1], [0, 1, 1, 1], [1, 2, 1, 0]]
@@ -51,28 +50,7 @@ def read(report: Report) -> list[str]:
 # Letters
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        {"a": "scores"},
-        {"a": "weights"},
-        {"a": "scores", "b": "weights"},
-        {"b": "weights", "o": "output"},
-        {"S": "scaled", "W": "weights", "Z": "output"},
-        {"S": "weights"},
-        {"e": "exp"},
-        {"e": "scores", "α": "weights", "c": "output"},
-        {"a": "scaled", "A": "weights", "b": "output"},
-        {"z": "sum"},
-        {"e_1": "scores[1]", "e_2": "scores[2]"},
-        {"alpha_10": "weights[2, 1]", "alpha_01": "weights[1, 2]"},
-        {"alpha_{1,2}": "weights[1, 2]"},
-        {"α_21": "weights[2, 1]"},
-        {"a[1, 2]": "scores[1, 2]", "a[2, 1]": "scores[2, 1]"},
-        {"d_b": "d_weights"},
-    ],
-    ids=str,
-)
+@cases("course_names", "letters_are_read_by_the_whole_submission", ids=str)
 def test_letters_are_read_by_the_whole_submission(words: dict[str, str]) -> None:
     given = problem(gradient="sum" if "d_b" in words else None)
     report = attncli.check(given, written(given, **words))
@@ -386,21 +364,7 @@ def test_names_in_either_direction(names: Any) -> None:
     assert (report.verdict, read(report)) == ("correct", ["scores", "weights"])
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        ({"q": "zz"}, "known: Q, K, V, scores, scaled, exp, sum, weights, output"),
-        ({"scores": "a", "weights": "a"}, "names has a twice"),
-        ({"scores": "a b"}, "a b cannot be the name of a step"),
-        ({"a": "scroes"}, "did you mean scores?"),
-        ({"weights": "scores"}, "weights is the name of another step"),
-        ({"a": "scores", "e": "scores"}, "names has scores twice"),
-        ({"a b": "scores"}, "a b cannot be the name of a step"),
-        ("a scores", "names must be a step for each name"),
-        (["a"], "names must be a step for each name"),
-        ("a: scores, a: weights", "names has a twice"),
-    ],
-)
+@cases("course_names", "names_that_are_refused")
 def test_names_that_are_refused(names: Any, said: str) -> None:
     with pytest.raises(InputError) as caught:
         attncli.compute(problem(names=names))
@@ -408,12 +372,6 @@ def test_names_that_are_refused(names: Any, said: str) -> None:
 
 
 # All of it
-
-
-def test_a_survey_of_names() -> None:
-    for sheets in (of_samples(), drawn(np.random.default_rng(41), 40)):
-        tally = survey(sheets)
-        assert tally.failures == []
 
 
 def test_nothing_keeps_a_problem() -> None:

@@ -11,6 +11,7 @@ from attncli.checking.check import Report
 from attncli.checking.judging.agreement import CUT, RoundingRule
 from attncli.checking.judging.judged import WRONG, Compared
 from attncli.checking.judging.schedules import Schedule
+from tests.conftest import cases
 
 
 def reason(report: Report, step: str) -> str:
@@ -102,19 +103,7 @@ WORKED: dict[str, Any] = {"scores": [[1.94, 2, 0.5]], "V": [[1], [0], [0]]}
 """exp is 6.96, 7.39 and 1.65, their sum 15.9975; the weights are 0.435, 0.462 and 0.103."""
 
 
-@pytest.mark.parametrize(
-    ("shown", "verdict"),
-    [
-        ({"exp": [["6.96", "7", "1.65"]]}, "correct"),  # the correct rounding of 7.39
-        ({"exp": [["6.96", "8", "1.65"]]}, "wrong"),  # within a unit of it
-        ({"exp": [["6", "7.39", "1.65"]]}, "wrong"),  # cut off
-        ({"exp": [["6.96", "7.39", "1.65"]], "sum": [["16"]]}, "correct"),
-        ({"exp": [["6.96", "7.39", "1.65"]], "sum": [["15"]]}, "wrong"),
-        ({"exp": [["6.96", "7", "1.65"]], "sum": [["15.61"]]}, "correct"),  # goes on from 7
-        ({"exp": [["6.96", "7", "1.65"]], "sum": [["15.30"]]}, "wrong"),  # or from 7.00, not 6.7
-        ({"exp": [["7.0", "7.4", "1.6"]], "sum": [["16"]]}, "correct"),  # two significant digits
-    ],
-)
+@cases("early", "a_whole_number_beside_decimals_has_no_tolerance")
 def test_a_whole_number_beside_decimals_has_no_tolerance(shown: Any, verdict: str) -> None:
     assert attncli.check(attncli.Problem(**WORKED), shown).verdict == verdict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Attn
+from tests.conftest import ROOT, Attn, cases
 from tests.snapshots import FOLDER, assert_same
 
 FILES = sorted((ROOT / "tests" / "errors").iterdir())
@@ -126,19 +126,7 @@ def test_bytes_that_are_not_utf8(attn: Attn) -> None:
     assert result.err == "<stdin>: line 1 is not in UTF-8 (byte 0xe9)\n  save the file as UTF-8\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-f", "jsn"], "unknown format jsn\n  did you mean json?\n"),
-        (["-o", "out.xyz"], "the name out.xyz does not tell a format"),
-        (["-m", "X"], "-m X is not of the form NAME=FILE"),
-        (["--only", "wieghts"], "there is no step wieghts"),
-        (["--score", "dott"], "--score: unknown score dott\n  did you mean dot?\n"),
-        (["--mask", "window"], "--mask: mask window needs a value\n  write mask: {window: …}\n"),
-        (["--heads", "2"], "heads = 2 does not divide the 3 columns of X"),
-        (["-m", "W_q=nope.csv"], "W_q: nope.csv: there is no such file"),
-    ],
-)
+@cases("errors", "wrong_flags")
 def test_wrong_flags(arguments: list[str], message: str, attn: Attn, tmp_path: Path) -> None:
     sample = ROOT / "sample_inputs" / "i_am_good.yaml"
     result = attn("compute", sample, *arguments, cwd=tmp_path)

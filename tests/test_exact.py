@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.explaining.exact import DECIMALS_WARNING, Exact
 from attncli.core.mechanisms.trace import Trace
-from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, cases
 from tests.oracles.worked import value_of
 
 
@@ -92,24 +92,7 @@ def test_a_tie_is_one_in_exact_numbers() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        ("1/3", "1/3"),
-        ("sqrt(2)", "√2"),
-        ("0.1", "1/10"),
-        ("0.12345678901234567890123", "12345678901234567890123/100000000000000000000000"),
-        ("2/sqrt(2)", "√2"),
-        ("e^2/(1 + e^2)", "e^2/(1 + e^2)"),
-        ("pi", "π"),
-        ("1e3", "1000"),
-        ("-2^2", "-4"),
-        ("0x10", "16"),
-        (0.1, "1/10"),
-        (3, "3"),
-        (-0.75, "-3/4"),
-    ],
-)
+@cases("exact", "numbers_are_those_that_were_written")
 def test_numbers_are_those_that_were_written(written: Any, text: str) -> None:
     assert closed("V", scores=[[1]], V=[[written]]) == [[text]]
 
@@ -221,16 +204,9 @@ def test_what_is_too_long_is_left_out_and_named() -> None:
     assert "too long" in warning
 
 
-@pytest.mark.parametrize(
-    ("keys", "left_out", "kept"),
-    [
-        ({"X": [[5000, 2000], [3000, 9000]]}, "output", "scaled"),
-        ({"X": [["1"], ["3"]], "scale": "1e7"}, "output", "scaled"),
-        ({"X": [[1], [3]], "normalize": {"temperature": "1e-200"}}, "output", "scores"),
-        ({"X": [[1], [3]], "bias": [["1e308", "-1e308"], [0, 0]]}, "exp", "biased"),
-        ({"scores": [[1, 99999999]], "V": [[1], [2]], "normalize": {"base": 10}}, "exp", "scores"),
-        ({"X": [["10^-100000000"], [3]]}, "Q", ""),
-    ],
+@cases(
+    "exact",
+    "powers_of_very_many_digits_are_left_out",
     ids=["scores", "scale", "temperature", "bias", "base", "power"],
 )
 def test_powers_of_very_many_digits_are_left_out(

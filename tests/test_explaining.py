@@ -17,7 +17,7 @@ from attncli.core.explaining.explain import Source, explain, explain_all
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
 from attncli.core.tape.walk import array_of, cut, evaluate_region, walk
-from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, in_terminal
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases, in_terminal
 from tests.oracles.worked import value_of
 
 DECIMALS = 4
@@ -181,31 +181,7 @@ def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
     assert len(lines) == 1 + 9
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("nothing[1, 1]", "there is no step nothing in this calculation\n  there are Q, K, V, sc"),
-        (
-            "skores[2, I]",
-            "there is no step skores in this calculation\n  did you mean scores[2, I]?",
-        ),
-        ("scroes", "there is no step scroes in this calculation\n  did you mean scores?"),
-        ("scores[1][0]", "write scores[2, 1], as places count from 1"),
-        ("scores[0, am]", "write scores[1, am], as places count from 1"),
-        ("scores[am][I]", "write scores[am, I]"),
-        ("scores[good:am, I]", "good comes after am\n  write am:good"),
-        ("scores[I:you, I]", "there is no query I:you"),
-        ("scores[am, you]", "there is no key you"),
-        ("scores[0, 1]", "there is no query 0"),
-        ("scores[4, 1]", "there is no query 4"),
-        ("scores[1, 2, 3]", "gives 3 of the places of scores, which are query, key"),
-        ("scores[1, 2, 3]", "gives 3 of the places"),
-        ("scores[2][1, 1]", "scores has only one matrix"),
-        ("scores[1, 1", "is not the name of a cell\n  write scores[1, 1]"),
-        ("scores[", "is not the name of a cell"),
-        ("", "there is no step"),
-    ],
-)
+@cases("explaining", "what_is_not_there_is_one_sentence")
 def test_what_is_not_there_is_one_sentence(cell: str, message: str, attn: Attn) -> None:
     result = attn("explain", "sample_inputs/i_am_good.yaml", cell)
     assert (result.status, result.out) == (2, "")
@@ -427,24 +403,7 @@ def names(attn: Attn, *arguments: str) -> list[str]:
     return [line.split(" = ")[0] for line in lines if "[" in line.split(" = ")[0]]
 
 
-@pytest.mark.parametrize(
-    ("cells", "meant"),
-    [
-        (["weights[:, am]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
-        (["weights[:, 2]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
-        (["scores[1:2, 3]"], ["scores[I, good]", "scores[am, good]"]),
-        (["scores[I:am, good]"], ["scores[I, good]", "scores[am, good]"]),
-        (["scores[I : am, good]"], ["scores[I, good]", "scores[am, good]"]),
-        (["A[2:, :1]"], ["weights[am, I]", "weights[good, I]"]),
-        (["S[am]"], ["scores[am, I]", "scores[am, am]", "scores[am, good]"]),
-        (["output[am, :]"], ["output[am, 1]", "output[am, 2]", "output[am, 3]"]),
-        (["Z[am, 1:2]"], ["output[am, 1]", "output[am, 2]"]),
-        (["QK^T[am, I]", "S[1,1]", "sum[am]"], ["scores[am, I]", "scores[I, I]", "sum[am]"]),
-        (["attention weights[1, 2]"], ["weights[I, am]"]),
-        (["scores[am,", "I]", "exp[1,", "1]"], ["scores[am, I]", "exp[I, I]"]),
-        (["scaled[am, I]"], ["scaled[am, I]"]),
-    ],
-)
+@cases("explaining", "cells_rows_columns_and_ranges")
 def test_cells_rows_columns_and_ranges(cells: list[str], meant: list[str], attn: Attn) -> None:
     assert names(attn, GOOD, *cells) == meant
 
@@ -466,17 +425,7 @@ def test_heads_are_named_as_they_are_written(attn: Attn) -> None:
     assert names(attn, path, "Q_2[am, 1]") == ["Q[head 2][am, 1]"]
 
 
-@pytest.mark.parametrize(
-    ("cell", "hint"),
-    [
-        ("weights[1, 0, 2]", "weights[head 2][I, good]"),
-        ("weights[am, I]", "weights[head 1][am, I]"),
-        ("weights[1][0][2]", "weights[head 2][I, good]"),
-        ("weights[head 2][am][I]", "weights[head 2][am, I]"),
-        ("weights[0][am, I]", "weights[head 1][am, I]"),
-        ("weights[2, am, I]", "weights[head 2][am, I]"),
-    ],
-)
+@cases("explaining", "a_hint_works_when_it_is_pasted")
 def test_a_hint_works_when_it_is_pasted(cell: str, hint: str, attn: Attn) -> None:
     result = attn("explain", "sample_inputs/heads_cut.yaml", cell)
     assert (result.status, result.out) == (2, "")

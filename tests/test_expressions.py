@@ -27,6 +27,7 @@ from attncli.core.formulas.tree import (
 from attncli.core.formulas.tree import Fraction as Quotient
 from attncli.core.numbers.parser import MAX_DEPTH, MAX_LENGTH, NumberError, parse
 from attncli.core.numbers.written import NumberAsWritten, evaluate, value_of
+from tests.conftest import cases
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
@@ -162,17 +163,7 @@ def test_names_are_known_only_where_they_are_given() -> None:
         evaluate(tree, {"d_k": 4})
 
 
-@pytest.mark.parametrize(
-    ("written", "sentence"),
-    [
-        ("1/sqrt(d_kk)", "unknown name d_kk; did you mean d_k?"),
-        ("D_K", "unknown name D_K; did you mean d_k?"),
-        ("sqr(2)", "unknown name sqr; did you mean sqrt?"),
-        ("zzz", "unknown name zzz; known: d_k, d_v, d_model, n, m, sqrt, exp, abs, e, pi"),
-        ("2d_k", "2d_k is not a number"),
-        ("d_k(2)", "d_k(2): there is no sign between d_k and ("),
-    ],
-)
+@cases("expressions", "unknown_name")
 def test_unknown_name(written: str, sentence: str) -> None:
     with pytest.raises(NumberError) as caught:
         parse(written, SIZES)
@@ -184,22 +175,7 @@ def test_written_digits_are_kept(text: str) -> None:
     assert shown_text(parse(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("1/sqrt(2*3)", "1/√(2·3)"),
-        ("(1+2)*(3)", "(1 + 2)·3"),
-        ("2-(3-4)", "2 − (3 − 4)"),
-        ("(2-3)-4", "(2 − 3) − 4"),
-        ("(2^3)^4", "(2^3)^4"),
-        ("2^(3^4)", "2^3^4"),
-        ("2/(3*4)", "2/(3·4)"),
-        ("(-2)^2", "(−2)^2"),
-        ("exp(sqrt(2))", "exp(√2)"),
-        ("-inf", "−∞"),
-        ("pi*e", "π·e"),
-    ],
-)
+@cases("expressions", "shown")
 def test_shown(written: str, shown: str) -> None:
     assert shown_text(parse(written)) == shown
 

@@ -26,7 +26,7 @@ from attncli.core.text.escapes import alike, safe
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.printing import formats, record
 from attncli.printing.formats import FORMATS, FormatKind, Selection, format_named, formats_of
-from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases
 
 GOOD = SAMPLES / "i_am_good.yaml"
 ANSWERS = [SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
@@ -301,18 +301,7 @@ def test_the_missing_folders_of_a_file_are_made(
     assert any((tmp_path / "missing/inner").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("command", "form", "out", "other"),
-    [
-        ("compute", "csv", "x.json", "x.csv"),
-        ("compute", "json", "X.CSV", "X.json"),
-        ("compute", "tsv", "x.tidy.csv", "x.tidy.tsv"),
-        ("compute", "md", "{title}.html", "{title}.md"),
-        ("compute", "table", "x.npz", "x.txt"),
-        ("check", "csv", "x.html", "x.csv"),
-        ("worksheet", "yaml", "x.tex", "x.yaml"),
-    ],
-)
+@cases("files_out", "a_suffix_that_disagrees_with_the_format_is_refused")
 def test_a_suffix_that_disagrees_with_the_format_is_refused(
     command: str, form: str, out: str, other: str, attn: Attn, tmp_path: Path
 ) -> None:
@@ -322,21 +311,7 @@ def test_a_suffix_that_disagrees_with_the_format_is_refused(
     assert result.err.endswith(f"\n  name the file {other}, or leave out -f\n")
 
 
-@pytest.mark.parametrize(
-    ("command", "form", "out"),
-    [
-        ("compute", "table", "notes.txt"),
-        ("compute", "json", "x.xml"),
-        ("compute", "csv", "x.tidy.csv"),
-        ("compute", "tidy", "x.csv"),
-        ("compute", "yml", "x.yaml"),
-        ("compute", "json", "x.jsonl"),
-        ("compute", "json", "x"),
-        ("check", "gradescope", "x.json"),
-        ("check", "json", "x.yaml"),
-        ("check", "gradescope", "results.results"),
-    ],
-)
+@cases("files_out", "a_suffix_that_fits_the_format_or_means_none_is_taken")
 def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
     command: str, form: str, out: str, attn: Attn, tmp_path: Path
 ) -> None:
@@ -345,22 +320,7 @@ def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
     assert files_of(tmp_path) == [out]
 
 
-@pytest.mark.parametrize(
-    ("out", "told"),
-    [
-        ("{titel}.json", "there is no {titel} for the name of a file\n  did you mean title?\n"),
-        ("{student}.json", "there is no {student} for the name of a file\n  there is {title}"),
-        ("{title.x}.json", "there is no {title.x} for"),
-        ("{}.json", "there is no {} for"),
-        ("{title!r}.json", "may have a width behind a field"),
-        ("{number:99999}.json", "may have a width behind a field"),
-        ("{number:.2}.json", "may have a width behind a field"),
-        ("{title.json", "has a bracket that is not closed"),
-        (".", ". is a folder, whose name does not tell a format\n  use -f, as in -f html"),
-        ("x/", "x/ is a folder, whose name does not tell a format"),
-        ("", "the name of a file is empty\n"),
-    ],
-)
+@cases("files_out", "what_is_no_pattern")
 def test_what_is_no_pattern(out: str, told: str, attn: Attn, tmp_path: Path) -> None:
     result = attn("compute", GOOD, "-o", out, cwd=tmp_path)
     assert result.status == 2
@@ -557,17 +517,7 @@ def large(n: int) -> bytes:
     return json.dumps({"X": np.random.default_rng(1).normal(size=(n, 2)).tolist()}).encode()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "is_told"),
-    [
-        (["-f", "json"], True),
-        (["-f", "tidy", "-d", "2"], True),
-        (["--full"], True),
-        ([], False),
-        (["-f", "json", "--only", "output"], False),
-        (["-f", "json", "-o", "out.json"], False),
-    ],
-)
+@cases("files_out", "large_text_is_told_of_before")
 def test_large_text_is_told_of_before(
     arguments: list[str], is_told: bool, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

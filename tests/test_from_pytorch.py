@@ -18,8 +18,7 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.reading.torch_modules import READABLE
 from tests.conftest import Attn
-from tests.sessions import blocks, printed, session
-from tests.surveys.library_numbers import (
+from tests.library_numbers import (
     BOUNDS,
     DUMPS,
     END,
@@ -30,6 +29,7 @@ from tests.surveys.library_numbers import (
     differences,
     problems,
 )
+from tests.sessions import blocks, printed, session
 
 TEXT = PAGE.read_text()
 NAMES = [path.stem for path in problems()]

@@ -50,7 +50,7 @@ from attncli.core.tape.operations import (
 from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
 from attncli.core.tape.walk import array_of, evaluate, walk
-from tests.conftest import Attn
+from tests.conftest import Attn, cases
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
 from tests.oracles.reference import mp
@@ -267,7 +267,7 @@ def _value(trace: attncli.Trace, key: str) -> Any:
     return np.zeros(np.shape(trace.problem.matrices()[key]))
 
 
-def cases(keys: Keys) -> Iterator[str]:
+def cases_of(keys: Keys) -> Iterator[str]:
     """Yield what a problem is a case of."""
     yield f"kind {keys.get('kind', 'given')}"
     if "score" in keys:
@@ -589,20 +589,7 @@ def test_hardmax_has_no_derivative() -> None:
         of("sum", X=[[1, 0], [0, 1]], normalize="hardmax")
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"kind": "co_attention", "memory": [[1, 0]], "gradient": "sum"}, "no use in kind co_att"),
-        ({"gradient": "product"}, "unknown gradient.loss product"),
-        ({"gradient": {"loss": "squared_error"}}, "squared_error needs target"),
-        ({"gradient": {"target": [[1, 0]]}}, "needs either loss or upstream"),
-        ({"gradient": {"loss": "sum", "target": [[1, 0]]}}, "target has no use"),
-        ({"gradient": [[1, 0, 0], [0, 1, 0]]}, "gradient.upstream has 3 columns"),
-        ({"gradient": {"loss": "squared_error", "target": [[1, 0]]}}, "gradient.target has 1 row"),
-        ({"learning_rate": 0.1}, "learning_rate has no use without gradient"),
-        ({"gradient": "sum", "learning_rate": -1}, "learning_rate must be greater than 0"),
-    ],
-)
+@cases("gradients", "what_is_asked_wrongly_is_told")
 def test_what_is_asked_wrongly_is_told(keys: Keys, message: str) -> None:
     with pytest.raises(attncli.InputError, match=message):
         of(**({"X": [[1, 0], [0, 1]], "gradient": None} | keys))
@@ -653,7 +640,7 @@ def survey(count: int) -> None:
             raise
         if found > ALLOWED:
             print(f"seed {seed}: {found:.2g} in {key} of {keys}")
-        for case in cases(keys):
+        for case in cases_of(keys):
             worst[case] = max(worst.get(case, 0), found)
             counts[case] = counts.get(case, 0) + 1
     for case in sorted(worst):

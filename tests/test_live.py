@@ -29,8 +29,8 @@ from attncli.pages.cell_formulas import key_of
 from attncli.pages.live_tape import Programs
 from attncli.pages.markup import file_text
 from docs.pictures import BROWSER
+from tests import live_page
 from tests.conftest import SAMPLES, Attn
-from tests.surveys import live as survey
 from tests.test_page_in_browser import seen, seen_in_frames
 
 MOST_GROWTH = 40_000  # bytes
@@ -242,13 +242,13 @@ SOME_SAMPLES = (
     "co_attention", "gradient_heads", "integers_columns", "mask_padding", "normalize_sparsemax",
     "recurrent", "score_additive", "transformer_training",
 )  # fmt: skip
-"""Samples that have most operations; `python -m tests.surveys.live` tries all, and 300 more."""
+"""Samples that have most operations; `python -m benchmarks.surveys.live` tries all and 300 more."""
 
 
 @in_browser
 def test_changed_pages_show_what_the_program_does(tmp_path: Path) -> None:
-    cases = [*survey.sample_cases(SOME_SAMPLES, 2), *survey.random_cases(2, changes=2)]
-    assert survey.survey(cases, tmp_path) == []
+    cases = [*live_page.sample_cases(SOME_SAMPLES, 2)]
+    assert live_page.survey(cases, tmp_path) == []
 
 
 HELPERS = """

@@ -16,7 +16,7 @@ import attncli
 from attncli.checking.check import Report
 from attncli.checking.judging.judged import STATUSES
 from attncli.core.problem.marking import FLAGS, Marking
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, table
 
 SCALED = SAMPLES / "integers_scaled.yaml"
 BO = SAMPLES / "answers" / "bo.yaml"
@@ -584,21 +584,7 @@ def test_python_takes_a_mapping_or_a_marking() -> None:
     assert "marking" not in attncli.compute(own).problem.options()
 
 
-FAULTS = [
-    ("{decimels: 2}", "p.yaml:3:11: unknown key decimels in marking", "did you mean decimals?"),
-    ("{decimals: 1.5}", "marking.decimals must be a whole number", ""),
-    ("{tolerance: 0}", "p.yaml:3:11: marking.tolerance must be greater than 0", ""),
-    ("{ask: 3}", "there is no step 3 in this calculation", "the steps are Q, K, V"),
-    ("{ask: [weights, ouput]}", "p.yaml:3:26: there is no step ouput", "did you mean output?"),
-    ("{ask: [X]}", "X is an input of the problem, not a step", "the steps are Q, K, V"),
-    ("{ask: ['weights[1, 4]']}", "there is no key 4", "there are the numbers 1 to 2"),
-    ("{points: {'weights[1]': 3, 'weights[1, :]': 2}}", "which has points twice", "leave one"),
-    ("{points: {wieghts: 3}}", "p.yaml:3:20: there is no step wieghts", "did you mean weights?"),
-    ("{points: {A: 3, weights: 2}}", "weights is weights, which has points twice", ""),
-    ("{points: {weights: much}}", "much is not a number", ""),
-    ("{points: 4}", "marking.points must be a number for each step", "{weights: 4, output: 3}"),
-    ("causal", "marking must be a mapping", "{decimals: 2, ask: [weights, output]}"),
-]
+FAULTS = table("marking", "FAULTS")
 
 
 @pytest.mark.parametrize(("written", "message", "hint"), FAULTS)

@@ -16,6 +16,7 @@ from attncli.core.errors import InputError, KeyPath
 from attncli.core.numbers.matrices import to_array, to_vector
 from attncli.core.numbers.written import to_count, to_number
 from attncli.reading.load import Overrides, load, load_all
+from tests.conftest import cases
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
 X: KeyPath = ("X",)
@@ -336,19 +337,7 @@ def test_block_of_a_matrix_file_may_have_any_name(folder: Path) -> None:
     np.testing.assert_array_equal(problem.W_k, [[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "X: bad.csv",
-            "bad.csv:2:3: row 2, column 2 of X: four is not a number\n    3,four\n      ^",
-        ),
-        ("X: two.csv", "problem.yaml:1:1: X: two.csv: the file holds more than one matrix"),
-        ("X: [[1, 2]]\nW_q: w.cvs.csv", "problem.yaml:2:1: W_q: w.cvs.csv: there is no such file"),
-        ("X: ww.csv", "problem.yaml:1:1: X: ww.csv: there is no such file"),
-        ("X: [[1]]\nmask: {keep: nope.npy}", "there is no such file"),
-    ],
-)
+@cases("matrices", "fault_of_a_matrix_file")
 def test_fault_of_a_matrix_file(
     folder: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

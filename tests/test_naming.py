@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number
 from attncli.printing.class_report import Tally
 from attncli.reading.document import submission_of
-from tests.oracles.handwriting import HABITS, Numbers
-from tests.oracles.homework import draw
-from tests.oracles.students import ImpossibleError
+from tests.conftest import cases
+
+Numbers = np.ndarray[Any, Any]
 
 SELF: dict[str, Any] = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
 SCORES = np.array([[5, 5, 2], [5, 11, 8], [2, 8, 8]])
@@ -150,31 +149,7 @@ def test_a_factor_is_said_simply(factor: float, words: str) -> None:
 # ---- blocked cells
 
 
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        (
-            {"masked": [[5, "-inf", "-inf"], [5, 11, -8], [2, 8, 8]]},
-            "masked[2, 3] is wrong: the mask blocks it, so it is −∞.",
-        ),
-        (
-            {"masked": [["-inf", "-inf", "-inf"], [5, 11, "-inf"], [2, 8, 8]]},
-            "masked[1, 1] is wrong: the mask lets it through, so it is not −∞.",
-        ),
-        (
-            {"masked": [[5, 50, "-inf"], [5, 11, 80], [2, 8, 8]]},
-            "masked[1, 2] and masked[2, 3] are wrong: the mask blocks them, so they are −∞.",
-        ),
-        (
-            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0.3"], ["0.0012", "0.4994", "0.4994"]]},
-            "weights[2, 3] is wrong: the mask blocks it, so it is 0.",
-        ),
-        (
-            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0"], ["0.0012", "0.0000", "0.4994"]]},
-            "weights[3, 2] is wrong: the mask lets it through, so it is not 0.",
-        ),
-    ],
-)
+@cases("naming", "a_blocked_cell_is_a_matter_of_the_mask")
 def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: str) -> None:
     found = finding(CAUSAL, **answers)
     assert found is not None
@@ -265,61 +240,6 @@ def test_a_few_wrong_numbers_are_named() -> None:
     assert len(found.worked) == 2
 
 
-def numbers_wrong_for_no_reason(
-    sort: str, wrong: Callable[[np.random.Generator, Numbers], Numbers]
-) -> list[str]:
-    """Return what is said of steps of which some numbers are random."""
-    random = np.random.default_rng(list(map(ord, sort)))
-    said: list[str] = []
-    while len(said) < 40:
-        paper = draw(random, sort, **({}, {"columns": True})[len(said) % 2])
-        try:
-            known = paper.work()
-        except ImpossibleError:
-            continue
-        step = str(random.choice(["Q", "V", "scores", "output"]))
-        if step not in known or min(known[step].shape[1:]) < 3:
-            continue
-        given = {s: known[s] for s in paper.steps[: paper.steps.index(step)]}
-        given[step] = wrong(random, known[step])
-        habit = HABITS[int(random.integers(len(HABITS)))]
-        report = attncli.check(attncli.Problem(**paper.problem()), paper.sheet(given, habit))
-        if report.first_wrong_step == step:
-            found = report.findings.get(step)
-            said.append(found.message if found else "")
-    return said
-
-
-def is_claim(said: str) -> bool:
-    """Whether a sentence names a cause without a "perhaps"."""
-    is_fact = said.startswith("Only") and (": it is " in said or ":" not in said)
-    return bool(said) and not is_fact and "perhaps" not in said.lower()
-
-
-@pytest.mark.parametrize("sort", ["integers", "decimals", "heads"])
-def test_a_random_number_gets_no_certain_cause(sort: str) -> None:
-    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
-        made = numbers.copy()
-        place = tuple(random.integers(size) for size in made.shape)
-        made[place] += random.choice([-1, 1]) * random.integers(1, 40)
-        return made
-
-    said = numbers_wrong_for_no_reason(sort, wrong)
-    assert [one for one in said if is_claim(one)] == []
-
-
-@pytest.mark.parametrize("sort", ["integers", "decimals"])
-def test_a_random_row_gets_no_certain_cause(sort: str) -> None:
-    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
-        made = numbers.copy()
-        row = random.integers(made.shape[1])
-        made[0, row] += random.integers(1, 15, made.shape[2])
-        return made
-
-    claims = [one for one in numbers_wrong_for_no_reason(sort, wrong) if is_claim(one)]
-    assert len(claims) <= 1, claims
-
-
 # ---- two keys, and numbers that are the same
 
 TWO_KEYS: dict[str, Any] = {
@@ -402,17 +322,6 @@ def test_each_row_may_have_its_own_mistake(decimals: int, is_certain: bool) -> N
     )
     assert found.hint == f"In row 1, masked: the mask was not applied; {rest}, not by √d_k."
     assert found.id == "mask_missing"
-
-
-@pytest.mark.parametrize("sort", ["integers", "decimals"])
-def test_random_rows_get_no_mistakes_of_their_own(sort: str) -> None:
-    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
-        made = numbers.copy()
-        for row in random.choice(made.shape[1], 2, replace=False):
-            made[0, row] += random.integers(1, 15, made.shape[2])
-        return made
-
-    assert not [one for one in numbers_wrong_for_no_reason(sort, wrong) if "; in row" in one]
 
 
 # ---- the worked line
@@ -626,3 +535,49 @@ def test_of_several_rows_that_fit_the_nearest_is_named() -> None:
     assert message(problem, Q=[["1.04", "2.03"], ["1.00", "2.00"], ["1", "2"]]).endswith(
         "it holds the numbers of row 2."
     )
+
+
+# ---- single rules
+
+
+def test_what_is_done_everywhere_need_not_fit_everywhere() -> None:
+    """W_o is not square, so who transposes every other matrix cannot have transposed it, too."""
+    problem = attncli.Problem(
+        X=[[1, 2], [0, 1]],
+        W_q=[[1, 2], [0, 1]],
+        W_k=[[1, 0], [1, 1]],
+        W_v=[[1, 1], [0, 2]],
+        W_o=[[1, 0, 1], [0, 2, 1]],
+    )
+    made = {"Q": [[5, 2], [2, 1]], "K": [[1, 3], [0, 1]], "V": [[3, 4], [1, 2]]}
+    report = attncli.check(problem, made | {"output": [[1, 2, 3], [1, 2, 3]]})
+    assert report.findings["Q"].id == "all_weight_matrices_transposed"
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("half", "½"), ("mean", "1/4")])
+def test_the_factor_that_the_loss_misses_is_told(loss: str, factor: str) -> None:
+    target = [[2, 0], [2, 2]]
+    problem = attncli.Problem(
+        X=[[1, 0], [1, 1]], gradient={"loss": f"{loss}_squared_error", "target": target}
+    )
+    over = {"half": 2, "mean": 4}[loss]
+    right = attncli.compute(problem)["loss"].value
+    finding = attncli.check(problem, {"loss": right * over}).findings["loss"]
+    assert finding.message.startswith(f"The {factor} of the loss was left out")
+
+
+def test_a_gate_that_opens_for_the_right_numbers_alone_is_followed() -> None:
+    """No right number of `hidden` is negative; with a slip one is, and what comes back is 0."""
+    one = [[1, 0], [0, 1]]
+    keys: dict[str, Any] = dict.fromkeys(("X", "W_q", "W_k", "W_v", "W_2"), one)
+    keys |= {"kind": "transformer", "norm": "none", "activation": "relu", "W_1": [[1, 2], [1, 1]]}
+    problem = attncli.Problem(**keys, gradient=[[1, 2], [3, -4]])
+    right = {name: attncli.compute(problem)[name].value for name in ("hidden", "d_activated")}
+    assert (right["hidden"] > 0).all()
+    hidden, back = np.round(right["hidden"], 2), right["d_activated"]
+    hidden[0, 0] *= -1
+    answers = {"hidden": hidden, "activated": np.maximum(hidden, 0), "d_activated": back}
+    answers["d_hidden"] = np.where(hidden > 0, back, 0)
+    report = attncli.check(problem, answers)
+    statuses = [report.steps[name].status for name in answers]
+    assert statuses == ["wrong", "follows", "correct", "follows"]

@@ -15,7 +15,7 @@ import attncli
 from attncli.core.attention.scores import SCORES
 from attncli.core.mechanisms.compute import METHODS
 from attncli.core.problem.kinds import KINDS, UPDATES
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases
 
 mp = mpmath.MPContext()
 mp.dps = 30
@@ -276,35 +276,7 @@ def test_every_kind_has_a_method_and_a_sample() -> None:
     assert used == set(KINDS)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "kind: recurrent\nX: [[1, 2]]\nA: [[1, 0, 0], [0, 1, 0]]",
-            "3:1: A has 3 columns, but needs 4 (d_x = 2 + d_h = 2)",
-        ),
-        (
-            "kind: recurrent\nX: [[1, 2]]\nA: [[1, 0, 0], [0, 1, 0]]",
-            "A is (2, 3); (2, 4) would fit",
-        ),
-        (
-            "kind: pooling\nX: [[1, 2]]\nu: [1]\nW: [[1, 0], [0, 1]]",
-            "a query is of size 1 (u has 1 number) and a key of 2 (W has 2 rows)",
-        ),
-        ("kind: pooling\nX: [[1, 2]]\nu: [1]\nW: [[1], [2]]", "W is (2, 1); (2, 2) would fit"),
-        ("X: [[1, 2]]\nW_c: [[1, 2, 3]]", "W_c is (1, 3); (1, 4) would fit"),
-        ("kind: pooling\nX: [[1, 2]]", "kind pooling needs u"),
-        ("kind: recurrent\nX: [[1, 2]]\nmask: causal", "mask has no use in kind recurrent"),
-        (
-            "kind: pooling\nX: [[1, 2]]\nu: [1, 2]\nmask: causal",
-            "the mask causal has no use in kind pooling",
-        ),
-        (
-            "kind: co_attention\nX: [[1]]\nmemory: [[1]]\nnormalize: {axis: queries}",
-            "normalize.axis has no use in kind co_attention",
-        ),
-    ],
-)
+@cases("other_mechanisms", "mistakes_are_named_with_what_would_fit")
 def test_mistakes_are_named_with_what_would_fit(text: str, message: str, attn: Attn) -> None:
     result = attn("compute", "-", stdin=text.encode())
     assert result.status == 2

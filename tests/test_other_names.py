@@ -15,7 +15,7 @@ from attncli.core.problem.key_values import RECIPROCALS, WITHOUT_KEY, hint_for, 
 from attncli.core.problem.keys import KEYS
 from attncli.core.text.sentences import near_words
 from attncli.reading.load import Overrides, load_all
-from tests.conftest import Attn
+from tests.conftest import Attn, cases, table
 
 X = "X: [[1, 2], [3, 4]]\n"
 
@@ -53,20 +53,7 @@ def test_every_alias_means_a_key_and_is_none() -> None:
     assert not set(aliases) & set(KEYS)
 
 
-TEXTS = {
-    ".yaml": (
-        "x: [[1, 2], [3, 4]]\nsentence: Hello, you\nW^Q: [[1, 0], [0, 2]]\nwk: [[1], [0]]\n"
-        "bv: [1]\nnum_heads: 2\nn_kv_heads: 1\nWv: [[1], [0]]\n"
-    ),
-    ".csv": (
-        'sentence,"Hello, you"\nnum_heads,2\nn_kv_heads,1\nx\n1,2\n3,4\nW^Q\n1,0\n0,2\n'
-        "wk\n1\n0\nWv\n1\n0\nbv\n1\n"
-    ),
-    ".json": (
-        '{"x": [[1, 2], [3, 4]], "sentence": "Hello, you", "W_Q": [[1, 0], [0, 2]], "b^V": [1],'
-        '"WK": [[1], [0]], "w_v": [[1], [0]], "n_heads": 2, "num_kv_heads": 1}'
-    ),
-}
+TEXTS = table("other_names", "TEXTS")
 
 
 @pytest.mark.parametrize("suffix", TEXTS)
@@ -297,18 +284,7 @@ def test_queries_that_are_projected_alone(given: dict[str, Any], warned: list[st
     assert list(trace.warnings) == warned
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"W_q": [[1], [0]]},
-            "is of size 1 (W_q has 1 column) and a key of 2 (X has 2 columns, and W_k is left out)",
-        ),
-        ({"W_k": [[1], [0]]}, "a query is of size 2 (X has 2 columns, and W_q is left out)"),
-        ({"W_o": [[1]]}, "W_o has 1 row, but X has 2 columns, and W_v is left out"),
-        ({"V": [[1], [2]], "W_q": [[1], [0]]}, "\n  write W_k; the score functions general, add"),
-    ],
-)
+@cases("other_names", "sizes_that_a_left_out_projection_does_not_fit")
 def test_sizes_that_a_left_out_projection_does_not_fit(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as caught:
         attncli.Problem(X=[[1, 2], [3, 4]], **given)

@@ -18,7 +18,7 @@ from attncli.core.numbers.matrices import grid_in, labelled_texts, to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.numbers.written import value_of
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, cases, table
 
 INF = float("inf")
 UNIT = [[1, 0], [0, 1]]
@@ -162,53 +162,7 @@ def test_there_are_at_least_sixty_forms() -> None:
     assert len(MEANT) >= 60
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[1. 0. ... 0. 1.]\n [0. 1. ... 0. 0.]]", "the numbers in place of … are missing"),
-        ("1 2 …\n3 4 …", "the numbers in place of … are missing"),
-        (r"\begin{bmatrix} 1 & \cdots & 2 \end{bmatrix}", "the numbers in place of … are missing"),
-        ("[[[1 0]\n  [0 1]]]", "the text holds several matrices"),
-        ("⎡1⎤  ⎡2⎤\n⎣3⎦  ⎣4⎦", "the text holds several matrices"),
-        ("⎡1⎤ × ⎡2⎤\n⎣3⎦   ⎣4⎦", "the text holds several matrices"),
-        (
-            r"\begin{bmatrix} 1 \end{bmatrix} \begin{bmatrix} 1 \end{bmatrix}",
-            "the text holds several matrices",
-        ),
-        (r"\begin{bmatrix} 1 0 \\ 0 1 \end{bmatrix}", "there is no sign between 1 and 0"),
-        (r"\begin{bmatrix} \frac123 \end{bmatrix}", "is not a number"),
-        (r"\begin{bmatrix} \sqrt12 \end{bmatrix}", "is not a number"),
-        (r"\begin{bmatrix} \sqrt[3]{2} \end{bmatrix}", "is not a number"),
-        (r"\begin{bmatrix} 1\,202 \end{bmatrix}", "there is no sign between 1 and 202"),
-        (r"\begin{bmatrix} 1{,}202 \end{bmatrix}", "write 1.202 or 1202"),
-        ("[1,0; 0,1]", "1,0 may mean several numbers; write 1.0 or 1, 0 with a blank"),
-        ("[1,0]\n[0,1]", "1,0 may mean several numbers"),
-        ("I: 1,0\nam: 0,1", "1,0 may mean several numbers"),
-        ("I,1,0\nam,0,1", "1,0 may mean several numbers"),
-        ("1,202\t5,5", "1,202 may mean several numbers; write 1.202 or 1202"),
-        ("1 202\t5\n3 404\t6", "1 202 may mean several numbers; write 1202, or a tab"),
-        ("1\t\n3\t4", "row 1, column 2 of X is blank"),
-        ("| 1 |  |\n|---|---|\n| 3 | 4 |", "row 1, column 2 of X is blank"),
-        ("|  | 2 |\n|---|---|\n| 3 | 4 |", "row 1, column 1 of X is blank"),
-        ("I 1 0 1", "I is not a number"),
-        ("l 0\nO 1", "l is not a number"),
-        ("1O 2\n3O 4", "1O is not a number"),
-        ("I 1 0\n1 0 1", "I is not a number"),
-        ("1 2\nam 3 4", "am is not a number"),
-        ("| I | 0 |\n| O | 1 |", "I is not a number"),
-        ("l O\n0 1", "l is not a number"),
-        ("I:\nam: 1 2", "there are words without a number beside them"),
-        ("true false\nnan 1", "true is not a number"),
-        ("| 1 | 2 |\n| - | - |", "- ends too early"),
-        ("| - | - |\n| 1 | 2 |", "- ends too early"),
-        ("| 1 | 2 |\n| -- | -- |\n| 3 | 4 |", "-- ends too early"),
-        ("1 2 | 3 4\n5 6 | 7 8", "| is not a number"),
-        ("| 1/2 1/3 | 1/4 1/5 |\n| 4 | 5 |", "| is not a number"),
-        ("  1.0e+03 *\n\n  1 2\n  3 4", "* is not a number"),
-        ("     0    1\n0  0.5  1.5\n1  2.5  3.5", "row 2 of X has 3 numbers, but row 1 has 2"),
-        ("I [1 0]\nam [0 1]", "is not a number"),
-    ],
-)
+@cases("pasted", "what_may_be_read_in_two_ways_is_refused")
 def test_what_may_be_read_in_two_ways_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         to_array(text, ("X",))
@@ -266,33 +220,7 @@ def test_a_block_whose_first_line_is_indented_more(sign: str, tmp_path: Path) ->
 
 # --- rows without blanks before them ---------------------------------------------------------
 
-UNINDENTED = [
-    "1 0\n-1 2",
-    "1 0\n-1 2 ",
-    "1 0\n\n-1 2\n",
-    "# the input\n1 0 # first\n-1 2",
-    "1 0\n # second\n  -1 2",
-    "    1 0\n-1 2",
-    "  1 0\n -1 2",
-    "1e0 0\n-1 2",
-    "+1 0\n-1 2",
-    "1, 0\n−1, 2",
-    "1,0 0,0\n-1,0 2,0",
-    "1\u00a00\n\u00a0−1\u00a02",
-    "\t1\t0\n\t-1\t2",
-    "[1 0; -1 2]",
-    "[1 0]\n[-1 2]",
-    "[1, 0],\n[-1, 2]",
-    "[[1. 0.]\n [-1. 2.]]",
-    "array([[1, 0],\n       [-1, 2]])",
-    "tensor([[ 1.,  0.],\n        [-1.,  2.]], requires_grad=True)",
-    "Parameter containing:\ntensor([[ 1.,  0.],\n        [-1.,  2.]])",
-    "( 1 0 )\n( -1 2 )",
-    "I 1 0\nam -1 2",
-    "|   | a | b |\n|---|---|---|\n| I | 1 | 0 |\n| am | -1 | 2 |",
-    "\\begin{pmatrix} 1 & 0 \\\\\n-1 & 2 \\end{pmatrix}",
-    "⎡ 1 0⎤\n⎣-1 2⎦",
-]
+UNINDENTED = table("pasted", "UNINDENTED")
 
 
 SIGNS = ["", " |", " |-", " | # rows", "   # rows"]
@@ -334,20 +262,7 @@ def test_rows_of_a_key_inside_another_may_stand_at_the_left(tmp_path: Path) -> N
     assert problem.notes == "see:\n1\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "said"),
-    [
-        ("X: |\n1 3\n1 abc\nscore: dot\n", "3:3", "row 2, column 2 of X: abc is not a number"),
-        ("X:\n1 3\n 1 abc\nscore: dot\n", "3:4", "row 2, column 2 of X: abc is not a number"),
-        ("a: 1\nX: |\n1 3\n1\n", "4:1", "row 2 of X has 1 number, but row 1 has 2"),
-        ("X: |\n1 3\nscore dot\n", "3:1", "row 2, column 1 of X: score is not a number"),
-        ("X: |\n1 3\nscore: dott\n", "3:1", "unknown score dott"),
-        ("score: {name: general, W: [\nX: |\n1 3\n", "2:4", "a value cannot start with |"),
-        ("X:\n- 1 3\n- 1 abc\n", "3:5", "row 2, column 2 of X: abc is not a number"),
-        ("title: my\nhomework\nX: [1]\n", "2:1", "this line has no key"),
-        ("X: [[1. 0.]\n    [0. 1.]]\n", "2:5", "a comma is missing before this"),
-    ],
-)
+@cases("pasted", "faults_in_rows_without_blanks_before_them")
 def test_faults_in_rows_without_blanks_before_them(
     text: str, place: str, said: str, tmp_path: Path
 ) -> None:
@@ -362,20 +277,7 @@ def test_faults_in_rows_without_blanks_before_them(
     assert f"\n    {line}\n" in found[0]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        ["1 0", "-1 2"],
-        ["1, 0", "-1, 2"],
-        ["( 1 0 )", "( −1 2 )"],
-        [["1 0"], ["-1 2"]],
-        ["1 0; -1 2"],
-        "( 1 0 )\n( -1 2 )",
-        "((1, 0), (-1, 2))",
-        "(1 0; -1 2)",
-        ["1,0 0,0", "-1,0 2,0"],
-    ],
-)
+@cases("pasted", "rows_that_are_texts")
 def test_rows_that_are_texts(raw: Any) -> None:
     problem = attncli.Problem(X=raw, score="dot")
     assert problem.X is not None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Attn
+from tests.conftest import ROOT, Attn, table
 
 PROBLEM = """\
 title: Twelve points
@@ -54,25 +54,7 @@ SHEETS = {
     "leo": "scores: [[1, 3\n",
 }
 
-POINTS: dict[str, tuple[str, str, str, str]] = {
-    #      scores + weights + output: as it is; --follow 0.5; --follow 0; --strict
-    "ann": ("4 4 4 12", "4 4 4 12", "4 4 4 12", "4 4 4 12"),
-    # 3 scores. Two of four weights and outputs are right, two follow: 2 + 2·0.5 = 3.
-    "ben": ("3 4 4 11", "3 3 3 9", "3 2 2 7", "3 4 4 11"),
-    "cem": ("4 4 0 8", "4 4 0 8", "4 4 0 8", "4 4 0 8"),
-    "dan": ("0 0 0 0", "0 0 0 0", "0 0 0 0", "0 0 0 0"),
-    # What is off in its last digit is right, unless strictly.
-    "eve": ("4 4 4 12", "4 4 4 12", "4 4 4 12", "4 3 4 11"),
-    "fay": ("4 4 3 11", "4 4 3 11", "4 4 3 11", "4 4 3 11"),
-    # 1 and 4 stand on the diagonal; all the rest follows: 4, 4·0.5, nothing.
-    "gus": ("2 4 4 10", "2 2 2 6", "2 0 0 2", "2 4 4 10"),
-    "hal": ("0 2 0 2", "0 2 0 2", "0 2 0 2", "0 2 0 2"),
-    "ida": ("0 4 4 8", "0 4 4 8", "0 4 4 8", "0 4 4 8"),
-    "jo": ("4 4 4 12", "4 4 4 12", "4 4 4 12", "4 4 4 12"),
-    # Three outputs are right, one follows: 3 + 0.5.
-    "kim": ("4 3 4 11", "4 3 3.5 10.5", "4 3 3 10", "4 3 4 11"),
-    "leo": ("   ", "   ", "   ", "   "),
-}
+POINTS: dict[str, tuple[str, str, str, str]] = table("points_by_hand", "POINTS")
 VERDICTS = {
     **dict.fromkeys(("ann", "eve", "jo"), "correct"),
     **dict.fromkeys(("cem", "hal"), "incomplete"),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import attncli
 from docs.pictures import BROWSER
 from tests.conftest import SAMPLES, Attn
-from tests.surveys.practice import survey, survey_of_mistakes
+from tests.practice_page import MAY_SAY, TYPED, Page, is_named, page_script, said_by_check
 from tests.test_page_in_browser import seen_in_frames
 
 TYPE = """
@@ -30,19 +31,18 @@ TYPE = """
 """
 
 
-def test_the_page_agrees_with_check_on_typed_numbers() -> None:
-    tally, wrong = survey(150, 6)
-    assert wrong == []
-    unsure = sum(count for name, count in tally.items() if name.endswith("(page: unsure)"))
-    assert unsure < 0.2 * sum(tally.values())
-    assert len({name.partition(": ")[2] for name in tally}) >= 5  # of the statuses
-
-
-def test_a_mistake_that_the_page_names_is_named_by_check() -> None:
-    tally, wrong = survey_of_mistakes(25, 6)
-    assert wrong == []
-    by_check = sum(count for name, count in tally.items() if name.startswith("one by check"))
-    assert tally["one by check, one by the page"] > 0.6 * by_check
+def test_the_page_judges_what_is_typed_as_recorded_and_no_otherwise_than_check() -> None:
+    """Numbers in many forms, and steps with a mistake of which some cells have been typed."""
+    script = page_script()
+    for line in TYPED.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        problem, name, texts = attncli.Problem(**case["problem"]), case["step"], case["texts"]
+        page = Page(script, attncli.compute(problem))
+        assert page.says(name, texts) == (case["page"], case["mistake"]), line
+        assert said_by_check(problem, name, texts) == case["check"], line
+        for by_page, by_check in zip(case["page"], case["check"], strict=True):
+            assert by_page in MAY_SAY.get(by_check, (by_check,)), line
+        assert not case["mistake"] or is_named(problem, name, texts, case["mistake"]), line
 
 
 USE = """

@@ -10,7 +10,7 @@ import pytest
 
 import attncli
 from attncli.core.errors import InputError
-from tests.conftest import Attn
+from tests.conftest import Attn, cases
 
 RANDOM = np.random.default_rng(11)
 
@@ -102,19 +102,7 @@ def test_two_layers_of_a_cache_are_one_too_many() -> None:
     assert "leave one of them out" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("word", "step"),
-    [
-        ("attn_weights", "weights"),
-        ("attn_output_weights", "weights"),
-        ("attentions", "weights"),
-        ("attn_output", "output"),
-        ("attention_output", "output"),
-        ("query_states", "Q"),
-        ("key_states", "K"),
-        ("value_states", "V"),
-    ],
-)
+@cases("program_names", "names_of_pytorch_hugging_face_and_keras")
 def test_names_of_pytorch_hugging_face_and_keras(word: str, step: str) -> None:
     assert verdict(KEYS, {word: numbers(KEYS)[step]}) == ("correct", {step})
 

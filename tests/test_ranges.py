@@ -36,7 +36,8 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.walk import evaluate
-from tests.oracles.handwriting import Numbers
+
+Numbers = np.ndarray[Any, Any]
 
 POINTS = 12
 """How many points are tried in each array of ranges."""

@@ -20,7 +20,7 @@ from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.reading.document import submission_of
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, cases
 
 GOOD = SAMPLES / "i_am_good.yaml"
 WHOLE = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
@@ -610,31 +610,7 @@ def test_a_single_cell_on_standard_input_is_yaml(name: str, attn: Attn) -> None:
     assert "correct: 1 number" in result.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["-m", "weights=w.csv"], "correct: 9 numbers"),
-        (["-m", "A=labelled.csv"], "A has no use in kind self"),
-        (["-m", "alpha=w.csv"], "correct: 9 numbers"),
-        (["-m", "weights=labelled.csv"], "correct: 6 numbers"),
-        (["-m", "weights=w.csv", "-m", "V=v.npy"], "correct: 18 numbers"),
-        (["-m", "output[am]=am.csv"], "there is no such file"),
-        (["ada.yaml", "-m", "weights=w.csv"], "correct: 18 numbers"),
-        (["-m", "weights=w.csv", "-m", "X=x.csv"], "wrong, first at weights"),
-        (["-m", "weights=w.csv", "--decimals-asked", "3"], "wrong, first at weights"),
-        (
-            ["-m", "wieghts=w.csv"],
-            "incomplete: 0 numbers; skipped: wieghts (did you mean weights?)",
-        ),
-        (
-            ["-m", "weights=none.csv"],
-            "-m weights=none.csv: weights: none.csv: there is no such file",
-        ),
-        (["-m", "weights"], "-m weights is not of the form NAME=FILE"),
-        (["ada.yaml", "ada.yaml", "-m", "V=v.npy"], "but there are 2 files of answers"),
-        (["-m", "W_q=v.npy", "-m", "Q=v.npy"], "wrong, first at Q (projection_missing)"),
-    ],
-)
+@cases("reading_answers", "an_answer_in_a_bare_file")
 def test_an_answer_in_a_bare_file(
     arguments: list[str], said: str, folder: Path, attn: Attn
 ) -> None:

@@ -19,7 +19,7 @@ from attncli.core.errors import InputError, KeyPath, refuse
 from attncli.reading import csv_blocks
 from attncli.reading.document import Document
 from attncli.reading.read import read_bytes
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, cases
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
 OPTIONS = {"title": False, "score": False, "heads": False, "tokens": True, "mask": False}
@@ -60,30 +60,7 @@ def message(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> str:
 MATRIX = [["1.50", "2"], ["0.5", "-3e1"]]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1.50,2\n0.5,-3e1\n",
-        "1.50,2\n0.5,-3e1",
-        "1.50, 2\n0.5 ,-3e1\n",
-        "1.50,2,,\n0.5,-3e1,,\n,,,\n",
-        "\n1.50,2\n\n\n0.5,-3e1\n\n",
-        '"1.50","2"\n"0.5","-3e1"\n',
-        "1.50;2\n0.5;-3e1\n",
-        "1,50;2\n0,5;-3e1\n",
-        "1.50\t2\n0.5\t-3e1\n",
-        "1,50\t2\n0,5\t-3e1\n",
-        "1.50 2\n0.5 -3e1\n",
-        "  1.50   2\n0.5  -3e1  \n",
-        "sep=;\n1,50;2\n0,5;-3e1\n",
-        "sep=,\n1.50,2\n0.5,-3e1\n",
-        "SEP=|\n1.50|2\n0.5|-3e1\n",
-        "sep=\t\n1,50\t2\n0,5\t-3e1\n",
-        '"sep=;"\n1,50;2\n0,5;-3e1\n',
-        "X\n1.50,2\n0.5,-3e1\n",
-        "X,,\n1.50,2,\n0.5,-3e1,\n",
-    ],
-)
+@cases("reading_csv", "one_matrix")
 def test_one_matrix(text: str) -> None:
     for end in ("\n", "\r\n", "\r"):
         for code in ("utf-8", "utf-8-sig", "utf-16"):
@@ -104,35 +81,7 @@ def test_one_column(text: str) -> None:
 # Labels.
 
 
-@pytest.mark.parametrize(
-    ("text", "rows", "columns"),
-    [
-        (",f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
-        ("token,f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
-        ("f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
-        ("f1,f2\n1,2\n3,4\n", None, ["f1", "f2"]),
-        ("I,1,2\nam,3,4\n", ["I", "am"], None),
-        (",1,2\n1,1,2\n2,3,4\n", ["1", "2"], ["1", "2"]),
-        (",2023,2024\nI,1,2\nam,3,4\n", ["I", "am"], ["2023", "2024"]),
-        ('"a, b",1,2\n"c ""d""",3,4\n', ["a, b", 'c "d"'], None),
-        ('"two\nlines",1,2\n##ing,3,4\n', ["two\nlines", "##ing"], None),
-        (',"f\n1",f2\nI,1,2\nam,3,4\n', ["I", "am"], ["f\n1", "f2"]),
-        ("#a,1,2\n# b,3,4\n", ["#a", "# b"], None),
-        ("é,1,2\n你好,3,4\n", ["é", "你好"], None),
-        ("the cat\t1\t2\nsat\t3\t4\n", ["the cat", "sat"], None),
-        ("I 1 2\nam 3 4\n", ["I", "am"], None),
-        ("I;1;2\nam;3;4\n", ["I", "am"], None),
-        (",e,pi\ne,1,2\ninf,3,4\n", ["e", "inf"], ["e", "pi"]),
-        # Constants of expressions are words too, where they stand beside words.
-        ("d,1,2\ne,3,4\n", ["d", "e"], None),
-        ("d,e\n1,2\n3,4\n", None, ["d", "e"]),
-        ("d,e\nx,1,2\ny,3,4\n", ["x", "y"], ["d", "e"]),
-        # As are the signs of a sentence, and what starts with a digit.
-        ("who,1,2\n?,3,4\n", ["who", "?"], None),
-        ("well,1,2\n-,3,4\n", ["well", "-"], None),
-        ("the,1,2\n2nd,3,4\n", ["the", "2nd"], None),
-    ],
-)
+@cases("reading_csv", "labels")
 def test_labels(text: str, rows: list[str] | None, columns: list[str] | None) -> None:
     found = document(text)
     assert found.values == {"X": [["1", "2"], ["3", "4"]]}
@@ -260,38 +209,11 @@ def test_several_problems(tmp_path: Path) -> None:
 # Places.
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "place"),
-    [
-        ("1,2\n3,4\n", ("X", 1, 1), (2, 3)),
-        ("1,2\n3,4\n", ("X", 1), (2, 1)),
-        ("1,2\n3,4\n", ("X",), (1, 0)),
-        ("\n\n1, 2\n", ("X", 0, 1), (3, 4)),
-        (",f1,f2\nI,1,2\nam,3,4\n", ("X", 1, 0), (3, 4)),
-        ("f1,f2\nI,1,2\nam,3,4\n", ("X", 0, 1), (2, 5)),
-        ('"a, b",1,2\n', ("X", 0, 1), (1, 10)),
-        ('"a\nb",1,2\nc,3,4\n', ("X", 1, 1), (3, 5)),
-        ('"e ""f""",1,2\n', ("X", 0, 1), (1, 13)),
-        ("I;1,5;2\n", ("X", 0, 1), (1, 7)),
-        ("sep=;\nI;1,5;2\n", ("X", 0, 1), (2, 7)),
-        ("I\t1,5\t2\n", ("X", 0, 1), (1, 7)),
-        ("I\t\t2\n", ("X", 0, 0), (1, 3)),
-        ("I,,2\n", ("X", 0, 0), (1, 3)),
-        ("I 1  2\n", ("X", 0, 1), (1, 6)),
-        ("X\n1\nW_q[1]\n1\n2\nW_q[2]\n3\n4\n", ("W_q", 1, 1, 0), (8, 1)),
-        ("X\n1\nW_q[1]\n1\n2\nW_q[2]\n3\n4\n", ("W_q", 1), (6, 1)),
-        ("title,T\nscore,dot\nX\n1\n", ("score",), (2, 0)),
-        ("title,T\nX\n1\n", ("X",), (2, 1)),
-        ("title,T\nmask.lengths,3\nX\n1\n", ("mask", "lengths"), (2, 0)),
-        ("score,general\nX\n1\nscore.W\n1,0\n0,1\n", ("score", "W", 1, 1), (6, 3)),
-        ("X\n1\nsteps\nQ\n,f\nI,2\n", ("steps", "Q", 0, 0), (6, 3)),
-        ("1,2\n", ("nothing",), (1, 0)),
-    ],
-)
-def test_place(text: str, path: KeyPath, place: tuple[int, int]) -> None:
+@cases("reading_csv", "place")
+def test_place(text: str, path: KeyPath, place: list[int]) -> None:
     for end in ("\n", "\r\n", "\r"):
         found = document(text.replace("\n", end)).locate(path)
-        assert (found.line, found.column) == place, end
+        assert [found.line, found.column] == place, end
         assert found.text == text.splitlines()[place[0] - 1]
 
 
@@ -301,29 +223,7 @@ def test_signs_that_end_a_line_for_python_only(sign: str) -> None:
     assert (found.line, found.column, found.text) == (2, 3, "c,3,4")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "I,1,2\nam,3\n",
-            "f.csv:2:4: row 2 of X has 1 number, but row 1 has 2\n    am,3\n       ^",
-        ),
-        (
-            "I;1,5;2\nam;1;x\n",
-            "f.csv:2:6: row 2, column 2 of X: x is not a number\n    am;1;x\n         ^",
-        ),
-        (
-            "1,,2\n3,4,5\n",
-            "f.csv:1:3: 1 cell is open: X[1, 2]\n    1,,2\n      ^\n  write a number there",
-        ),
-        ("X\n1,2\n3,four\n", "f.csv:3:3: row 2, column 2 of X: four is not a number"),
-        ("1,2\n3,1_000\n", "f.csv:2:3: row 2, column 2 of X: 1_000 is not a number; write 1000"),
-        ("1,2\n3,nan\n", "f.csv:2:3: row 2, column 2 of X: nan is not a number that a"),
-        ("1,2\n3,inf\n", "f.csv:2:3: row 2, column 2 of X is infinite"),
-        ('1,"2,5"\n3,4\n', "f.csv:1:3: row 1, column 2 of X: 2,5 is not a number; write 2.5"),
-        ("1,2\x00\n", "f.csv:1:3: row 1, column 2 of X: 2\\x00 is not a number"),
-    ],
-)
+@cases("reading_csv", "fault")
 def test_fault(text: str, said: str, tmp_path: Path) -> None:
     assert message(text, tmp_path).startswith(said)
 

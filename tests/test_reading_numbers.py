@@ -12,6 +12,7 @@ from attncli.core.errors import InputError
 from attncli.core.numbers.grid import rows_of, whole_number
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import normalized, value_of
+from tests.conftest import cases
 
 
 @pytest.mark.parametrize(
@@ -34,19 +35,7 @@ def test_values() -> None:
         assert value_of(written) == -np.inf
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("2024-01-01", "2024-01-01 is a date, not a number"),
-        ("01.02.2024", "is a date"),
-        ("2-Jan", "is a date"),
-        ("Feb 1", "is a date"),
-        ("0.5.", "0.5. is not a number; it has more than one point"),
-        ("0..5", "0..5 is not a number; it has more than one point"),
-        ("5%%", "5%% is not a number"),
-        ("%", "% is not a number"),
-    ],
-)
+@cases("reading_numbers", "what_is_no_number")
 def test_what_is_no_number(written: str, said: str) -> None:
     with pytest.raises(NumberError) as caught:
         value_of(written)
@@ -54,25 +43,7 @@ def test_what_is_no_number(written: str, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("1 2\n3 4", [["1", "2"], ["3", "4"]]),
-        ("1,2,3\n4,5,6", [["1", "2", "3"], ["4", "5", "6"]]),
-        ("1, 0\n0, 1", [["1", "0"], ["0", "1"]]),
-        ("0.5,1\n2.5,3", [["0.5", "1"], ["2.5", "3"]]),
-        ("1,0 0,5", [["1.0", "0.5"]]),
-        ("0,1361  0,4319\n0,0013 0,9692", [["0.1361", "0.4319"], ["0.0013", "0.9692"]]),
-        ("-0,5 −1,0", [["-0.5", "−1.0"]]),
-        ("13,61% 86,39%", [["13.61%", "86.39%"]]),
-        ("1,05", [["1.05"]]),  # nobody writes 05 for 5
-        ("1 0,5\n0,5 1\n1 1", [["1", "0.5"], ["0.5", "1"], ["1", "1"]]),  # else rows would differ
-        ("1,202,604.28 22,026.47", [["1202604.28", "22026.47"]]),
-        ("≈ 0.14 ≈ 0.5 13 %", [["≈ 0.14", "≈ 0.5", "13 %"]]),
-        ("~ 0.14 ?", [["~", "0.14", "?"]]),
-        ("2,5 1,5\nsqrt( 4 ) 2,05", [["2.5", "1.5"], ["sqrt( 4 )", "2.05"]]),
-    ],
-)
+@cases("reading_numbers", "what_parts_numbers")
 def test_what_parts_numbers(text: str, rows: list[list[str]]) -> None:
     assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
 

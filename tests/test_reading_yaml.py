@@ -21,7 +21,7 @@ from attncli.reading.read import read_bytes
 from attncli.reading.yaml_documents import without_nulls
 from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
 from attncli.reading.yaml_text import locate as yaml_locate
-from tests.conftest import SAMPLE_FILES, Attn
+from tests.conftest import SAMPLE_FILES, Attn, cases
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
 
@@ -219,35 +219,7 @@ def test_labels_stay_as_written(tmp_path: Path) -> None:
 # Keys, anchors, depth, tags, tabs.
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "first"),
-    [
-        ("X: [[1]]\nscore: dot\nX: [[2]]\n", "3:1", "X is written twice, first in line 1"),
-        ("score: {name: dot, name: dot}", "1:20", "name is written twice, first in line 1"),
-        ("a:\n  b: 1\n  'b': 2\n", "3:3", "b is written twice, first in line 2"),
-        ("X: ~\nX: [[1]]\n", "2:1", "X is written twice, first in line 1"),
-        ("X: [[1]]\n---\nX: 1\nX: 2", "4:1", "X is written twice, first in line 3"),
-        ("? [a]\n: 1\n", "1:3", "a key must be a word"),
-        ("{a: 1}: 1\n", "1:1", "a key must be a word"),
-        ("X: *a\n", "1:4", "*a refers to nothing before it"),
-        ("X: &a [[1]]\n---\nX: *a\n", "3:4", "*a refers to nothing before it"),
-        ("X: &a [*a]\n", "1:8", "*a refers to nothing before it"),
-        ("X: &a b\n*a : 1\n", "2:1", "*a refers to nothing before it"),
-        ("X: !!python/name:os.system 1\n", "1:4", "the tag tag:yaml.org,2002:python/name:os.sys"),
-        ("X: !!binary aGk=\n", "1:4", "the tag tag:yaml.org,2002:binary is not allowed"),
-        ("X: !!set {a, b}\n", "1:4", "the tag tag:yaml.org,2002:set is not allowed"),
-        ("X: [!mine 1]\n", "1:5", "the tag !mine is not allowed"),
-        ("!!timestamp X: 1\n", "1:1", "the tag tag:yaml.org,2002:timestamp is not allowed"),
-        ("score:\n\tname: dot\n", "2:1", "a tab where YAML takes only blanks"),
-        ("X: [[1, 2],\n    [3, 4]\nscore: dot\n", "3:1", "a bracket is not closed"),
-        ("title: a: b\n", "1:9", "a second colon in this line"),
-        ("X: [[1]]\ntitle: a\x07b\n", "2:9", "a control character (\\x07) cannot stand in YAML"),
-        ("X: [[1]]\r\ntitle: \x1b\r\n", "2:8", "a control character (\\x1b) cannot stand in YAML"),
-        ("X: [[1]]\rtitle: \x1b\r", "2:8", "a control character (\\x1b) cannot stand in YAML"),
-        ("just words\n", "1", "a problem is a mapping of keys to values, not: just words"),
-        ("X: [[1]]\n---\n---\nwords\n", "4", "a problem is a mapping of keys to values, not: wor"),
-    ],
-)
+@cases("reading_yaml", "refused")
 def test_refused(text: str, place: str, first: str, tmp_path: Path) -> None:
     assert message(text, ".yaml", tmp_path).startswith(f"f.yaml:{place}: {first}")
 
@@ -414,31 +386,7 @@ notes:
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        (("title",), (1, 1)),
-        (("X",), (2, 1)),
-        (("X", 0), (2, 5)),
-        (("X", 0, 1), (2, 9)),
-        (("X", 1), (3, 5)),
-        (("X", 1, 1), (4, 6)),
-        (("X", 1, 5), (3, 5)),
-        (("X", 9), (2, 1)),
-        (("score",), (5, 1)),
-        (("score", "name"), (6, 3)),
-        (("score", "W"), (7, 3)),
-        (("score", "W", 1, 0), (9, 8)),
-        (("score", "U"), (5, 1)),
-        (("tokens", 1), (10, 16)),
-        (("tokens", 2), (10, 26)),
-        (("memory_tokens",), (11, 1)),
-        (("memory_tokens", 1), (11, 1)),
-        (("notes",), (12, 1)),
-        (("nothing",), (1, 0)),
-        ((), (1, 0)),
-    ],
-)
+@cases("reading_yaml", "place")
 def test_place(path: KeyPath, place: tuple[int, int]) -> None:
     for end in ("\n", "\r\n", "\r"):
         for code in ("utf-8", "utf-8-sig", "utf-16"):
@@ -458,38 +406,12 @@ def test_values_do_not_depend_on_line_ends_and_encoding() -> None:
 BLOCK = "X: |\n\n  1 0,5\n  0 sqrt( 4 ) x\nQ: '1 2 y'\nK: |-\n 1\n V: 2\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        (("X",), (1, 1)),
-        (("X", 0, 0), (3, 3)),
-        (("X", 0, 2), (3, 7)),
-        (("X", 1, 0), (4, 3)),
-        (("X", 1, 1), (4, 5)),
-        (("X", 1, 2), (4, 15)),
-        (("X", 1), (4, 3)),
-        (("X", 5, 0), (1, 1)),
-        (("Q", 0, 2), (5, 9)),
-        (("K", 0, 0), (7, 2)),
-    ],
-)
+@cases("reading_yaml", "place_in_a_text_block")
 def test_place_in_a_text_block(path: KeyPath, place: tuple[int, int]) -> None:
     assert at(BLOCK, *path) == (*place, BLOCK.splitlines()[place[0] - 1])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "X: |\n  1 2\n  3 4\n",
-        "X: |\n  1, 2\n\n  3, 4\n",
-        "X: |-\n    1\t2\n    3\t4",
-        'X: "1 2\\n3 4"\n',
-        "X:\n- [1, 2]\n- [3, 4]\n",
-        "X:\n  - - 1\n    - 2\n  - - 3\n    - 4\n",
-        "- [1, 2]\n- [3, 4]\n",
-        "%YAML 1.2\n---\n[[1, 2], [3, 4]]\n",
-    ],
-)
+@cases("reading_yaml", "ways_to_write_a_matrix")
 def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
     (problem,) = problems(text, ".yaml", tmp_path)
     np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2], [3, 4]])
@@ -504,19 +426,7 @@ def test_ragged_block_points_at_its_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "X: [[1, 2]]\n",
-        "# comment\nX: [[1, 2]]\n",
-        "---\nX: [[1, 2]]\n",
-        '{"X":[[1,2]]}',
-        "\n\n  [[1, 2]]",
-        '"X": [[1, 2]]\n',
-        "X:\n- [1, 2]\n",
-        "title: a, b\rX: [[1, 2]]\r",
-    ],
-)
+@cases("reading_yaml", "told_from_its_contents")
 def test_told_from_its_contents(text: str, code: str, tmp_path: Path) -> None:
     (problem,) = problems(text.encode(code), "", tmp_path)
     np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2]])
@@ -541,20 +451,7 @@ def test_other_encodings_are_refused(code: str, tmp_path: Path) -> None:
 # JSON: the fast path says the same as the YAML reader.
 
 
-@pytest.mark.parametrize(
-    ("text", "right"),
-    [
-        ('{"X": [[1.50, 1e5], [-0, 2]]}', {"X": [["1.50", "1e5"], ["-0", "2"]]}),
-        ('{"a": true, "b": [false, "x"], "c": null}', {"a": "true", "b": ["false", "x"]}),
-        ('{"a": "", "b": "null", "c": {}}', {"a": "", "b": "null", "c": {}}),
-        ('{"a": NaN, "b": [-Infinity, Infinity]}', {"a": "NaN", "b": ["-Infinity", "Infinity"]}),
-        ('{"a": "\\u00e9\\n\\"\\/"}', {"a": 'é\n"/'}),
-        ('{"a": [null, {"b": null}]}', {"a": ["null", {}]}),
-        ("[[1, 2]]", {"X": [["1", "2"]]}),
-        ('{"a": 1,}', {"a": "1"}),
-        ("{a: 1, 'b': x}", {"a": "1", "b": "x"}),
-    ],
-)
+@cases("reading_yaml", "json_values")
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert values(text, suffix) == right
@@ -624,20 +521,7 @@ def test_places_in_json_lines(several: list[dict[str, Any]], end: str) -> None:
             assert position(document.locate(path)) == (number, place.column, line)
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "line"),
-    [
-        ('   {"X": [[1, "a"]]}', "1:15", '   {"X": [[1, "a"]]}'),
-        ('{"X": [[1]]} {"X": [["a"]]}', "1:22", '{"X": [[1]]} {"X": [["a"]]}'),
-        ('{"X": [[1]]}\n  {"X": [["a"]]}', "2:11", '  {"X": [["a"]]}'),
-        ('{"X": [[1]]}\r{"X": [["a"]]}\r', "2:9", '{"X": [["a"]]}'),
-        ('{\n"score":\n{"name": "dot"},\n"X": [["a"]]\n}', "4:8", '"X": [["a"]]'),
-        ('{\n\t"X": [["a"]]\n}', "2:9", '\\t"X": [["a"]]'),
-        ('{"title": "\\ud83d\\ude00",\n"X": [["a"]]}', "2:8", '"X": [["a"]]}'),
-        ('{"title": "\\/ \\b",\n"X": [["a"]]}', "2:8", '"X": [["a"]]}'),
-        ('[[1],\n ["a"]]', "2:3", ' ["a"]]'),
-    ],
-)
+@cases("reading_yaml", "place_in_json")
 def test_place_in_json(text: str, place: str, line: str, tmp_path: Path) -> None:
     said = message(text, ".json", tmp_path).splitlines()
     assert said[0].startswith(f"f.json:{place}: row ")
@@ -645,19 +529,7 @@ def test_place_in_json(text: str, place: str, line: str, tmp_path: Path) -> None
     assert said[1] == f"    {line}"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"X": [[1]], "X": [[2]]}', "f.json:1:14: X is written twice, first in line 1"),
-        ('{"X": null, "X": [[2]]}', "f.json:1:13: X is written twice, first in line 1"),
-        ('{"X": [[1]]}\n{"X": 1, "X": 2}', "f.json:2:10: X is written twice, first in line 2"),
-        ('{"X": [[1, 2}\n}', "f.json:1:13: a bracket is not closed"),
-        ('{\n\t"X": [[1, 2}\n}', "f.json:2:13: a bracket is not closed"),
-        ('{"X": [[1]]}\n{"X": [[1}\n', "f.json:2:10: a bracket is not closed"),
-        ('{"X": [[1]]} x', "f.json:1:14: "),
-        ('{"X": [[NaN]]}', "f.json:1:9: row 1, column 1 of X: nan is not a number that"),
-    ],
-)
+@cases("reading_yaml", "refused_json")
 def test_refused_json(text: str, said: str, tmp_path: Path) -> None:
     assert message(text, ".json", tmp_path).startswith(said)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.classroom.name_index import Person, ProblemNames, Roster, read_roster
-from tests.conftest import Attn
+from tests.conftest import Attn, cases
 from tests.test_classes import RIGHT, SMALL, WRONG, book, write
 
 CLASS = (
@@ -68,19 +68,7 @@ def test_a_student_is_found_by_what_students_write(name: str) -> None:
         assert roster.find(name) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Ada", ["Ada Lovelace"]),
-        ("Lovlace", ["Ada Lovelace"]),
-        ("A. Lovelace", ["Ada Lovelace"]),
-        ("kim_hw2", ["Bo Kim", "Min-jun Kim"]),
-        ("Ada Lovelace and Bo Kim", ["Ada Lovelace", "Bo Kim"]),
-        ("zoeblumm", ["Zoë Blum"]),
-        ("scan 17", []),
-        ("", []),
-    ],
-)
+@cases("roster", "whom_a_text_may_mean")
 def test_whom_a_text_may_mean(text: str, names: list[str]) -> None:
     assert Roster(CLASS).nearest(text) == names
 

@@ -29,7 +29,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, UPDATES
 from attncli.reading.load import csv_options, load_each
 from attncli.reading.read import read
-from tests.conftest import ROOT, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, Attn, table
 from tests.made_files import NUMBERS, SMALL, Made, files, problems
 
 SUITE = 150
@@ -611,27 +611,7 @@ def test_every_sample_is_taken(path: Path) -> None:
     assert found.figures["taken by both"] == found.figures["problems"] > 0
 
 
-OF_SAMPLES = [
-    "bad_scale.yaml",
-    "blank_cell.yaml",
-    "clock_time.yaml",
-    "escape_codes.yaml",
-    "given_twice.yaml",
-    "mask_not_zero_one.yaml",
-    "memory_in_self.yaml",
-    "missing_parameter.yaml",
-    "nan.yaml",
-    "nothing_to_do.yaml",
-    "results_only.json",
-    "several_at_once.yaml",
-    "thousands.yaml",
-    "unknown_key.csv",
-    "unknown_key.yaml",
-    "unknown_parameter.yaml",
-    "unknown_score.yaml",
-    "word.csv",
-    "word_in_matrix.yaml",
-]
+OF_SAMPLES = table("schema", "OF_SAMPLES")
 """The samples of errors whose fault a schema can tell."""
 
 

@@ -15,7 +15,7 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.problem.kinds import KINDS
 from attncli.core.text.escapes import cell_width
-from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
 
 
 def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
@@ -173,34 +173,7 @@ def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["hw.yaml"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--kind", "slef"], "--kind: unknown kind slef\n  did you mean self?\n"),
-        (["--score", "dott"], "--score: unknown score dott\n  did you mean dot?\n"),
-        (["--mask", "casual"], "--mask: unknown mask casual\n  did you mean causal?\n"),
-        (
-            ["--kind", "pooling", "--heads", "2"],
-            "--heads: heads has no use in kind pooling\n"
-            "  it is for kind: self or cross or decode or transformer\n",
-        ),
-        (
-            ["--kind", "co_attention", "--d-model", "3", "--d-k", "2"],
-            "--d-k: d_model = 3 and d_k = 2 cannot both be: in kind co_attention with the score "
-            "scaled_dot they are one size\n  leave out d_model or d_k\n",
-        ),
-        (["--d-k", "0"], "--d-k: d_k must be a whole number of at least 1, not 0\n"),
-        (
-            ["--d-k", "5000"],
-            "this problem has 60,021 numbers, its scores among them; a new one has at most 10,000\n"
-            "  ask for fewer tokens or heads, or for narrower matrices\n",
-        ),
-        (
-            ["hw.csv"],
-            "a new problem is written in YAML, and hw.csv has another suffix\n  name it hw.yaml\n",
-        ),
-    ],
-)
+@cases("start", "what_cannot_be_new_has_one_message")
 def test_what_cannot_be_new_has_one_message(
     arguments: list[str], message: str, attn: Attn, tmp_path: Path
 ) -> None:

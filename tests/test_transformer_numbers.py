@@ -1,12 +1,13 @@
 """Transformer blocks: every step and every derivative against loops that share no line with them.
 
-`python -m tests.test_transformer_numbers 2000` compares so many random problems, and prints how
-much of the bound of each step was used at most.
+The problems are lines of a file; `python -m benchmarks.surveys.blocks 2000` compares so many, and
+prints how much of the bound of each step was used at most.
 """
 
 from __future__ import annotations
 
-import sys
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,12 @@ import pytest
 import attncli
 from tests.oracles import transformer as oracle
 from tests.oracles.rounded import ROUNDED, parts
-from tests.surveys.blocks import problem_of, upstream_of
 
 Keys = dict[str, Any]
 
-PROBLEMS = 200
-CHUNK = 20
-"""Number of random problems per test."""
-
-WITH_GRADIENT = 60
-CHUNK_WITH_GRADIENT = 6
+LINES = Path(__file__).parent / "transformers.jsonl"
+PROBLEMS = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+"""Problems that together have every key, each with what to go backward from."""
 
 SLACK = 4
 """Ratio of the error that is allowed to the first-order bound of the oracle: both calculations may
@@ -79,30 +76,20 @@ def used(value: Any, expected: Any) -> float:
     return float((np.abs(value[known] - right[known]) / allowed).max(initial=0))
 
 
-@pytest.mark.parametrize("first", range(0, PROBLEMS, CHUNK))
-def test_every_step_is_that_of_plain_loops(first: int) -> None:
-    wrong = {seed: reasons(problem_of(seed)) for seed in range(first, first + CHUNK)}
-    assert not {seed: found for seed, found in wrong.items() if found}
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_every_step_is_that_of_plain_loops(number: int) -> None:
+    assert not reasons(PROBLEMS[number]["problem"])
 
 
-def test_small_derivatives_behind_two_layers_are_no_rounding_errors() -> None:
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_gradients_are_those_of_differences_in_50_digits(number: int) -> None:
     """With two features, what passes back through a layer norm is as small as its eps."""
-    assert not wrong_derivatives(106)
+    keys, upstream = PROBLEMS[number]["problem"], PROBLEMS[number]["upstream"]
+    assert not wrong_derivatives(keys, upstream, number)
 
 
-@pytest.mark.parametrize("first", range(0, WITH_GRADIENT, CHUNK_WITH_GRADIENT))
-def test_gradients_are_those_of_differences_in_50_digits(first: int) -> None:
-    wrong = [
-        f"problem {seed}: {reason}"
-        for seed in range(first, first + CHUNK_WITH_GRADIENT)
-        for reason in wrong_derivatives(seed)
-    ]
-    assert not wrong
-
-
-def wrong_derivatives(seed: int) -> list[str]:
+def wrong_derivatives(keys: Keys, upstream: Any, seed: int) -> list[str]:
     """Return what is wrong with the derivatives of a problem, one number of each matrix."""
-    keys, upstream = problem_of(seed), upstream_of(seed, problem_of(seed))
     if not has_gradient(keys):
         return []
     trace = attncli.compute(attncli.Problem(**keys, gradient=upstream))
@@ -131,22 +118,21 @@ def has_gradient(keys: Keys) -> bool:
 # ---- the oracle itself
 
 
-@pytest.mark.parametrize("first", range(0, 40, 20))
-def test_floats_are_within_the_bounds_of_50_digits(first: int) -> None:
+def test_floats_are_within_the_bounds_of_50_digits() -> None:
     """What the other tests allow is derived; this is what it must hold for."""
-    for seed in range(first, first + 20):
-        keys = problem_of(seed)
-        exact = oracle.solve(keys)
-        for name, value in oracle.solve(keys, ROUNDED).items():
+    for number, case in enumerate(PROBLEMS[:20]):
+        exact = oracle.solve(case["problem"])
+        for name, value in oracle.solve(case["problem"], ROUNDED).items():
             floats, bounds = (np.asarray(part, float) for part in parts(value))
             right = np.asarray(exact[name], object)
             for place in np.ndindex(floats.shape):
                 if np.isfinite(floats[place]):
-                    assert abs(floats[place] - right[place]) <= bounds[place] + 1e-300, (seed, name)
+                    is_near = abs(floats[place] - right[place]) <= bounds[place] + 1e-300
+                    assert is_near, (number, name)
 
 
-def test_a_survey_has_every_key() -> None:
-    problems = [problem_of(seed) for seed in range(PROBLEMS)]
+def test_the_problems_have_every_key() -> None:
+    problems = [case["problem"] for case in PROBLEMS]
     layers = [layer for keys in problems for layer in oracle.layers_of(keys)]
     for key in (*oracle.OF_LAYER, "heads", "kv_heads", "mask", "eps"):
         assert any(key in layer for layer in layers), key
@@ -160,13 +146,4 @@ def test_a_survey_has_every_key() -> None:
         assert any(key in keys for keys in problems), key
     named = {p["name"] for keys in problems for p in oracle.listed(keys.get("positions", []))}
     assert named == {"sinusoidal", "learned", *oracle.OF_SCORES}
-    assert sum(map(has_gradient, problems[:WITH_GRADIENT])) > WITH_GRADIENT * 0.8
-
-
-if __name__ == "__main__":
-    worst: dict[str, float] = {}
-    for seed_ in range(int(sys.argv[1])):
-        for reason_ in reasons(problem_of(seed_), worst) + wrong_derivatives(seed_):
-            print(f"problem {seed_}: {reason_}")
-    for name_, share_ in worst.items():
-        print(f"{name_:15} {share_:.2g} of what is allowed")
+    assert sum(map(has_gradient, problems)) > len(problems) * 0.8

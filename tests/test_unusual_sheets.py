@@ -16,7 +16,7 @@ from attncli.checking.check import Report
 from attncli.checking.judging.judged import Given, Misshapen
 from attncli.core.numbers.last_place import numbers_of
 from attncli.printing.formats import FORMATS, ReportSelection
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, cases
 
 PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"
 SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
@@ -157,42 +157,7 @@ def test_a_table_of_a_class_with_faults(
     assert result.status == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "verdicts", "said"),
-    [
-        (
-            '[{"scores": [[14, 10, 9]]}, 7, {"scores[1]": [14, 10, 9]}]',
-            ["wrong", "unreadable", "correct"],
-            "item 2 of the list",
-        ),
-        (
-            "scores[1]: [14, 10, 9]\n---\nscores: [14\n---\nscores[2]: [10, 11, 6]\n",
-            ["correct", "unreadable", "correct"],
-            ":4:1: a bracket is not closed",
-        ),
-        (
-            "scores[1]: [14, 10, 9]\n---\njust words\n---\nscores[2]: [10, 11, 6]\n",
-            ["correct", "unreadable", "correct"],
-            "not: just words",
-        ),
-        (
-            "scores[1]: [14, 10, 9]\n---\n[[1, 2]]\n---\nscores: '\n---\nx: 1",
-            ["correct", "unreadable", "unreadable", "unreadable"],
-            "do not tell of which step they are",
-        ),
-        (
-            "scores[1]: [14, 10, 9]\n---\nanswers: [1]\n",
-            ["correct", "unreadable"],
-            "answers must be a mapping",
-        ),
-        (
-            '{"scores[1]": [14, 10, 9]}\n{"scores": [[14, 10}\n{"scores[2]": [10, 11, 6]}\n'
-            '{"scores": [[14, 10\n{"scores[3]": [9, 6, 6]}\n{"scores[3]": [9, 6, 6]}\n',
-            ["correct", "unreadable", "correct", "unreadable", "correct", "correct"],
-            ":2:20: ",
-        ),
-    ],
-)
+@cases("unusual_sheets", "a_bad_sheet_costs_only_itself")
 def test_a_bad_sheet_costs_only_itself(
     attn: Attn, plain: Path, tmp_path: Path, text: str, verdicts: list[str], said: str
 ) -> None:
@@ -205,21 +170,7 @@ def test_a_bad_sheet_costs_only_itself(
         attncli.load_answers(sheets)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.json", "{}"),
-        ("a.yaml", ""),
-        ("a.csv", ""),
-        ("a.yaml", "# nothing yet\n"),
-        ("a.yaml", "student: Eve\n"),
-        ("a.yaml", "scores: null\n"),
-        ("a.yaml", "student: Eve\nanswers: {}\n"),
-        ("a.json", '{"student": "Eve", "scores": null}'),
-        ("a.csv", 'name,"scores[1,1]"\nEve,\n'),
-        ("a.csv", "student,step,row,value\nEve,scores,1,\n"),
-    ],
-)
+@cases("unusual_sheets", "a_sheet_that_gives_nothing_is_empty")
 def test_a_sheet_that_gives_nothing_is_empty(
     attn: Attn, plain: Path, tmp_path: Path, name: str, text: str
 ) -> None:
@@ -295,19 +246,7 @@ def test_words_are_no_matrix_of_any_shape(words: str) -> None:
     assert "2024-01-01 is a date" in misread({"scores": "2024-01-01"})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[[14,10,9],[10,11,6],[9,6,6]]",
-        "14 10 9; 10 11 6; 9 6 6",
-        "[14, 10, 9; 10, 11, 6; 9, 6, 6]",
-        "[[14. 10.  9.]\n [10. 11.  6.]\n [ 9.  6.  6.]]",
-        "array([[14., 10., 9.],\n       [10., 11., 6.],\n       [9., 6., 6.]], dtype=float32)",
-        "tensor([[14., 10., 9.], [10., 11., 6.], [9., 6., 6.]], device='cuda:0')",
-        "14;10;9\n10;11;6\n9;6;6",
-        "14,0;10,0;9,0\n10,0;11,0;6,0\n9,0;6,0;6,0",
-    ],
-)
+@cases("unusual_sheets", "a_matrix_in_a_text")
 def test_a_matrix_in_a_text(text: str) -> None:
     assert check({"scores": text}).counts["correct"] == 9
     assert attncli.Problem(X=text).X.tolist() == SCORES  # type: ignore[union-attr]  # it is given
@@ -358,17 +297,7 @@ def test_truths_in_an_array_are_told_once() -> None:
     assert len(said.splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    ("marking", "said"),
-    [
-        ("decimals: true", "marking.decimals must be a number"),
-        ("decimals: 18", "marking.decimals must be a whole number from 0 to 17, not 18"),
-        ("decimals: -1", "marking.decimals must be a whole number of at least 0"),
-        ("points: {scores: 1e7}", "marking.points.scores must be at most 1,000,000"),
-        ("points: {scores: inf}", "marking.points.scores must be a finite number"),
-        ("ask: ','", "marking.ask names no step"),
-    ],
-)
+@cases("unusual_sheets", "a_marking_out_of_bounds")
 def test_a_marking_out_of_bounds(attn: Attn, plain: Path, marking: str, said: str) -> None:
     plain.write_text(PLAIN.replace("}", f", marking: {{{marking}}}}}"))
     result = attn("check", plain)

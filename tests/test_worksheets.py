@@ -17,7 +17,7 @@ import pytest
 import attncli
 from attncli.cli.main import run
 from attncli.reading.load import load_all
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, cases
 
 FORMATS = {"yaml": ".yaml", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
 NAMES = (
@@ -179,17 +179,7 @@ def test_what_is_given_is_shown_and_what_is_open_is_not(attn: Attn) -> None:
     assert "z_I" not in page  # a sum of values with its weights put in
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (("--blank", "wei"), "there is no step wei in this calculation\n  did you mean weights?"),
-        (("--blank", "Q", "--give", "Q"), "Q cannot be blank and given at once"),
-        (("--blank", "X"), "there is no step X"),
-        (("--give", "scores,exp,sum,weights,output"), "nothing is left to be written"),
-        (("-f", "npz"), "unknown format npz"),
-        (("-f", "html", "--standalone"), "--standalone is for the format latex, not html"),
-    ],
-)
+@cases("worksheets", "what_cannot_be_is_told_in_a_sentence")
 def test_what_cannot_be_is_told_in_a_sentence(
     flags: tuple[str, ...], message: str, attn: Attn
 ) -> None:

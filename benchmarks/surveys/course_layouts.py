@@ -1,0 +1,346 @@
+r"""The submissions of a course, as learning platforms and students name them.
+
+The names were made by a person who had not read the rules by which `attn check` tells whose a file
+is. Each is fair: a teacher could tell it, or it is marked with `unclear=True`. The formats:
+
+- Moodle, mod/assign/locallib.php, `download_submissions`: the full name with `_` as a blank, `_`,
+  the participant's number, `_assignsubmission_file_`, made a file name by `clean_filename`, which
+  drops `& < > " ' : | / \` and the backtick. A folder since 3.1, before that the start of each
+  file's name. Text typed online is in a folder of its own, `…_assignsubmission_onlinetext_`.
+- Canvas, lib/content_zipper.rb: the sortable name in small letters, `LATE`, and the user's number,
+  joined by `_`, without all that is no letter, mark, digit or `_`; then the attachment's number and
+  the name of the file, which `Attachment.make_unique_filename` ends in -1, -2, … if it was there.
+- Gradescope, "Export submissions": `assignment_N_export/submission_metadata.yml` has `:submitters:`
+  (`:name`, `:sid`, `:email`) under the name of each folder; a group has several submitters.
+- Google Forms: Timestamp, Email Address, the questions. Microsoft Forms: ID, Start time, Completion
+  time, Email, Name, the questions; a form without sign-in has `anonymous` as Email, and no Name.
+- macOS: names in NFD, `.DS_Store`, `__MACOSX/._…`, and zips whose names are UTF-8 without the flag.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.surveys.course_students import Answer, Course, Person, table, worked
+
+TIDY = ("hw2_p{n}", "p{n}", "problem{n}", "{n}", "Problem {n}", "hw2_q{n}")
+MESSY = (
+    *("hw2-{n}", "HW2 Problem {n} - {first}", "question{n}_final", "Aufgabe {n}", "Q{n} (1)"),
+    *("Problem_{roman}", "hw2 #{n} FINAL_v2", "{word} problem", "hw2_p0{n}", "Copy of p{n}"),
+    *("p{n} - Kopie", "2026-11-22 hw2 q{n}", "hw2.{n}", "ex{n}_v3", "prob {n} of 3", "new ({k})"),
+    *("week 5 hw2 task {n}", "P{n}_{first}_done", "hw2 {title}", "answers({n})", "{n}-final-FINAL"),
+)  # "new (k)" counts downloads, not problems: the matrices have the shapes of only one problem
+WHOLE = ("hw2", "HW2_FINAL_v2", "hw2 all problems", "homework-2", "answers", "hw2 (1)", "abgabe")
+STRAY = {"scan.pdf": "%PDF-1.4\n", "notes.docx": "PK\x03\x04", ".DS_Store": "\0\0\0\1Bud1"}
+
+
+class Upload(NamedTuple):
+    """A file as a student hands it in; `counts` is false where a manifest need not have it."""
+
+    name: str
+    text: str
+    problems: tuple[int, ...] = ()
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file of a student, or of a group; in a table, a row as `file:line`."""
+
+    path: str
+    owners: tuple[Person, ...]
+    problems: tuple[int, ...]
+    counts: bool = True
+    open: bool = False
+
+
+@dataclass
+class Layout:
+    """A folder, or zip, of submissions, and whose its pieces are."""
+
+    target: Path
+    rng: random.Random
+    roster: str = "moodle.csv"
+    pieces: list[Piece] = field(default_factory=list)
+
+    def add(self, path: str, upload: Upload, *owners: Person, unclear: bool = False) -> None:
+        target = self.target / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("x", encoding="utf-8") as file:
+            file.write(upload.text)
+        if owners:
+            self.pieces.append(Piece(path, owners, upload.problems, upload.counts, unclear))
+
+
+# ---- what students write
+
+
+def written(answer: Answer, keys: dict[str, Any], rng: random.Random, suffix: str = "yaml") -> str:
+    if suffix == "csv":
+        return "\n".join(f"{step}\n{table(rows)}" for step, rows in answer.items())
+    if suffix == "json":
+        return json.dumps(keys | answer, ensure_ascii=False, indent=1)
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
+    for step, rows in answer.items():
+        block = "".join(f"\n  {' '.join(row)}" for row in rows)
+        flow = ", ".join(f"[{', '.join(row)}]" for row in rows)
+        lines.append(f"{step}: |{block}" if rng.random() < 0.3 else f"{step}: [{flow}]")
+    return "\n".join(lines) + "\n"
+
+
+def uploads(course: Course, person: Person, rng: random.Random, nested: bool) -> list[Upload]:
+    """Return a person's files: one for each problem, one for all, or one for each matrix."""
+    answers, kind = course.answers[person], rng.random()
+    titles = [problem["title"] for problem in course.problems]
+    keys = {n: rng.choice(({"problem": n}, {"title": titles[n - 1]}, {})) for n in answers}
+    found = []
+    if kind < 0.15:
+        way = rng.choice(["p{n}_{step}", "{step} problem {n}", *["p{n}/{step}"] * 3 * nested])
+        for n, answer in answers.items():
+            for step, rows in answer.items():
+                found.append(Upload(way.format(n=n, step=step) + ".csv", table(rows), (n,)))
+    elif kind < 0.35:
+        text = "---\n".join(written(answer, keys[n], rng) for n, answer in answers.items())
+        found.append(Upload(f"{rng.choice(WHOLE)}.yaml", text, tuple(answers)))
+    else:
+        style = rng.choice(MESSY if rng.random() < 0.25 else TIDY)
+        suffixes = ["yaml"] * 6 + ["yml", "YAML", "json", "csv"]
+        usual = rng.choice(suffixes)
+        for n, answer in answers.items():
+            suffix = usual if rng.random() < 0.9 else rng.choice(suffixes)
+            text = written(answer, keys[n] if rng.random() < 0.2 else {}, rng, suffix.lower())
+            word, title = ("first", "second", "third")[n - 1], titles[n - 1].lower()
+            more = {"k": 7 - 2 * n, "roman": "I" * n, "word": word, "title": title}
+            name = style.format(n=n, first=person.first, **more)
+            found.append(Upload(f"{name}.{suffix}", text, (n,)))
+    if rng.random() < 0.1:  # uploaded twice
+        name = re.sub(r"(\.\w+)$", r" (2)\1", found[0].name)
+        found.append(found[0]._replace(name=name, counts=False))
+    if rng.random() < 0.15:
+        name = rng.choice([*STRAY] if nested else ["scan.pdf", "notes.docx"])
+        found.append(Upload(name, STRAY[name], counts=False))
+    if nested and rng.random() < 0.2:
+        found = [upload._replace(name=f"HW 2/{upload.name}") for upload in found]
+    return found
+
+
+def older(upload: Upload, course: Course, rng: random.Random) -> Upload:
+    """Return what was handed in before, with other numbers."""
+    n, *_ = upload.problems
+    text = written(worked(course.problems[n - 1], rng, "slip"), {}, rng)
+    return upload._replace(text=text, counts=False)
+
+
+# ---- the layouts
+
+
+def clean(course: Course, out: Layout) -> None:
+    for person, answers in course.answers.items():
+        for n, answer in answers.items():
+            upload = Upload("", written(answer, {}, out.rng), (n,))
+            out.add(f"{person.name}/{n}.yaml", upload, person)
+
+
+def moodle(course: Course, out: Layout, between: str = "/") -> None:
+    for person in course.present():
+        name = re.sub(r"""[&<>"`|':\\/]""", "", f"{person.name}_{51205 + 31 * person.number}")
+        for upload in uploads(course, person, out.rng, nested=between == "/"):
+            out.add(f"{name}_assignsubmission_file_{between}{upload.name}", upload, person)
+        if out.rng.random() < 0.2:
+            path = f"{name}_assignsubmission_onlinetext_{between}onlinetext.html"
+            out.add(path, Upload("", "<p>Sorry, number 3 is missing :(</p>"))
+
+
+def moodle_flat(course: Course, out: Layout) -> None:
+    moodle(course, out, between="")
+
+
+def canvas(course: Course, out: Layout) -> None:
+    out.roster, files = "canvas.csv", 99826
+    for person in course.present():
+        late = "_LATE" if out.rng.random() < 0.2 else ""
+        user = f"{person.sortable.lower()}{late}_{person.canvas_id}"
+        user = "".join(c for c in user if c == "_" or unicodedata.category(c)[0] in "LMN")
+        for upload in uploads(course, person, out.rng, nested=False):
+            start, dot, suffix = upload.name.rpartition(".")
+            versions = [upload]
+            if upload.counts and suffix == "yaml" and out.rng.random() < 0.2:
+                before = [older(upload, course, out.rng) for _ in range(out.rng.randint(1, 2))]
+                versions = [*before, upload]
+            for times, version in enumerate(versions):
+                end = f"-{times}" if times else ""
+                out.add(f"{user}_{files}_{start}{end}{dot}{suffix}", version, person)
+                files += out.rng.randint(1, 40)
+
+
+def gradescope(course: Course, out: Layout) -> None:
+    root, known = "assignment_8046601_export", []
+    one, other = course.pair
+    for person in course.present():
+        if person is other:
+            continue
+        owners = (one, other) if person is one else (person,)
+        folder = f"submission_{out.rng.randint(10**7, 10**8)}"
+        for upload in uploads(course, person, out.rng, nested=True):
+            out.add(f"{root}/{folder}/{upload.name}", upload, *owners)
+        known.append(f"{folder}:\n  :submitters:\n")
+        for owner in owners:  # students choose their names there, and some have no number
+            name = owner.spelled(out.rng) if out.rng.random() < 0.15 else owner.name
+            sid = owner.sid if out.rng.random() < 0.9 else ""
+            known.append(f"  - :name: {name}\n    :sid: '{sid}'\n    :email: {owner.email}\n")
+        known.append("  :created_at: 2026-11-22 23:51:07.123456000 Z\n  :score: 0.0\n")
+    out.add(f"{root}/submission_metadata.yml", Upload("", "".join(known)))
+
+
+def folders(course: Course, out: Layout) -> None:
+    jans = ["Jan (2)", "Jan"]
+    for person in course.present():
+        name = person.spelled(out.rng) if out.rng.random() < 0.5 else person.name
+        name += out.rng.choice(["", "", "", "", "_hw2", " - HW2", " (1)"])
+        if out.rng.random() < 0.2:
+            name = unicodedata.normalize("NFD", name)
+        name = f"{name}/{name}" if out.rng.random() < 0.1 else name  # unpacked twice
+        is_jan = person.first == "Jan"  # there are two, and not even a person could tell which
+        name = jans.pop() if is_jan else name
+        for upload in uploads(course, person, out.rng, nested=True):
+            out.add(f"{name}/{upload.name}", upload, person, unclear=is_jan)
+    for path, text in STRAY.items():
+        out.add(path, Upload("", text))
+    out.add("__MACOSX/._hw2", Upload("", "\0\5\26\7"))
+
+
+def files(course: Course, out: Layout) -> None:
+    """Write all into one folder: names in all orders, or inside the file; for one, a folder."""
+    rng, inside, whole = out.rng, 0, ["Sofia hw2 FINAL.yaml", "sofia_hw2.yaml"]
+    for place, person in enumerate(course.present()):
+        who, kind, answers = person.spelled(rng), rng.random(), course.answers[person]
+        if person.first in ("Sofia", "Sofía") or place == 5:  # not even a person could tell
+            text = "---\n".join(written(answer, {}, rng) for answer in answers.values())
+            name = "hw2.yaml" if place == 5 else whole.pop()
+            out.add(name, Upload("", text, tuple(answers)), person, unclear=True)
+        elif kind < 0.15:
+            key = {"student": rng.choice([person.name, who, person.email])}
+            for n, answer in answers.items():
+                inside += 1
+                text = written(answer, key | {"problem": n}, rng)
+                out.add(f"answers ({inside}).yaml", Upload("", text, (n,)), person)
+        else:
+            ways = [
+                "{who}_{name}",
+                "{who}_{name}",
+                "{who} - {name}",
+                "{name}_{who}",
+                "{name} {who}",
+            ]
+            way = f"{person.name}/{{name}}" if place == 3 else rng.choice(ways)
+            for upload in uploads(course, person, rng, nested=False):
+                start, dot, suffix = upload.name.rpartition(".")
+                out.add(way.format(who=who, name=start) + dot + suffix, upload, person)
+                if upload.counts and suffix == "yaml" and rng.random() < 0.05:
+                    name = way.format(who=who, name=f"OLD {start}") + dot + suffix
+                    out.add(name, older(upload, course, rng), person)
+    out.add("HW2 instructions.txt", Upload("", "Hand in p1, p2 and p3 until Sunday, 23:59.\n"))
+    out.add("template.yaml", Upload("", "scores: [[?, ?], [?, ?]]\nweights: [[?, ?], [?, ?]]\n"))
+
+
+def cells(course: Course, answers: dict[int, Answer], form: str) -> Iterator[tuple[str, str]]:
+    """Yield the headings and numbers of a row; a spreadsheet drops the zeros at the end."""
+    for n, problem in enumerate(course.problems, 1):
+        for step, rows in worked(problem, random.Random(0), "").items():
+            own = answers[n][step] if n in answers else [[""] * len(row) for row in rows]
+            for i, row in enumerate(own, 1):
+                for j, number in enumerate(row, 1):
+                    yield form.format(n=n, step=step, i=i, j=j), re.sub(r"\.?0+$", "", number)
+
+
+def google(course: Course, out: Layout) -> None:
+    path, form = "HW 2 (Responses) - Form Responses 1.csv", "{n}: {step}[{i},{j}]"
+    heads = [head for head, _ in cells(course, {}, form)]
+    rows = [["Timestamp", "Email Address", "Your name", *heads]]
+    rows += [["11/20/2026 9:00:01", "teacher@uni.example", "test", *["0" for _ in heads]]]
+    people = course.present()
+    twice = out.rng.sample(people, 2)
+    for place, person in enumerate([*twice, *people]):
+        numbers = [number for _, number in cells(course, course.answers[person], form)]
+        email, typed = person.email, person.spelled(out.rng)
+        counts = place >= len(twice)
+        if not counts:  # sent again later, with other numbers
+            numbers = [number and "1" for number in numbers]
+        elif person not in twice:
+            email = out.rng.choice([*[email] * 6, email.upper(), "sunny99@mail.example"])
+        problems = tuple(course.answers[person])
+        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), problems, counts))
+        rows.append([f"11/22/2026 {12 + place // 6}:0{place % 6}:07", email, typed, *numbers])
+    out.add(path, Upload("", table(rows)))
+
+
+def microsoft(course: Course, out: Layout) -> None:
+    path, form = "Übung 2(1-28).csv", "Problem {n}: {step}[{i},{j}]"
+    start = ["ID", "Start time", "Completion time", "Email", "Name"]
+    asked = "Wer bist du? (so wie auf dem Studierendenausweis)"
+    rows = [[*start, asked, *(head for head, _ in cells(course, {}, form))]]
+    for place, person in enumerate(course.present(), 1):
+        typed, answers = person.spelled(out.rng), course.answers[person]
+        times = [f"22.11.26 {12 + place // 6}:0{place % 6}:{x}" for x in ("07", "51")]
+        numbers = [number.replace(".", ",") for _, number in cells(course, answers, form)]
+        out.pieces.append(Piece(f"{path}:{len(rows) + 1}", (person,), tuple(answers)))
+        rows.append([str(place), *times, "anonymous", "", typed, *numbers])
+    out.add(path, Upload("", "\ufeff" + table(rows, ";")))
+
+
+class MacInfo(zipfile.ZipInfo):
+    """An entry as macOS writes it: its name is UTF-8, and the flag that says so is missing."""
+
+    def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802
+        return unicodedata.normalize("NFD", self.filename).encode(), self.flag_bits
+
+
+def zipped(layout: Layout, target: Path, kind: str) -> Layout:
+    """Return a layout as a zip: one of macOS, or `nested` with a zip for each student."""
+    inner: dict[str, io.BytesIO] = {}
+    with zipfile.ZipFile(target, "w") as whole:
+        for path in sorted(p for p in layout.target.rglob("*") if p.is_file()):
+            name = path.relative_to(layout.target).as_posix()
+            folder, _, rest = name.partition("/")
+            shadow = f"__MACOSX/{name.removesuffix(path.name)}._{path.name}"
+            if kind == "nested":
+                with zipfile.ZipFile(inner.setdefault(folder, io.BytesIO()), "a") as own:
+                    own.writestr(rest, path.read_bytes())
+            elif kind == "mac":
+                whole.writestr(MacInfo(name), path.read_bytes())
+                whole.writestr(MacInfo(shadow), "\0\5\26\7")
+            else:
+                whole.writestr(name, path.read_bytes())
+        for folder, data in inner.items():
+            whole.writestr(f"{folder}/hw2.zip", data.getvalue())
+    pieces = layout.pieces
+    if kind == "nested":
+        pieces = [replace(p, path=p.path.replace("/", "/hw2.zip/", 1)) for p in pieces]
+    return Layout(target, layout.rng, layout.roster, pieces)
+
+
+WRITERS = {
+    **{"clean": clean, "moodle": moodle, "moodle_flat": moodle_flat, "canvas": canvas},
+    **{"gradescope": gradescope, "folders": folders, "files": files},
+    **{"google": google, "microsoft": microsoft},
+}
+ZIPS = {f"{name}.zip": (name, "") for name in WRITERS if name != "clean"}
+ZIPS |= {"folders_mac.zip": ("folders", "mac"), "moodle_nested.zip": ("moodle", "nested")}
+LAYOUTS = (*WRITERS, *ZIPS)
+
+
+def write_layout(name: str, course: Course, folder: Path, seed: int) -> Layout:
+    plain, kind = ZIPS.get(name, (name, ""))
+    target = folder / (f"unpacked {name}" if name in ZIPS else name)
+    layout = Layout(target, random.Random(f"{seed} {plain}"))
+    WRITERS[plain](course, layout)
+    return zipped(layout, folder / name, kind) if name in ZIPS else layout

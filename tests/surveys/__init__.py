@@ -1,1 +1,0 @@
-"""Surveys of many submissions: a sample runs in the tests, thousands by scripts in benchmarks/."""
