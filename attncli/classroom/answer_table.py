@@ -97,7 +97,7 @@ class WrongNumbers(Record, eq=False):
 
 
 class AnswerTable:
-    """What is known of the answers to the open steps of a worksheet.
+    """The right and the wrong answers to the open steps of a worksheet.
 
     Attributes:
         seen: the names of the steps whose numbers a student writes or is shown.

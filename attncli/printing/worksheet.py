@@ -1,4 +1,4 @@
-"""What is written in: a problem file, a worksheet with room for numbers, and sheets for answers."""
+"""Files to write in: a problem file, a worksheet with room for numbers, and sheets for answers."""
 
 from __future__ import annotations
 
