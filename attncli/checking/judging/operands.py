@@ -20,7 +20,7 @@ from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
 from attncli.core.mechanisms.trace import T, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.operations import Divide, MatMul
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 from attncli.core.tape.walk import Change, Replay, Values, sources
 
 MAX_KEPT_NUMBERS = 5_000
@@ -240,7 +240,11 @@ class Operands:
     def completed(
         self, step: Step, result: Any, shown: Numbers | None = None, is_kept: bool = False
     ) -> Any:
-        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
+        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ.
+
+        Raises:
+            ShapeError: if the shown ones are of another shape, as after a mistake.
+        """
         if (answer := self.shown(step)) is None:
             return result
         stays = wide_as(answer.written.blank, result)
@@ -248,7 +252,10 @@ class Operands:
         if is_kept:
             unit = wide_as(answer.unit, result)
             stays = stays | agrees(numbers, unit, result, agreement.CUT_OFF)
-        return np.where(stays, result, numbers)
+        try:
+            return np.where(stays, result, numbers)
+        except ValueError as error:
+            raise ShapeError(*error.args) from error
 
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""

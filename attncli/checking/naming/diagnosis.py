@@ -19,7 +19,7 @@ from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cells import cell_name, place_of
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import ShapeError, Step
 from attncli.core.tape.walk import Change
 from attncli.core.text.escapes import label_text
 from attncli.core.text.sentences import all_of
@@ -225,7 +225,7 @@ def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
     if change:
         try:
             mistaken = judge.reference.changed(partial(with_change, change=change))
-        except ValueError:  # NumPy's, for shapes that do not go together
+        except ShapeError:
             return
         if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
             yield Judge(mistaken, judge.matrices, judge, {name, *change})

@@ -37,6 +37,13 @@ OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", 
 """Annotations of fields that hold an operand, or several, or perhaps one."""
 
 
+class ShapeError(ValueError):
+    """An operation has no result for its operands: as a rule, their shapes do not go together.
+
+    The operations of a correct calculation never raise it; those of a mistake may.
+    """
+
+
 class Operation(Record, eq=False):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
