@@ -17,7 +17,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.mechanisms.trace import T, Trace
+from attncli.core.mechanisms.trace import Result, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.operations import Divide, MatMul
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step
@@ -37,7 +37,7 @@ class Reference(Record, eq=False):
     def is_small(self) -> bool:
         return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
 
-    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    def kept(self, key: tuple[Hashable, ...], make: Callable[[], Result]) -> Result:
         """Return a result that depends on the problem and a key alone; work it out only once.
 
         Where the students of a class hand in only the output, this makes judging a wrong one three
@@ -181,7 +181,7 @@ class Operands:
             lambda result: hull(result, *(one.interval(result) for one in self.roundings)),
         )
 
-    def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
+    def kept(self, name: Hashable, step: Step, make: Callable[[], Result]) -> Result:
         """Return a result for a step, kept for a class if it depends on no number of a student."""
         if step.array.size > MAX_KEPT_SIZE or not self.is_first(step):
             return make()

@@ -21,7 +21,7 @@ from attncli.core.text.escapes import label_text
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
 LEADING = ("batch", "head")
 
@@ -236,7 +236,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         """The names of the axes of `value`, outermost first."""
         return self.leading + self.swapped(self.trailing)
 
-    def swapped(self, items: tuple[T, ...]) -> tuple[T, ...]:
+    def swapped(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         """Return one item per trailing axis, the first two exchanged where tokens are columns."""
         if not self.columns or len(items) < 2:
             return items
