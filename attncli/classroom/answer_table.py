@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import compress
 
 import numpy as np
 
@@ -96,24 +97,33 @@ class WrongNumbers(Record, eq=False):
 
 
 class AnswerTable:
-    """What is known of the answers to the open steps of a worksheet.
+    """The right and the wrong answers to the open steps of a worksheet.
 
     Attributes:
         seen: the names of the steps whose numbers a student writes or is shown.
         wrong: the wrong numbers of these steps, those of the likeliest mistake of a step first.
     """
 
-    def __init__(self, trace: Trace, seen: Collection[str], decimals: int) -> None:
-        """Work out the wrong numbers that differ from others in these decimals."""
+    def __init__(
+        self, trace: Trace, seen: Collection[str], decimals: int, every_digit: bool = False
+    ) -> None:
+        """Work out the wrong numbers that differ from others in these decimals.
+
+        With `every_digit`, they come from steps with every digit where the problem rounds them.
+        """
         self.seen = seen
-        self.wrong = wrong_numbers(trace.unrounded or trace, seen, decimals)
+        self.wrong = wrong_numbers((every_digit and trace.unrounded) or trace, seen, decimals)
         self.tolerance = trace.problem.marking.tolerance
         self._reference = Reference(trace, () if trace.unrounded is None else (trace.unrounded,))
 
     def right(self, step: Step) -> list[RightNumbers]:
         """Return the right numbers of a step: first those of the calculation of the problem."""
-        others = (RightNumbers(*other) for other in other_readings(self._reference, step))
-        return [RightNumbers(step, self._reference), *others]
+        result = self._reference.trace.last
+        others = [RightNumbers(*other) for other in other_readings(self._reference, step)]
+        # As the judge does: where steps are rounded, another form may lead to another result.
+        ends = [one.reference.trace[result.name].array for one in others]
+        same = [bool(agreement.agrees(end, 0.0, result.array).all()) for end in ends]
+        return [RightNumbers(step, self._reference), *compress(others, same)]
 
     def reaches(self, steps: Sequence[Step]) -> dict[str, Reach]:
         """Return the reach of each step; `steps` are in the order of computation."""

@@ -62,7 +62,7 @@ def page_data(
 def table_of(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     """Return the table of a problem: of each open step its answers, and whose problem it is."""
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        table = AnswerTable(trace, [*trace.steps], MISTAKE_DECIMALS)
+        table = AnswerTable(trace, [*trace.steps], MISTAKE_DECIMALS, every_digit=True)
         reaches = table.reaches([*steps.values()])
     problem = trace.problem
     return {

@@ -1,4 +1,4 @@
-"""What is written in: a problem file, a worksheet with room for numbers, and sheets for answers."""
+"""Files to write in: a problem file, a worksheet with room for numbers, and sheets for answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from attncli.core.tape.step import Operation, Step
 from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
 from attncli.core.text.sentences import all_of, count_of, did_you_mean
-from attncli.printing.csv import csv_text
 from attncli.printing.formats import (
     FORMATS,
     Selection,
@@ -37,7 +36,6 @@ from attncli.printing.formats import (
     pieces,
     steps_named,
 )
-from attncli.printing.layout import axis_labels, shape_text
 
 UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
@@ -309,6 +307,8 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 
 
 def _csv(trace: Trace, selection: Selection) -> str:
+    from attncli.printing.csv import csv_text  # `attn new` needs neither this nor a layout
+
     rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
     for step in open_steps(trace, selection).values():
         for name, cells in _open_matrices(step):
@@ -335,6 +335,8 @@ def has_number(step: Step) -> Array:
 
 
 def _about(step: Step) -> str:
+    from attncli.printing.layout import axis_labels, shape_text
+
     labels = zip(("rows", "columns"), axis_labels(step), strict=True)
     words = [f"{name}: {', '.join(map(label_text, names))}" for name, names in labels if names]
     return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()
