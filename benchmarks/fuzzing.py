@@ -31,7 +31,7 @@ from tests.conftest import SAMPLES, in_process  # noqa: E402
 SECONDS = 2.0
 MEGABYTES = 500
 BATCH = 250
-RECORDED = 220
+RECORDED = 100
 
 FORMS = ("table", "json", "csv", "yaml", "markdown", "latex", "html")
 GOOD = SAMPLES / "i_am_good.yaml"

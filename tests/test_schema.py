@@ -1,6 +1,6 @@
 """The schema and the loader agree: on samples, on what is wrong, and on made-up files.
 
-`python -m tests.test_schema 5000` compares them on so many files, and prints what came out.
+`python -m benchmarks.schema 5000` compares them on so many files, and prints what came out.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from tests.live_page import CHANGES, Tried, sample_cases, survey, tried
 
 def random_problem(seed: int) -> attncli.Problem:
     """Return one of the random problems of the other surveys: forward, backward, a block."""
-    from tests.test_gradients import Draw
+    from benchmarks.surveys.gradients import Draw
 
     draw = Draw(seed)
     which = draw.randrange(3)
