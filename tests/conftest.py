@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO, TextIOWrapper
@@ -82,6 +83,18 @@ def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
     rows = table(subject, name)
     values = [tuple(row.values()) for row in rows]
     return pytest.mark.parametrize(tuple(rows[0]), values, **options)
+
+
+def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the made-up files of some kinds, each with its suffix.
+
+    `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
+    """
+    text = (Path(__file__).parent / "made_files.jsonl").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        kind, suffix, data = json.loads(line)
+        if kind in kinds:
+            yield suffix, data.encode("latin-1")
 
 
 @cache
