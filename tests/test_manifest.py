@@ -92,7 +92,7 @@ WHOSE, PROBLEM, TROUBLE = (
 )
 ZIPS = {"Ada/up.zip": zipped({"hw.yaml": SMALL_ANSWERS}), "Bo.zip": zipped({"hw.yaml": ""})}
 OF_ZIPS = [
-    (who, "", f"{who}{path}", RULES[4])
+    (who, "", f"{who}{path}", [*RULES][4])
     for who, path in (("Ada", "/up.zip/hw.yaml"), ("Bo", ".zip/hw.yaml"))
 ]
 TROUBLE["zip files"] = Case(ZIPS, OF_ZIPS, problems=ONE)
