@@ -90,7 +90,7 @@ def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
 
     `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
     """
-    text = (Path(__file__).parent / "made_files.jsonl").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
     for line in text.splitlines():
         kind, suffix, data = json.loads(line)
         if kind in kinds:

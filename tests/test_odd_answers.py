@@ -12,7 +12,7 @@ import attncli
 from attncli.core.mechanisms import trace
 from tests.conftest import SAMPLES, Attn
 
-FILES = Path(__file__).parent / "odd_answers.jsonl"
+FILES = Path(__file__).parent / "recorded" / "odd_answers.jsonl"
 """The sample, the format and the bytes of each file; `benchmarks/surveys/odd_answers.py` makes
 them, and `benchmarks/fuzzing.py` thousands more."""
 
