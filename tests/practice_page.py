@@ -9,7 +9,7 @@ import numpy as np
 from py_mini_racer import MiniRacer
 
 import attncli
-import attncli.checking.judging.judged
+import attncli.checking.judging.judged_steps
 import attncli.pages.practice
 import attncli.printing.formats
 import attncli.printing.worksheet
@@ -77,7 +77,7 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
     judged = report.steps[name]
     if judged.status == "missing":  # the scores that are the scaled scores
         judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
-    names = attncli.checking.judging.judged.STATUSES
+    names = attncli.checking.judging.judged_steps.STATUSES
     found = [names[code] for code in judged.step.on_paper(judged.codes).ravel().tolist()]
     short = getattr(judged, "short", None)
     if short is not None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import features, masks, normalizers, scores
+from attncli.core.attention import masks, normalizers, norms_and_activations, scores
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Sparsemax, Unblocked
 from attncli.core.attention.scores import (
@@ -32,9 +32,10 @@ from attncli.core.attention.scores import (
 )
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms import gradient, states, transformer
+from attncli.core.mechanisms import recurrent, training, transformer
 from attncli.core.tape import operations
-from attncli.core.tape.derivatives import Hadamard, Subtract, summed_to_shape
+from attncli.core.tape.backward_operations import Hadamard, Subtract, summed_to_shape
+from attncli.core.tape.evaluation import array_of, evaluate, walk
 from attncli.core.tape.operations import (
     Add,
     Concatenate,
@@ -48,7 +49,6 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of, evaluate, walk
 from tests.conftest import Attn, cases
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
@@ -136,25 +136,25 @@ OPERATIONS: list[Operation] = [
     Hadamard(value("a"), vector("bb")),
     normalizers.Sigmoid(value("a")),
     scores.EluPlusOne(value("a")),
-    features.Length(value("a")),
-    features.Length(value("a"), 0.5),
+    norms_and_activations.Length(value("a")),
+    norms_and_activations.Length(value("a"), 0.5),
     Subtract(value("a"), vector("bb")),
-    features.Relu(vector("bb")),
-    features.Phi(vector("bb")),
-    features.TanhGate(vector("bb")),
-    features.Mean(value("a")),
-    features.MeanSquare(value("a")),
-    features.Variance(value("a"), value("bb", 1, 1, 2, 1)),
-    features.Deviation(value("a"), 0.5),
+    norms_and_activations.Relu(vector("bb")),
+    norms_and_activations.Phi(vector("bb")),
+    norms_and_activations.TanhGate(vector("bb")),
+    norms_and_activations.Mean(value("a")),
+    norms_and_activations.MeanSquare(value("a")),
+    norms_and_activations.Variance(value("a"), value("bb", 1, 1, 2, 1)),
+    norms_and_activations.Deviation(value("a"), 0.5),
     transformer.Rows(value("a"), (1, 0, 1), ("x", "y", "x")),
     operations.Row(value("a"), 1),
     operations.AsRow(vector("a")),
     operations.MatVec(value("a"), vector("bb")),
     operations.Stacked((vector("a"), vector("bb"))),
     operations.Below((vector("a"), vector("bb"))),
-    states.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
-    gradient.Total(value("a")),
-    gradient.SquaredError(
+    recurrent.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
+    training.Total(value("a")),
+    training.SquaredError(
         value("a"), Tape().put("t", np.ones((1, 1, 2, 3)), ("query", "key")), 3.0
     ),
 ]
@@ -210,10 +210,10 @@ def test_the_derivative_of_a_cross_entropy_is_that_of_its_logits() -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, masks, normalizers, features, scores)
+    rooms = (operations, masks, normalizers, norms_and_activations, scores)
     own = {
         name: kind
-        for room in (*rooms, gradient, states, transformer)
+        for room in (*rooms, training, recurrent, transformer)
         for name, kind in vars(room).items()
         if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
     }

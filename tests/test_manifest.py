@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from attncli.classroom.handed_in import RULES
+from attncli.classroom.answer_files import RULES
 from tests.conftest import Attn, table
 from tests.test_classes import BOTH, RIGHT, SMALL, WRONG, book, write
 from tests.test_zips import zipped

@@ -19,9 +19,7 @@ from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
-from attncli.core.tape.operations import Divide
-from attncli.core.tape.step import Step
-from attncli.core.tape.walk import (
+from attncli.core.tape.evaluation import (
     Change,
     Replay,
     Values,
@@ -30,6 +28,8 @@ from attncli.core.tape.walk import (
     sources,
     walk,
 )
+from attncli.core.tape.operations import Divide
+from attncli.core.tape.step import Step
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""

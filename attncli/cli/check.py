@@ -12,7 +12,7 @@ from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
 from attncli.core.records import EMPTY, replace
-from attncli.core.text.escapes import alike, safe, visible
+from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
@@ -220,7 +220,7 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
     from attncli.classroom.manifest import OPEN, manifest_text
-    from attncli.core.text.sentences import count_of
+    from attncli.core.text.strings import count_of
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")

@@ -20,7 +20,7 @@ from typer import Option
 from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
 from attncli.core.errors import InputError, fail
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace

@@ -236,7 +236,7 @@ def explain(
 ) -> None:
     prepare([input_])
     from attncli.core.mechanisms.trace import find
-    from attncli.core.text.sentences import whole_names
+    from attncli.core.text.strings import whole_names
     from attncli.printing.explanations import Request, lines, requests_of
     from attncli.printing.formats import ExplanationSelection
     from attncli.reading.load import Overrides

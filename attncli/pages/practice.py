@@ -23,7 +23,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
 
 MISTAKE_DECIMALS = 6

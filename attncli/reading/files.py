@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, Place, fail, located, reason_of
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean, near_words
+from attncli.core.text.strings import did_you_mean, near_words, visible
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo

@@ -16,7 +16,7 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.names import At, InputNamed, find_answer
+from attncli.checking.answers.step_names import At, InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
@@ -32,9 +32,9 @@ from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import HEADS_AFTER_TOKENS
+from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0

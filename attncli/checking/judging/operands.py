@@ -12,16 +12,16 @@ import numpy as np
 from attncli.checking.answers.answers import Matrices, Written
 from attncli.checking.judging import agreement
 from attncli.checking.judging.agreement import RoundingRule, agrees, is_exact, roundings_of
-from attncli.checking.judging.judged import CORRECT, MISSING, WRONG, Given, Judged
+from attncli.checking.judging.judged_steps import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
 from attncli.core.mechanisms.trace import T, Trace
 from attncli.core.records import EMPTY, Record
+from attncli.core.tape.evaluation import Change, Replay, Values, sources
 from attncli.core.tape.operations import Divide, MatMul
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import Change, Replay, Values, sources
 
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""

@@ -33,9 +33,9 @@ from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Root, named
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import rewritten, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import rewritten, transform
 
 ROOT = Root(named("d_k"))
 

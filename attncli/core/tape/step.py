@@ -16,7 +16,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.records import Record
-from attncli.core.text.escapes import label_text
+from attncli.core.text.strings import label_text
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -21,9 +21,9 @@ from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import WORK, NumberAsWritten, operation_of
 from attncli.core.numbers.written import evaluate as number_of
 from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, constant, joined
 from attncli.core.tape.step import Derivatives, Expression, Operation
-from attncli.core.tape.walk import array_of
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.intervals import Interval
