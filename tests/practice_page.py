@@ -18,7 +18,7 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import replace
 
-TYPED = Path(__file__).parent / "typed_on_the_page.jsonl"
+TYPED = Path(__file__).parent / "recorded" / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
 JUDGE = """
