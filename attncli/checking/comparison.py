@@ -10,13 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 import numpy as np
 
 from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
-from attncli.checking.answers.dumped import ROUNDOFF
-from attncli.checking.judging import forms
-from attncli.checking.judging import judged as status
+from attncli.checking.answers.program_arrays import ROUNDOFF
+from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED
-from attncli.checking.judging.forms import operation_or_input
-from attncli.checking.judging.judged import Difference, Finding, Given, Judged, Misshapen
-from attncli.checking.judging.judging import Hypotheses, Judge, follows_as_written
+from attncli.checking.judging.equivalent_forms import operation_or_input
+from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
+from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
 from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import is_like, mistakes_before
@@ -26,8 +25,16 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import (
+    Change,
+    Replay,
+    Values,
+    array_of,
+    evaluate,
+    sources,
+    transform,
+)
 from attncli.core.tape.step import LEADING, Expression, Step
-from attncli.core.tape.walk import Change, Replay, Values, array_of, evaluate, sources, transform
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its
@@ -48,7 +55,7 @@ FEW_WRONG = 5
 every convention and mistake changes more. Chosen."""
 
 
-OF_FLOATS: Hypotheses = ((status.FOLLOWS, follows_as_written),)
+OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
 """The explanations of wrong numbers that nobody rounded."""
 
 
@@ -159,7 +166,7 @@ class Comparison(Judge):
         super().__init__(Reference(trace), arrays, hypotheses=OF_FLOATS)
         vars(self.operands).pop("written", None)  # a whole calculation, which takes much memory
         self.steps = {name: self._difference(judged) for name, judged in self.judged.items()}
-        self.wrong = [name for name, one in self.steps.items() if one.has(status.WRONG)]
+        self.wrong = [name for name, one in self.steps.items() if one.has(judged_steps.WRONG)]
 
     def _answer(self, step: Step, codes: Array, written: Written) -> Given:
         limit, off = self.limit(step, step.array), self.off(step, step.array)
@@ -177,7 +184,7 @@ class Comparison(Judge):
     def _difference(self, judged: Judged) -> Judged:
         step, codes = judged.step, judged.codes
         if isinstance(judged, Misshapen):
-            codes = np.full_like(codes, status.WRONG)
+            codes = np.full_like(codes, judged_steps.WRONG)
             message = judged.mismatch.fault.message.rpartition(": ")[2]  # without the key
             values = np.full(step.value.shape, np.nan)
             return Difference(step, codes, values, np.inf, np.inf, f"T{message[1:]}.")
@@ -257,7 +264,7 @@ class Comparison(Judge):
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same, instead=change)
-        largest, is_seen, not_right = 0.0, False, (status.WRONG, status.FOLLOWS)
+        largest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
         for name in names:
             judged = self.steps[name]
             if name in same:
@@ -322,7 +329,7 @@ def compared(
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, arrays) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
-            again = Comparison(forms.with_change(trace, change), arrays, marking, dtype)
+            again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
@@ -330,9 +337,9 @@ def compared(
 
 
 def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from forms.masked_early(trace, shown)
-    yield from forms.shifts(trace)
-    yield from forms.other_forms(trace)
+    yield from equivalent_forms.masked_early(trace, shown)
+    yield from equivalent_forms.shifts(trace)
+    yield from equivalent_forms.other_forms(trace)
     for kind in ("scaled", "masked"):
         if "scores" in shown and kind in trace and kind not in shown:
             later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}

@@ -16,17 +16,23 @@ from attncli.checking.answers.answers import (
     read_submission,
     shape_of,
 )
-from attncli.checking.answers.names import is_in_row, is_one_number, with_all_steps
+from attncli.checking.answers.step_names import is_in_row, is_one_number, with_all_steps
 from attncli.checking.judging.agreement import CUT_OFF, agrees
-from attncli.checking.judging.forms import Forms, masked_early, other_forms, shifts, with_change
-from attncli.checking.judging.judged import WRONG, Finding, Judged, Misshapen
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.equivalent_forms import (
+    Forms,
+    masked_early,
+    other_forms,
+    shifts,
+    with_change,
+)
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import WRONG, Finding, Judged, Misshapen
 from attncli.checking.judging.operands import Reference
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cells import LETTERS, meant
+from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
 from attncli.reading.document import Submission
 

@@ -20,8 +20,7 @@ from attncli.core.numbers.written import (
     to_number,
 )
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.strings import did_you_mean, visible
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""

@@ -16,11 +16,11 @@ from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, With
 from attncli.core.formulas.tree import Call, Formula, Words, minus
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
+from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.by_hand import Rounding
-from attncli.core.tape.derivatives import Subtract
+from attncli.core.tape.evaluation import Change, evaluate, sources, transform, walk
 from attncli.core.tape.operations import Divide, MatMul, Scale
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import Change, evaluate, sources, transform, walk
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""
