@@ -183,7 +183,15 @@ def _past(raw: object, path: KeyPath) -> dict[str, object]:
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-NORM_NAMES = ("layer", "rms", "none")
+
+def layer_norms() -> list[str]:
+    return [*_table("layer_norms", "norms_and_activations")]
+
+
+def feed_forward_activations() -> list[str]:
+    tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
+    return [name for table in tables for name in table]
+
 
 EMBEDDING = value_forms.mapping(
     {"vocabulary": value_forms.LABELS, "table": value_forms.matrix()},
@@ -191,7 +199,7 @@ EMBEDDING = value_forms.mapping(
 )
 FINAL_NORM = value_forms.mapping(
     {
-        "norm": value_forms.choice(NORM_NAMES[:2]),
+        "norm": value_forms.choice(layer_norms),
         "eps": value_forms.number(or_equal=True),
         **dict.fromkeys(("gain", "shift"), value_forms.vector()),
     },
