@@ -7,12 +7,12 @@ from math import e
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from attncli.core.errors import KeyPath
-from attncli.core.numbers.value_forms import Form, choice, matrix, number, vector
+from attncli.core.numbers.forms import Form, choice, matrix, number, vector
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
-    from attncli.core.attention.position_operations import ByPlace
+    from attncli.core.attention.position_operations import PositionBias
     from attncli.core.formulas.tree import Formula
 
 AXES = ("keys", "queries")
@@ -116,4 +116,4 @@ class Rules(Record, eq=False):
     normalize: Normalize = Normalize()  # how scores become weights
     qk_norm: Mapping[str, Any] = EMPTY  # the norm of queries and keys, and its parameters
     positions: Mapping[str, Any] = EMPTY  # parameters by the rows of `POSITIONS`, and arrays
-    by_place: tuple[ByPlace, ...] = ()  # what is added to the scores beside the bias
+    by_place: tuple[PositionBias, ...] = ()  # what is added to the scores beside the bias
