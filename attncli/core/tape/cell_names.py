@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
+from attncli.core.records import Record
 from attncli.core.tape.step import LEADING, Step, row_letter
 from attncli.core.text.strings import OF_LAYER
 
@@ -21,6 +22,31 @@ Index = tuple[int, ...]
 
 PLAIN_WORD = re.compile(r"[\w.-]+")
 """A label that has no special meaning in any format."""
+
+
+class Cells(Record):
+    """Some cells of a step: along each axis of its value one place, or several in a row."""
+
+    step: Step
+    along: tuple[int | range, ...]
+    is_transposed: bool = False  # whether the name is that of the whole step transposed
+
+    @property
+    def places(self) -> list[Index]:
+        """Every cell, as an index into the `value` of the step."""
+        return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
+
+    @property
+    def at(self) -> tuple[int | slice, ...]:
+        """All cells, as an index of NumPy into the `value` of the step; () for all that it has."""
+        if self.is_whole:
+            return ()
+        return tuple(x if isinstance(x, int) else slice(x.start, x.stop) for x in self.along)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are every cell of the step."""
+        return self.along == tuple(map(range, self.step.value.shape))
 
 
 def place_of(step: Step, at: Index) -> Index:

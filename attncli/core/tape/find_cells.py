@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain, product
+from itertools import chain
 from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import (
-    Index,
+    Cells,
     are_clear,
     cell_name,
     has_time,
@@ -33,31 +33,6 @@ HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGN
 
 TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
-
-
-class Cells(Record):
-    """Some cells of a step: along each axis of its value one place, or several in a row."""
-
-    step: Step
-    along: tuple[int | range, ...]
-    is_transposed: bool = False  # whether the name is that of the whole step transposed
-
-    @property
-    def places(self) -> list[Index]:
-        """Every cell, as an index into the `value` of the step."""
-        return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
-
-    @property
-    def at(self) -> tuple[int | slice, ...]:
-        """All cells, as an index of NumPy into the `value` of the step; () for all that it has."""
-        if self.is_whole:
-            return ()
-        return tuple(x if isinstance(x, int) else slice(x.start, x.stop) for x in self.along)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether they are every cell of the step."""
-        return self.along == tuple(map(range, self.step.value.shape))
 
 
 def find_cells(
