@@ -110,7 +110,7 @@ def record() -> None:
 
     keep()
     text = "\n".join(dict.fromkeys(lines)) + "\n"
-    (ROOT / "tests" / "made_files.jsonl").write_text(text, encoding="utf-8")
+    (ROOT / "tests" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ NOT_INHERITED = (
 
 def table(subject: str, name: str) -> Any:
     """Return what `tests/cases` has under a name, in the file of a subject."""
-    return _tables(subject)[name]
+    return tables(subject)[name]
 
 
 def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
@@ -90,7 +90,7 @@ def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
 
     `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
     """
-    text = (Path(__file__).parent / "made_files.jsonl").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
     for line in text.splitlines():
         kind, suffix, data = json.loads(line)
         if kind in kinds:
@@ -98,10 +98,11 @@ def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
 
 
 @cache
-def _tables(subject: str) -> dict[str, Any]:
+def tables(subject: str) -> dict[str, Any]:
+    """Return all tables of a subject, by name."""
     text = (Path(__file__).parent / "cases" / f"{subject}.yaml").read_text(encoding="utf-8")
-    tables: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
-    return tables
+    named: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
+    return named
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import replace
 
-TYPED = Path(__file__).parent / "typed_on_the_page.jsonl"
+TYPED = Path(__file__).parent / "recorded" / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
 JUDGE = """
@@ -109,7 +109,7 @@ class Page:
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.pages.practice.RULES,
+            "rules": attncli.pages.practice.EMPTY_CELLS,
             "decimals": self.data["decimals"],
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))

@@ -14,7 +14,7 @@ import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
 
-PROBLEMS = Path(__file__).parent / "exact_problems.jsonl"
+PROBLEMS = Path(__file__).parent / "recorded" / "exact_problems.jsonl"
 """Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
 
 `benchmarks/exactness.py` compares thousands, and wrote these. Beside each number is the largest

@@ -75,7 +75,7 @@ def _value(trace: attncli.Trace, key: str) -> Any:
     return np.zeros(np.shape(trace.problem.matrices()[key]))
 
 
-PROBLEMS = Path(__file__).parent / "gradient_problems.jsonl"
+PROBLEMS = Path(__file__).parent / "recorded" / "gradient_problems.jsonl"
 """Problems of every kind that has a gradient, each with a direction for every input."""
 
 LINES = PROBLEMS.read_text(encoding="utf-8").splitlines()
