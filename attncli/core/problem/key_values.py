@@ -23,7 +23,7 @@ from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
-from attncli.core.problem.values import OF_TARGET
+from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
 from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, visible
 
@@ -330,9 +330,9 @@ def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> Key
 
 
 def _tests_of_layer(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE
+    from attncli.core.attention.norms_and_activations import WITH_GATE
 
-    known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
+    known, activation = feed_forward_activations(), values["activation"] or "relu"
     half = "W_1" in keys and "W_2" not in keys
     yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
     yield "b_3" in keys and "W_3" not in keys, "b_3", "b_3 has no use without W_3", "write W_3"

@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
-from attncli.core.attention.parameters import Rules, settings_of
+from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
 from attncli.core.attention.position_operations import PositionBias
 from attncli.core.attention.positions import by_place, checked
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
@@ -23,7 +23,7 @@ from attncli.core.problem import key_values, shapes
 from attncli.core.problem.keys import ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
-from attncli.core.problem.values import SCALE_NAMES, factor, mask_warnings
+from attncli.core.problem.values import mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
-from math import isfinite
 from typing import Any, TypeAlias
 
-from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
+from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
-from attncli.core.formulas.text import text as text_of
-from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
-    NumberAsWritten,
     dotted,
-    evaluate,
     in_any_case,
     is_number,
     of_expression,
@@ -177,7 +172,15 @@ def _past(raw: object, path: KeyPath) -> dict[str, object]:
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-NORM_NAMES = ("layer", "rms", "none")
+
+def layer_norms() -> list[str]:
+    return [*_table("layer_norms", "norms_and_activations")]
+
+
+def feed_forward_activations() -> list[str]:
+    tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
+    return [name for table in tables for name in table]
+
 
 EMBEDDING = forms.mapping(
     {"vocabulary": forms.LABELS, "table": forms.matrix()},
@@ -185,7 +188,7 @@ EMBEDDING = forms.mapping(
 )
 FINAL_NORM = forms.mapping(
     {
-        "norm": forms.choice(NORM_NAMES[:2]),
+        "norm": forms.choice(layer_norms),
         "eps": forms.number(or_equal=True),
         **dict.fromkeys(("gain", "shift"), forms.vector()),
     },
@@ -333,10 +336,6 @@ def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
 ANSWERS = Form(_answers, ({"type": "object"},))
 
 
-SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
-"""The sizes that a scale expression may use."""
-
-
 def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if is_number(raw):
@@ -373,44 +372,3 @@ def _bias(raw: object, path: KeyPath) -> Any:
 
 BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
-
-
-@lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
-def factor(text: str, **sizes: int) -> Factor | None:
-    """Return the factor of a scale expression for these sizes; None if it is 1.
-
-    A quotient stays a quotient, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
-    """
-    names = {name: float(size) for name, size in sizes.items()}
-
-    def with_sizes(formula: Formula) -> NumberAsWritten:
-        return NumberAsWritten(evaluate(formula, names), _in_numbers(formula, sizes))
-
-    try:
-        symbol = parse(text, SCALE_NAMES)
-        times, over = with_sizes(symbol), NumberAsWritten(1.0, Number("1"))
-        if isinstance(symbol, Fraction) and isfinite(under := with_sizes(symbol.under)):
-            times, over = with_sizes(symbol.over), under
-            symbol = symbol.under if float(times) == 1 else symbol
-        value = evaluate(symbol, names)
-    except NumberError as error:
-        raise fail(f"scale: {error}", "scale") from None
-    if not isfinite(times / over):
-        raise fail("scale must be finite", "scale")
-    if times == over:
-        return None
-    rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
-    chain = (symbol, _in_numbers(symbol, sizes), Number(rounded))
-    distinct = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
-    shown = Relation(tuple(distinct.values())) if len(distinct) > 1 else None
-    return Factor(times, over, symbol, shown)
-
-
-def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:
-    """Return an expression with numbers in place of the names of sizes."""
-
-    def rule(node: Formula) -> Formula | None:
-        word = text_of(node) if isinstance(node, Name) else ""
-        return Number(str(sizes[word])) if word in sizes else None
-
-    return substituted(formula, rule)
