@@ -1,4 +1,4 @@
-"""Each cell of a student's answers, judged by hypotheses of how its number was calculated."""
+"""The judge: each cell of a student's answers is tested by hypotheses of how it was calculated."""
 
 from __future__ import annotations
 
