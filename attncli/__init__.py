@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey as AnswerKey
     from attncli.checking.check import Report as Report
     from attncli.checking.check import check as check
-    from attncli.checking.judging.judged import Compared as Compared
-    from attncli.checking.judging.judged import Difference as Difference
-    from attncli.checking.judging.judged import Finding as Finding
-    from attncli.checking.judging.judged import Given as Given
-    from attncli.checking.judging.judged import Judged as Judged
-    from attncli.checking.judging.judged import Misshapen as Misshapen
-    from attncli.checking.judging.judged import NotGiven as NotGiven
+    from attncli.checking.judging.judged_steps import Compared as Compared
+    from attncli.checking.judging.judged_steps import Difference as Difference
+    from attncli.checking.judging.judged_steps import Finding as Finding
+    from attncli.checking.judging.judged_steps import Given as Given
+    from attncli.checking.judging.judged_steps import Judged as Judged
+    from attncli.checking.judging.judged_steps import Misshapen as Misshapen
+    from attncli.checking.judging.judged_steps import NotGiven as NotGiven
     from attncli.classroom.assignment import Assignment as Assignment
     from attncli.classroom.assignment import load_assignment as load_assignment
     from attncli.classroom.grading import Unread as Unread
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from attncli.core.explaining.explain import explain_all as explain_all
     from attncli.core.mechanisms.compute import compute as compute
     from attncli.core.mechanisms.trace import Trace as Trace
+    from attncli.core.problem.json_schema import ProblemKeys as ProblemKeys
+    from attncli.core.problem.json_schema import schema as schema
     from attncli.core.problem.problem import Problem as Problem
-    from attncli.core.problem.schema import ProblemKeys as ProblemKeys
-    from attncli.core.problem.schema import schema as schema
     from attncli.core.tape.step import Step as Step
     from attncli.printing.formats import render as render
     from attncli.printing.worksheet import worksheet as worksheet
@@ -61,7 +61,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
-    "checking.judging.judged": (
+    "checking.judging.judged_steps": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),
     "reading.document": ("Submission",),
@@ -76,7 +76,7 @@ _HOMES = {
     "core.mechanisms.compute": ("compute",),
     "core.mechanisms.trace": ("Trace",),
     "core.problem.problem": ("Problem",),
-    "core.problem.schema": ("ProblemKeys", "schema"),
+    "core.problem.json_schema": ("ProblemKeys", "schema"),
     "printing.formats": ("render",),
     "printing.worksheet": ("worksheet",),
     "core.tape.step": ("Step",),

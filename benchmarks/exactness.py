@@ -6,12 +6,14 @@ an environment for development. A problem is *near* where every number of every 
 within the error bound of the sums that lead to the number; of an *unknown* number that bound is
 infinite, as after a division by a sum that cancels; *refused* is one of which a number is beyond a
 float, or which has a vector without a direction or a sum of 0. Anything else is *wrong*: it is
-printed, and the exit status is 1.
+printed, and the exit status is 1. With `--record` 40 problems of each size are written for
+tests/test_exactness.py, with the right numbers and their bounds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -20,11 +22,13 @@ from itertools import repeat
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))  # the problems are those of the tests
+sys.path.insert(0, str(ROOT))
 
-from tests.random_problems import Outcome, outcome  # noqa: E402 - after the path
+from benchmarks.surveys.random_problems import Outcome, outcome, recorded  # noqa: E402 - after the path
+from tests.test_exactness import PROBLEMS  # noqa: E402
 
 SEEDS_PER_TASK = 250
+RECORDED = 40
 
 
 def main() -> int:
@@ -34,7 +38,12 @@ def main() -> int:
     parser.add_argument("--extreme", type=int, default=12_000, help="problems of extreme size")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--record", action="store_true", help="write the problems of the tests")
     asked = parser.parse_args()
+    if asked.record:
+        lines = [recorded(seed, extreme) for extreme in (False, True) for seed in range(RECORDED)]
+        PROBLEMS.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        return 0
     wrong = 0
     with ProcessPoolExecutor(asked.processes) as pool:
         for name, count in (("ordinary", asked.ordinary), ("extreme", asked.extreme)):

@@ -9,6 +9,7 @@ into `tests/corpus/`.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sys
 import tempfile
@@ -23,12 +24,14 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # the strategies are those of the tests
 
-from tests.conftest import SAMPLES, in_process  # noqa: E402 - after the path
-from tests.made_files import Made, answers, files, problems  # noqa: E402
+from benchmarks.schema import changed_samples  # noqa: E402 - after the path
+from benchmarks.surveys.made_files import Made, answers, files, problems  # noqa: E402
+from tests.conftest import SAMPLES, in_process  # noqa: E402
 
 SECONDS = 2.0
 MEGABYTES = 500
 BATCH = 250
+RECORDED = 100
 
 FORMS = ("table", "json", "csv", "yaml", "markdown", "latex", "html")
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -89,6 +92,27 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
+def record() -> None:
+    """Write some files of each kind for the tests, in a text whose characters are the bytes."""
+    lines: list[str] = []
+
+    @settings(
+        max_examples=RECORDED,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files(problems()), changed_samples(), files(answers()))
+    def keep(problem: Made, sample: Made, sheet: Made) -> None:
+        for kind, made in {"problem": problem, "sample": sample, "answers": sheet}.items():
+            lines.append(json.dumps([kind, made[0], made[1].decode("latin-1")]))
+
+    keep()
+    text = "\n".join(dict.fromkeys(lines)) + "\n"
+    (ROOT / "tests" / "recorded" / "made_files.jsonl").write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """Fuzz, then print the counts."""
     parser = argparse.ArgumentParser(description="Fuzz the commands with made-up files.")
@@ -96,7 +120,10 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("fuzzing"))
+    parser.add_argument("--record", action="store_true", help="write the files of the tests")
     asked = parser.parse_args()
+    if asked.record:
+        return record()
     run = Run(asked.out)
     end = time.monotonic() + 60 * asked.minutes
     done = 0

@@ -13,7 +13,7 @@ from attncli.cli.listings import EXIT_STATUSES, VARIABLES
 from attncli.cli.main import SUMMARIES, run
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
-from attncli.core.tape.cells import ALIASES
+from attncli.core.tape.cell_names import ALIASES
 from attncli.printing.formats import FORMATS, FormatKind, formats_of
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO, TextIOWrapper
@@ -74,7 +75,7 @@ NOT_INHERITED = (
 
 def table(subject: str, name: str) -> Any:
     """Return what `tests/cases` has under a name, in the file of a subject."""
-    return _tables(subject)[name]
+    return tables(subject)[name]
 
 
 def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
@@ -84,11 +85,24 @@ def cases(subject: str, name: str, **options: Any) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(tuple(rows[0]), values, **options)
 
 
+def made_files(*kinds: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the made-up files of some kinds, each with its suffix.
+
+    `python benchmarks/fuzzing.py --record` has made them; it tries thousands.
+    """
+    text = (Path(__file__).parent / "recorded" / "made_files.jsonl").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        kind, suffix, data = json.loads(line)
+        if kind in kinds:
+            yield suffix, data.encode("latin-1")
+
+
 @cache
-def _tables(subject: str) -> dict[str, Any]:
+def tables(subject: str) -> dict[str, Any]:
+    """Return all tables of a subject, by name."""
     text = (Path(__file__).parent / "cases" / f"{subject}.yaml").read_text(encoding="utf-8")
-    tables: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
-    return tables
+    named: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
+    return named
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,13 @@ import numpy as np
 
 import attncli
 from attncli.checking.check import AnswerKey
-from attncli.checking.judging.judged import CORRECT, FOLLOWS, LAST_DIGIT, ROUNDED_EARLY, Compared
+from attncli.checking.judging.judged_steps import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    ROUNDED_EARLY,
+    Compared,
+)
 from tests.conftest import SAMPLES
 from tests.moodle_reader import Field, Question, read_quiz
 

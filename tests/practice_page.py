@@ -9,7 +9,7 @@ import numpy as np
 from py_mini_racer import MiniRacer
 
 import attncli
-import attncli.checking.judging.judged
+import attncli.checking.judging.judged_steps
 import attncli.pages.practice
 import attncli.printing.formats
 import attncli.printing.worksheet
@@ -18,7 +18,7 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import replace
 
-TYPED = Path(__file__).parent / "typed_on_the_page.jsonl"
+TYPED = Path(__file__).parent / "recorded" / "typed_on_the_page.jsonl"
 """Lines of JSON: what is typed in the fields of a step, and what the page and `check` say of it."""
 
 JUDGE = """
@@ -77,7 +77,7 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
     judged = report.steps[name]
     if judged.status == "missing":  # the scores that are the scaled scores
         judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
-    names = attncli.checking.judging.judged.STATUSES
+    names = attncli.checking.judging.judged_steps.STATUSES
     found = [names[code] for code in judged.step.on_paper(judged.codes).ravel().tolist()]
     short = getattr(judged, "short", None)
     if short is not None:
@@ -109,7 +109,7 @@ class Page:
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.pages.practice.RULES,
+            "rules": attncli.pages.practice.EMPTY_CELLS,
             "decimals": self.data["decimals"],
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))

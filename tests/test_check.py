@@ -19,9 +19,9 @@ from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged import STATUSES, WRONG, NotGiven
+from attncli.checking.judging.judged_steps import STATUSES, WRONG, NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, MISTAKES
-from attncli.core.tape.cells import ALIASES
+from attncli.core.tape.cell_names import ALIASES
 from attncli.printing.formats import FORMATS, Selection
 from attncli.printing.grades import HEADS, SAID_COLUMNS, report_record
 from attncli.reading.document import submission_of

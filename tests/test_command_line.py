@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from attncli.cli.main import SUMMARIES
-from attncli.core.text.escapes import cell_width
+from attncli.core.text.strings import cell_width
 from attncli.printing.formats import formats_of
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, cases, environment, in_terminal
 

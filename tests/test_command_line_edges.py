@@ -21,9 +21,9 @@ from rich.cells import cell_len
 import attncli
 from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.problem.keys import KEYS
-from attncli.core.tape.cells import may_mean_step, words_of
+from attncli.core.tape.cell_names import may_mean_step, words_of
 from attncli.core.tape.tape import Tape
-from attncli.core.text.escapes import SIGNS
+from attncli.core.text.strings import SIGNS
 from tests.conftest import (
     PROGRAM,
     ROOT,

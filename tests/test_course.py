@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Attn
 
-COURSE = Path(__file__).parent / "course.json"
+COURSE = Path(__file__).parent / "recorded" / "course.json"
 """The files of a course, and for each layout its files, its manifest and its grade book."""
 
 LAYOUTS = json.loads(COURSE.read_text(encoding="utf-8"))["layouts"]

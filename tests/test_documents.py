@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE, PROBLEM
 from tests.snapshots import assert_same

@@ -9,7 +9,7 @@ import pytest
 import attncli
 from attncli.checking.check import Report
 from attncli.checking.judging.agreement import CUT, RoundingRule
-from attncli.checking.judging.judged import WRONG, Compared
+from attncli.checking.judging.judged_steps import WRONG, Compared
 from attncli.checking.judging.schedules import Schedule
 from tests.conftest import cases
 

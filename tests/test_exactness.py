@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,19 +13,45 @@ import pytest
 import attncli
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute
-from tests.random_problems import outcome
+
+PROBLEMS = Path(__file__).parent / "recorded" / "exact_problems.jsonl"
+"""Problems of every kind, of ordinary and of extreme size, with the right numbers in 40 digits.
+
+`benchmarks/exactness.py` compares thousands, and wrote these. Beside each number is the largest
+error that floats may have, derived from the sizes that were added; None for any.
+"""
 
 
-@pytest.mark.parametrize("extreme", [False, True], ids=["ordinary", "extreme"])
-@pytest.mark.parametrize("start", range(0, 100, 50))
-def test_random_problems_are_right_or_refused(extreme: bool, start: int) -> None:
-    """A sample; `benchmarks/exactness.py` calculates thousands."""
-    counts: Counter[str] = Counter()
-    for seed in range(start, start + 50):
-        found = outcome(seed, extreme)
-        assert found.word != "wrong", f"problem {seed}: {found.reason}"
-        counts[found.word] += 1
-    assert counts["near"] >= 20
+def with_arrays(value: Any, dtype: str) -> Any:
+    """Return a value with arrays of a type for its lists, but for a mask."""
+    if isinstance(value, dict):
+        return {k: x if k == "keep" else with_arrays(x, dtype) for k, x in value.items()}
+    return np.array(value, dtype) if isinstance(value, list) else value
+
+
+def exact_cases() -> Iterator[tuple[dict[str, Any], attncli.Problem]]:
+    for line in PROBLEMS.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        yield case, attncli.Problem(**with_arrays(case["keys"], case["dtype"]))
+
+
+def test_random_problems_are_right_or_refused() -> None:
+    for number, (case, problem) in enumerate(exact_cases(), 1):
+        if "refused" in case:
+            with pytest.raises(InputError) as refused:
+                attncli.compute(problem)
+            assert str(refused.value) == case["refused"]
+            continue
+        trace = attncli.compute(problem)
+        for name, heads in case["steps"].items():
+            array = trace[name].array
+            assert array.dtype == case["dtype"], name
+            for head, (right, bounds) in enumerate(heads):
+                found = array[0, min(head, array.shape[1] - 1)].ravel().astype(float)
+                most = np.array([np.inf if bound is None else bound for bound in bounds])
+                off = np.abs(found - right) - np.spacing(np.abs(right))
+                assert np.isfinite(found).all(), f"{name} of line {number}"
+                assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {found}"
 
 
 INNER: dict[str, dict[str, Any]] = {

@@ -15,8 +15,8 @@ import attncli
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import Source, explain, explain_all
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.evaluation import array_of, cut, evaluate_region, walk
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import array_of, cut, evaluate_region, walk
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases, in_terminal
 from tests.oracles.worked import value_of
 

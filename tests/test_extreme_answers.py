@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.judging.judged import Compared
+from attncli.checking.judging.judged_steps import Compared
 from attncli.core.arithmetic import floats
 from attncli.core.mechanisms.trace import Trace
 

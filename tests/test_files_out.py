@@ -22,8 +22,8 @@ import attncli
 from attncli.cli import show
 from attncli.core.attention import tile_loop, weights
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
-from attncli.core.text.escapes import alike, safe
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
+from attncli.core.text.strings import alike, safe
 from attncli.printing import formats, record
 from attncli.printing.formats import FORMATS, FormatKind, Selection, format_named, formats_of
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases

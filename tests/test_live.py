@@ -16,9 +16,9 @@ import yaml
 from py_mini_racer import MiniRacer
 
 import attncli
-from attncli.core.attention.features import Length, Phi, TanhGate
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
+from attncli.core.attention.norms_and_activations import Length, Phi, TanhGate
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from attncli.classroom.handed_in import RULES
-from tests.conftest import Attn
+from attncli.classroom.answer_files import RULES
+from tests.conftest import Attn, table
 from tests.test_classes import BOTH, RIGHT, SMALL, WRONG, book, write
 from tests.test_zips import zipped
 
@@ -27,20 +28,6 @@ Blum,Zoë,4712,zb12@uni.edu
 Kim,Bo,4713,
 Vance,Eli,4714,
 Kim,Min-jun,4715,
-"""
-
-GROUP = """\
-submission_1:
-  :submitters:
-  - :name: Ada Lovelace
-    :sid: '4711'
-    :email: ada7@uni.edu
-  - :name: Bo Kim
-    :sid: '4713'
-submission_2:
-  :submitters:
-  - :name: E. Vance
-    :sid: '4714'
 """
 
 Row = tuple[str, str, str, str]
@@ -81,298 +68,34 @@ def manifest(attn: Attn, folder: Path, case: Case) -> list[Row]:
     return rows_of(folder / "m.csv")
 
 
-KEY, METADATA, MOODLE, CANVAS, FOLDER, CLASS, NAME = RULES
-PATH, CONTENTS = "the problem by its path", "the problem by its contents"
-UNREAD = "open: it cannot be read"
-
-
-def by(rule: str, problem: str = CONTENTS) -> str:
-    return f"{rule}; {problem}"
-
-
-WHOSE = {
-    "the key student": Case(
-        {"x.yaml": f"student: lovelace, ada\n{SMALL_ANSWERS}", "Bo/y.yaml": "student: Eli Vance\n"},
-        [("Ada Lovelace", "", "x.yaml", KEY), ("Eli Vance", "", "Bo/y.yaml", KEY)],
-        True,
-        ONE,
-    ),
-    "Gradescope": Case(
-        {
-            "submission_metadata.yml": GROUP,
-            "submission_1/hw.yaml": BOTH_ANSWERS,
-            "submission_2/p1.yaml": GOOD_ANSWERS,
-            "submission_2/p2.yaml": SMALL_ANSWERS,
-        },
-        [
-            ("Ada Lovelace", "1 2", "submission_1/hw.yaml", by(METADATA)),
-            ("Bo Kim", "1 2", "submission_1/hw.yaml", by(METADATA)),
-            ("Eli Vance", "1", "submission_2/p1.yaml", by(METADATA, PATH)),
-            ("Eli Vance", "2", "submission_2/p2.yaml", by(METADATA, PATH)),
-        ],
-        True,
-    ),
-    "Gradescope, with a student who left": Case(
-        {
-            "submission_metadata.yml": GROUP.replace("Bo Kim\n    :sid: '4713'", "Guy Fox"),
-            "submission_1/hw.yaml": SMALL_ANSWERS,
-        },
-        [
-            ("Ada Lovelace", "", "submission_1/hw.yaml", METADATA),
-            ("", "", "submission_1/hw.yaml", f"open ({METADATA})"),
-        ],
-        True,
-        ONE,
-    ),
-    "Moodle": Case(
-        {
-            "Eli Vance_51205_assignsubmission_file_/p1.yaml": GOOD_ANSWERS,
-            "Eli Vance_51205_assignsubmission_file_/p2.yaml": SMALL_ANSWERS,
-            "Bo Kim_51206_assignsubmission_file_hw.yaml": BOTH_ANSWERS,
-        },
-        [
-            ("Bo Kim", "1 2", "Bo Kim_51206_assignsubmission_file_hw.yaml", by(MOODLE)),
-            ("Eli Vance", "1", "Eli Vance_51205_assignsubmission_file_/p1.yaml", by(MOODLE, PATH)),
-            ("Eli Vance", "2", "Eli Vance_51205_assignsubmission_file_/p2.yaml", by(MOODLE, PATH)),
-        ],
-    ),
-    "Canvas": Case(
-        {
-            "blumzoe_4726_99826_hw2.yaml": BOTH_ANSWERS,
-            "kimbo_LATE_4727_99827_hw2_p1.yaml": GOOD_ANSWERS,
-        },
-        [
-            ("Zoë Blum", "1 2", "blumzoe_4726_99826_hw2.yaml", by(CANVAS)),
-            ("Bo Kim", "1", "kimbo_LATE_4727_99827_hw2_p1.yaml", by(CANVAS, PATH)),
-        ],
-        True,
-    ),
-    "Canvas, handed in again": Case(
-        {
-            "kimbo_1_2_hw.yaml": BOTH_ANSWERS,
-            "kimbo_1_3_hw-1.yaml": WRONG["Good"],
-            "kimbo_1_5_hw-10.yaml": GOOD_ANSWERS,
-            "kimbo_1_4_hw-2.yaml": WRONG["Good"],
-        },
-        [
-            ("kimbo", "2", "kimbo_1_2_hw.yaml", by(CANVAS)),
-            ("", "", "kimbo_1_3_hw-1.yaml", "passed over: kimbo handed it in again"),
-            ("", "", "kimbo_1_4_hw-2.yaml", "passed over: kimbo handed it in again"),
-            ("kimbo", "1", "kimbo_1_5_hw-10.yaml", by(CANVAS)),
-        ],
-    ),
-    "Canvas, of nobody in the class": Case(
-        {"guyfox_1_2_hw.yaml": SMALL_ANSWERS, "annlee_1_3_hw-1.yaml": SMALL_ANSWERS},
-        [("", "", "annlee_1_3_hw-1.yaml", "open"), ("", "", "guyfox_1_2_hw.yaml", "open")],
-        True,
-        ONE,
-    ),
-    "a folder with two files": Case(
-        {"Ada/p1.yaml": GOOD_ANSWERS, "Ada/p2.yaml": SMALL_ANSWERS, "Bo/hw.yaml": BOTH_ANSWERS},
-        [
-            ("Ada", "1", "Ada/p1.yaml", by(FOLDER, PATH)),
-            ("Ada", "2", "Ada/p2.yaml", by(FOLDER, PATH)),
-            ("Bo", "1 2", "Bo/hw.yaml", by(FOLDER)),
-        ],
-    ),
-    "folders in folders": Case(
-        {"Mon/Ada/hw.yaml": SMALL_ANSWERS, "Mon/Bo/src/hw.yaml": "", "Tue/Cy/hw.yaml": ""},
-        [
-            ("Ada", "", "Mon/Ada/hw.yaml", FOLDER),
-            ("Bo", "", "Mon/Bo/src/hw.yaml", FOLDER),
-            ("Cy", "", "Tue/Cy/hw.yaml", FOLDER),
-        ],
-        problems=ONE,
-    ),
-    "a name of the class": Case(
-        {
-            "4714.yaml": "",
-            "HW2 - Lovelace, Ada (1).yaml": "",
-            "scans/late/zb12.yaml": "",
-            "bokim_final_v2.yaml": "",
-        },
-        [
-            ("Eli Vance", "", "4714.yaml", CLASS),
-            ("Bo Kim", "", "bokim_final_v2.yaml", CLASS),
-            ("Ada Lovelace", "", "HW2 - Lovelace, Ada (1).yaml", CLASS),
-            ("Zoë Blum", "", "scans/late/zb12.yaml", CLASS),
-        ],
-        True,
-        ONE,
-    ),
-    "the name of the file": Case(
-        {"Ada.yaml": "", "hw2_Bo K.yaml": "", "Cy (final).yaml": ""},
-        [
-            ("Ada", "", "Ada.yaml", NAME),
-            ("Cy", "", "Cy (final).yaml", NAME),
-            ("Bo K", "", "hw2_Bo K.yaml", NAME),
-        ],
-        problems=ONE,
-    ),
-    "one name in several orders": Case(
-        {"p1 Ada Lovelace.yaml": GOOD_ANSWERS, "lovelace_ada_p2.yaml": SMALL_ANSWERS},
-        [
-            ("lovelace ada", "2", "lovelace_ada_p2.yaml", by(NAME, PATH)),
-            ("lovelace ada", "1", "p1 Ada Lovelace.yaml", by(NAME, PATH)),
-        ],
-    ),
-    "nobody, where others of the name answered": Case(
-        {"kim.yaml": "", "bo kim.yaml": ""},
-        [("Bo Kim", "", "bo kim.yaml", CLASS), ("", "", "kim.yaml", "open: perhaps Min-jun Kim")],
-        True,
-        ONE,
-    ),
-    "nobody": Case(
-        {
-            "Ada Lovlace.yaml": "",
-            "Bo/hw.yaml": "",
-            "x/hw.yaml": "student: E. Vance\n",
-            "zz.yaml": "",
-        },
-        [
-            ("", "", "Ada Lovlace.yaml", "open: perhaps Ada Lovelace"),
-            ("", "", "zz.yaml", "open"),
-            ("", "", "Bo/hw.yaml", "open: perhaps Bo Kim"),
-            ("", "", "x/hw.yaml", "open: perhaps Eli Vance"),
-        ],
-        True,
-        ONE,
-    ),
+TEXTS = {
+    "$both": BOTH_ANSWERS,
+    "$good": GOOD_ANSWERS,
+    "$small": SMALL_ANSWERS,
+    "$wrong": WRONG["Good"],
 }
-"""A case for each rule that tells the student, at least."""
+"""What the table of cases calls some answers."""
 
-PROBLEM = {
-    "names of files": Case(
-        {
-            "HW2 Problem 1 - Ada.yaml": GOOD_ANSWERS,
-            "ada hw2_p2.yaml": SMALL_ANSWERS,
-            "Bo hw2-1.yaml": GOOD_ANSWERS,
-            "bo small.yaml": SMALL_ANSWERS,
-            "question1_final Cy.yaml": GOOD_ANSWERS,
-            "Cy q02.yaml": SMALL_ANSWERS,
-        },
-        [
-            ("ada", "2", "ada hw2_p2.yaml", by(NAME, PATH)),
-            ("ada", "1", "HW2 Problem 1 - Ada.yaml", by(NAME, PATH)),
-            ("Bo", "1", "Bo hw2-1.yaml", by(NAME, PATH)),
-            ("Bo", "2", "bo small.yaml", by(NAME, PATH)),
-            ("Cy", "2", "Cy q02.yaml", by(NAME, PATH)),
-            ("Cy", "1", "question1_final Cy.yaml", by(NAME, PATH)),
-        ],
-    ),
-    "a key, and shapes": Case(
-        {
-            "Ada/1.yaml": f"problem: 2\n{SMALL_ANSWERS}",
-            "Ada/2.yaml": f"problem: Good\n{GOOD_ANSWERS}",
-            "Bo/a.yaml": SMALL_ANSWERS,
-            "Bo/b.yaml": GOOD_ANSWERS,
-        },
-        [
-            ("Ada", "2", "Ada/1.yaml", by(FOLDER)),
-            ("Ada", "1", "Ada/2.yaml", by(FOLDER)),
-            ("Bo", "2", "Bo/a.yaml", by(FOLDER)),
-            ("Bo", "1", "Bo/b.yaml", by(FOLDER)),
-        ],
-    ),
-    "folders": Case(
-        {"Problem 1/Ada.yaml": GOOD_ANSWERS, "2/Ada.yaml": SMALL_ANSWERS, "Small/Bo.yaml": ""},
-        [
-            ("Ada", "2", "2/Ada.yaml", by(NAME, PATH)),
-            ("Ada", "1", "Problem 1/Ada.yaml", by(NAME, PATH)),
-            ("Bo", "2", "Small/Bo.yaml", by(NAME, PATH)),
-        ],
-    ),
-    "parts of a problem": Case(
-        {
-            "Ada/p1_scores.csv": "14,10,9\n10,11,6\n9,6,6\n",
-            "Ada/p1 weights.csv": "1,0,0\n0,1,0\n0,0,1\n",
-            "Bo/hw.yaml": BOTH_ANSWERS,
-        },
-        [
-            ("Ada", "1", "Ada/p1 weights.csv", by(FOLDER, PATH)),
-            ("Ada", "1", "Ada/p1_scores.csv", by(FOLDER, PATH)),
-            ("Bo", "1 2", "Bo/hw.yaml", by(FOLDER)),
-        ],
-    ),
-    "a matrix without a name in it": Case(
-        {"Ada/scores.csv": "1,0\n0,4\n", "Bo K/weights.csv": "1,0\n0,1\n"},
-        [("Ada", "", "Ada/scores.csv", FOLDER), ("Bo K", "", "Bo K/weights.csv", FOLDER)],
-        problems=ONE,
-    ),
-    "nothing": Case(
-        {"Ada/hw.yaml": "problem: 7\nscores: [[1]]\n", "Bo/hw.yaml": "sum: [7]\n"},
-        [
-            ("Ada", "", "Ada/hw.yaml", f"{UNREAD} ({by(FOLDER)})"),
-            ("Bo", "", "Bo/hw.yaml", f"{UNREAD} ({by(FOLDER)})"),
-        ],
-    ),
-}
-"""A case for each way in which a file tells its problem, at least."""
 
-TROUBLE = {
-    "a file twice": Case(
-        {"Ada.yaml": BOTH_ANSWERS, "Ada (1).yaml": BOTH_ANSWERS},
-        [("Ada", "1 2", "Ada (1).yaml", by(NAME)), ("Ada", "1 2", "Ada.yaml", by(NAME))],
-    ),
-    "files that contradict each other": Case(
-        {"Ada/p1.yaml": GOOD_ANSWERS, "Ada/p1 final.yaml": WRONG["Good"], "Bo/p2.yaml": ""},
-        [
-            *(
-                ("Ada", "1", name, f"open: another file answers problem 1, too ({FOLDER}; {PATH})")
-                for name in ("Ada/p1 final.yaml", "Ada/p1.yaml")
-            ),
-            ("Bo", "2", "Bo/p2.yaml", by(FOLDER, PATH)),
-        ],
-    ),
-    "files that cannot be read": Case(
-        {
-            "Ada/p1.yaml": GOOD_ANSWERS,
-            "Ada/scan.pdf": "%PDF",
-            "Bo/p1.yaml": "scores: [[1,\n",
-            "Cy/p1.yaml": GOOD_ANSWERS,
-            "Cy/p2.yaml": SMALL_ANSWERS,
-            "Cy/scan.jpg": "x",
-            "Di/": "",
-            "Task.pdf": "%PDF",
-        },
-        [
-            ("Ada", "1", "Ada/p1.yaml", by(FOLDER, PATH)),
-            ("Ada", "", "Ada/scan.pdf", f"{UNREAD} ({FOLDER})"),
-            ("Bo", "1", "Bo/p1.yaml", f"{UNREAD} ({by(FOLDER, PATH)})"),
-            ("Cy", "1", "Cy/p1.yaml", by(FOLDER, PATH)),
-            ("Cy", "2", "Cy/p2.yaml", by(FOLDER, PATH)),
-            ("", "", "Cy/scan.jpg", "passed over: other files of Cy answer the same"),
-            ("", "", "Task.pdf", "passed over"),
-            ("Di", "", "Di", f"{UNREAD} ({FOLDER})"),
-        ],
-    ),
-    "hidden files": Case(
-        {".DS_Store": "x", "__MACOSX/._Ada.yaml": "x", "~$Ada.docx": "x", "Ada.yaml": ""},
-        [("Ada", "", "Ada.yaml", NAME)],
-        problems=ONE,
-    ),
-    "a table": Case(
-        {"form.csv": 'Name,"1: scores[1,1]","2: scores[2,2]"\n"Vance, Eli",14,4\nAda,13,5\n'},
-        [
-            ("Eli Vance", "1 2", "form.csv:2", "its line says Vance, Eli"),
-            ("", "1 2", "form.csv:3", "open: perhaps Ada Lovelace (its line says Ada)"),
-        ],
-        True,
-    ),
-    "several students in a file": Case(
-        {"all.yaml": f"student: Ada\n{GOOD_ANSWERS}---\nstudent: Bo\n{SMALL_ANSWERS}"},
-        [
-            ("Ada", "1", "all.yaml:1", "its line says Ada"),
-            ("Bo", "2", "all.yaml:4", "its line says Bo"),
-        ],
-    ),
-    "zip files": Case(
-        {"Ada/up.zip": zipped({"hw.yaml": SMALL_ANSWERS}), "Bo.zip": zipped({"hw.yaml": ""})},
-        [("Ada", "", "Ada/up.zip/hw.yaml", FOLDER), ("Bo", "", "Bo.zip/hw.yaml", FOLDER)],
-        problems=ONE,
-    ),
-}
+def case_of(row: dict[str, Any]) -> Case:
+    """Return a case of the table: its files, their rows, and whether there is a roster."""
+    files: dict[str, str | bytes] = {}
+    for name, text in row["files"].items():
+        files[name] = re.sub(r"\$\w+", lambda word: TEXTS[word[0]], text)
+    rows = [(who, numbers, path, rule) for who, numbers, path, rule in row["rows"]]
+    return Case(files, rows, row.get("has_roster", False), ONE if "is_one" in row else BOTH)
 
+
+WHOSE, PROBLEM, TROUBLE = (
+    {name: case_of(row) for name, row in table("manifest", group).items()}
+    for group in ("WHOSE", "PROBLEM", "TROUBLE")
+)
+ZIPS = {"Ada/up.zip": zipped({"hw.yaml": SMALL_ANSWERS}), "Bo.zip": zipped({"hw.yaml": ""})}
+OF_ZIPS = [
+    (who, "", f"{who}{path}", [*RULES][4])
+    for who, path in (("Ada", "/up.zip/hw.yaml"), ("Bo", ".zip/hw.yaml"))
+]
+TROUBLE["zip files"] = Case(ZIPS, OF_ZIPS, problems=ONE)
 CASES = WHOSE | PROBLEM | TROUBLE
 
 

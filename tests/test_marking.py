@@ -14,7 +14,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judging.judged import STATUSES
+from attncli.checking.judging.judged_steps import STATUSES
 from attncli.core.problem.marking import FLAGS, Marking
 from tests.conftest import SAMPLES, Attn, table
 

@@ -11,8 +11,8 @@ import pytest
 import attncli
 from attncli.core.explaining.explain import cells
 from attncli.core.formulas.text import text
-from attncli.core.tape.cells import at_of, cell_name, row
-from attncli.core.tape.find import find_cells
+from attncli.core.tape.cell_names import at_of, cell_name, row
+from attncli.core.tape.find_cells import find_cells
 from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
 from attncli.printing.views import subscripted

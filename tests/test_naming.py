@@ -10,8 +10,8 @@ import pytest
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged import Finding
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import Finding
 from attncli.checking.judging.operands import Reference
 from attncli.checking.naming.catalogued import mistakes_before
 from attncli.checking.naming.hypotheses import short_number

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.judging.forms import Log
+from attncli.checking.judging.equivalent_forms import Log
 from attncli.core.explaining.terms import Constant, FormulaOf, name_of
 from attncli.core.formulas.text import text
 

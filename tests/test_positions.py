@@ -1,12 +1,12 @@
 """Positions: numbers of the papers, laws, and every step against 50 digits.
 
-`python -m tests.test_positions 300` tries so many random problems and prints the worst errors, as
-shares of the largest term that was added.
+`python -m benchmarks.surveys.positions 300` tries so many random problems and prints the worst
+error, as a share of the largest term that was added.
 """
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 from typing import Any
 
@@ -34,52 +34,9 @@ EXPRESSIONS = {
 }
 
 
-def draw(rng: np.random.Generator, share_of_cross: float = 0.3) -> Keys:
-    """Return a random problem with one or two kinds of positions."""
-    heads, d = int(rng.choice([1, 2, 4])), int(rng.choice([2, 4, 6]))
-    kv_heads = heads if rng.random() < 0.6 else max(heads // 2, 1)
-    n, cross = int(rng.integers(1, 5)), rng.random() < share_of_cross
-    m, width = (int(rng.integers(1, 5)) if cross else n), int(rng.integers(2, 6))
-
-    def matrix(*shape: int) -> Any:
-        return np.round(rng.uniform(-2, 2, shape), 2).tolist()
-
-    keys: Keys = {"X": matrix(n, width), "heads": heads, "kv_heads": kv_heads}
-    keys |= {"kind": "cross", "memory": matrix(m, 3)} if cross else {}
-    of_keys = 3 if cross else width
-    keys |= {"W_q": matrix(width, heads * d), "W_k": matrix(of_keys, kv_heads * d)}
-    keys["W_v"] = matrix(of_keys, kv_heads * 2)
-    base, start = int(rng.choice([10, 100, 500, 10000])), int(rng.integers(0, 40))
-    pairs = str(rng.choice(["neighbours", "halves"]))
-    rope = {"name": "rope", "base": base, "pairs": pairs, "start": start}
-    if d > 2 and rng.random() < 0.4:
-        rope["features"] = d - 2
-    if rng.random() < 0.3:
-        rope["start"] = [start, int(rng.integers(0, 9))]
-    k = int(rng.integers(1, 4))
-    table = matrix(heads, 2 * k + 1) if rng.random() < 0.5 else matrix(2 * k + 1)
-    choices = [
-        [{"name": "sinusoidal", "base": base, "pairs": pairs, "start": start}],
-        [rope],
-        [{"name": "learned", "P": matrix(n, width)}],
-        *of_scores(table, matrix(heads)),
-    ]
-    picked = rng.permutation(len(choices))[: int(rng.integers(1, 3))]
-    named = {p["name"]: p for place in picked for p in choices[place]}
-    if {"learned", "sinusoidal"} <= named.keys():
-        del named["learned"]
-    keys["positions"] = list(named.values())
-    if rng.random() < 0.3 and not cross:
-        keys["mask"] = "causal"
-    if rng.random() < 0.3:
-        keys["bias"] = str(rng.choice(list(EXPRESSIONS)))
-    return keys
-
-
-def of_scores(table: Any, slopes: Any) -> list[Any]:
-    """Return the positions that are added to scores."""
-    alibi = {"name": "alibi", "slopes": np.abs(slopes).ravel().tolist()}
-    return [[{"name": "alibi"}], [alibi], [{"name": "relative", "table": table}]]
+LINES = Path(__file__).parent / "recorded" / "position_problems.jsonl"
+PROBLEMS: list[Keys] = [json.loads(line) for line in LINES.read_text("utf-8").splitlines()]
+"""Problems with one or two kinds of positions."""
 
 
 def written_out(keys: Keys) -> Keys:
@@ -112,11 +69,9 @@ def worst(keys: Keys) -> float:
     return max(errors)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_every_step_is_right_to_its_last_digits(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for _ in range(3):
-        assert worst(keys := draw(rng)) < ALLOWED, keys
+@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+def test_every_step_is_right_to_its_last_digits(number: int) -> None:
+    assert worst(PROBLEMS[number]) < ALLOWED
 
 
 def test_the_published_sinusoidal_table() -> None:
@@ -243,10 +198,8 @@ def test_a_bias_expression_is_the_matrix_of_its_values() -> None:
 WEIGHTS = ("X", "W_q", "W_k", "W_v")
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_gradients_are_those_of_differences_in_50_digits(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    keys = draw(rng)
+@pytest.mark.parametrize("keys", PROBLEMS[:6])
+def test_gradients_are_those_of_differences_in_50_digits(keys: Keys) -> None:
     trace = attncli.compute(attncli.Problem(**keys, gradient="sum"))
     with mpmath.workdps(50):
         known = written_out(keys).items()
@@ -457,10 +410,9 @@ def test_a_cache_and_the_rest_are_the_whole(positions: Any, heads: int) -> None:
         np.testing.assert_allclose(found, whole.output[2:], rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_decode_with_positions_is_causal_attention(seed: int) -> None:
+@pytest.mark.parametrize("keys", [keys for keys in PROBLEMS if "memory" not in keys][:6])
+def test_decode_with_positions_is_causal_attention(keys: Keys) -> None:
     """Row t of the output, and every derivative, also of the numbers of the positions."""
-    keys = draw(np.random.default_rng(seed), 0)
     keys = {key: part for key, part in keys.items() if key not in ("mask", "bias")}
     keys["kind"] = "decode"
     decoded = attncli.compute(attncli.Problem(**keys, gradient="sum"))
@@ -502,9 +454,3 @@ def test_keys_that_alibi_leaves_nothing_of_take_no_time() -> None:
             powers = np.exp(scores)
             right = powers @ x[near, columns] / powers.sum()
             np.testing.assert_allclose(tiled.output[row, columns], right, rtol=1e-12, atol=1e-13)
-
-
-if __name__ == "__main__":
-    generator = np.random.default_rng(0)
-    count = int(sys.argv[1])
-    print(f"worst of {count}: {max(worst(draw(generator)) for _ in range(count)):.2g}")

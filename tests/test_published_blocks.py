@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import attncli
+from tests.conftest import tables
 from tests.oracles import transformer as oracle
-from tests.published_blocks import EXAMPLES, Example
+
+Keys = dict[str, Any]
+Matrix = list[Any]
+Wrong = dict[tuple[str, tuple[int, ...]], float]
+
+
+class Example(NamedTuple):
+    """A published calculation.
+
+    Attributes:
+        source: title, author, address and date.
+        keys: the problem.
+        printed: the published numbers by step, and with how many decimals they are printed.
+        wrong: the right number, with as many decimals, for each published one that is wrong, by
+            step and place, counted from 0.
+        note: in what the source differs from the problem, and where its errors come from.
+    """
+
+    source: str
+    keys: Keys
+    printed: dict[str, tuple[Matrix, int]]
+    wrong: Wrong | None = None
+    note: str = ""
+
+
+def example_of(row: dict[str, Any]) -> Example:
+    printed = {name: (one["numbers"], one["decimals"]) for name, one in row["printed"].items()}
+    wrong = {(one["step"], tuple(one["place"])): one["right"] for one in row.get("wrong", ())}
+    return Example(row["source"], row["keys"], printed, wrong, row.get("note", ""))
+
+
+EXAMPLES = {name: example_of(row) for name, row in tables("published_blocks").items()}
+"""Each was copied from the source that it names. What a source leaves out is left out here; where
+it goes on with a rounded or a wrong number, another problem begins with that number."""
 
 
 def reasons(example: Example, steps: dict[str, Any]) -> list[str]:

@@ -24,6 +24,7 @@ from attncli.core.attention.scores import (
     SplitHeads,
 )
 from attncli.core.attention.softmax import Exp, Sum, shifted
+from attncli.core.tape.evaluation import evaluate
 from attncli.core.tape.operations import (
     Add,
     Concatenate,
@@ -35,7 +36,6 @@ from attncli.core.tape.operations import (
     Transposed,
 )
 from attncli.core.tape.step import Operation, Step
-from attncli.core.tape.walk import evaluate
 
 Numbers = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ import pytest
 import attncli
 from attncli.checking.answers.answers import Written, read_submission
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged import MISSING, Misshapen, NotGiven
+from attncli.checking.judging.judged_steps import MISSING, Misshapen, NotGiven
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import with_named_steps
 from attncli.core.numbers.last_place import number_of

@@ -19,8 +19,8 @@ from attncli.core.errors import InputError, KeyPath, Place, refuse
 from attncli.reading.document import Chunk, Document
 from attncli.reading.read import read_bytes
 from attncli.reading.yaml_documents import without_nulls
-from attncli.reading.yaml_text import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
-from attncli.reading.yaml_text import locate as yaml_locate
+from attncli.reading.yaml_values import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
+from attncli.reading.yaml_values import locate as yaml_locate
 from tests.conftest import SAMPLE_FILES, Attn, cases
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
@@ -272,7 +272,8 @@ def test_errors_of_the_parser_have_a_sentence_and_a_way_out(
     assert said.startswith(f"f.yaml:{first}")
     assert said.splitlines()[-1].startswith("  ")
     assert not said.splitlines()[-1].startswith("    ")  # a hint below the line with a caret
-    monkeypatch.setattr("attncli.reading.yaml_text.LOADER", yaml.SafeLoader)  # where libyaml lacks
+    # where libyaml lacks
+    monkeypatch.setattr("attncli.reading.yaml_values.LOADER", yaml.SafeLoader)
     own = message(text, ".yaml", tmp_path)
     raw = re.compile(r"expected|found|token\b|scanning|parsing|context|scalar|directive")
     assert not raw.search(said + own.replace("unexpected", ""))
@@ -648,7 +649,7 @@ ENTRIES = st.tuples(KEY_WORDS, st.sampled_from([": ", ":", ":  ", ":\n  "]), VAL
 def by_events(text: str, patch: pytest.MonkeyPatch) -> tuple[list[Any], str]:
     """Return the values, and the error, without the lists of numbers that JSON decodes."""
     with patch.context() as patched:
-        patched.setattr("attncli.reading.yaml_text._without_lists", lambda text: (text, {}))
+        patched.setattr("attncli.reading.yaml_values._without_lists", lambda text: (text, {}))
         values, error = documents_until(Chunk("f", text))
     return values, str(error)
 

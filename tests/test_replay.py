@@ -14,10 +14,7 @@ import pytest
 import attncli
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.records import replace
-from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
-from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import (
+from attncli.core.tape.evaluation import (
     Replay,
     broadcast_to_step,
     everywhere,
@@ -27,6 +24,9 @@ from attncli.core.tape.walk import (
     transform,
     walk,
 )
+from attncli.core.tape.operations import Add, MatMul, Stacked, Transposed
+from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.tape import Tape
 from tests.conftest import SAMPLES
 
 

@@ -20,10 +20,10 @@ from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Compared
+from attncli.checking.judging.judged_steps import LAST_DIGIT, WRONG, Compared
 from attncli.classroom.grading import Unread
 from attncli.core.records import replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.printing.formats import ReportSelection, render
 from attncli.printing.grades import as_csv
 from attncli.printing.layout import plain_text

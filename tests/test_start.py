@@ -14,7 +14,7 @@ import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.problem.kinds import KINDS
-from attncli.core.text.escapes import cell_width
+from attncli.core.text.strings import cell_width
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
 
 

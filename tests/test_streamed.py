@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import random
 import re
@@ -19,9 +20,8 @@ import pytest
 
 import attncli
 from attncli.core.attention import threads, tile_loop, weights
-from attncli.core.attention.masks import MASKS, is_kept, keys_seen
+from attncli.core.attention.masks import is_kept, keys_seen
 from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.scores import SCORES
 from attncli.core.errors import InputError
 from tests.bounds import mixed, share_of_bound
 from tests.conftest import Attn
@@ -29,8 +29,6 @@ from tests.oracles import reference
 
 Keys = dict[str, Any]
 Numbers = np.ndarray[Any, Any]
-
-PROBLEMS = 250
 
 
 @pytest.fixture
@@ -71,102 +69,24 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-class Maker:
-    """Makes problems of every option.
+LINES = Path(__file__).parent / "recorded" / "tiled_problems.jsonl"
+"""Problems of every option, written by `python -m benchmarks.surveys.tiles`.
 
-    The numbers are whole or eighths and small, so that dot products come out exactly, in whatever
-    order they are added: a last digit of a score of 1000 is 500 last digits of its e^s.
-    """
+The numbers are whole or eighths and small, so that dot products come out exactly, in whatever
+order they are added: a last digit of a score of 1000 is 500 last digits of its e^s.
+"""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.numbers = np.random.default_rng(seed)
-        self.dtype = self.random.choice(["f8", "f8", "f4"])
 
-    def matrix(self, *shape: int, most: int = 2) -> Numbers:
-        """Return eighths up to a number."""
-        eighths = self.numbers.integers(-8 * most, 8 * most + 1, shape)
-        return (eighths / 8).astype(self.dtype)
+def with_arrays(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"dtype", "rows"}:
+        return np.array(value["rows"], value["dtype"])
+    if isinstance(value, dict):
+        return {key: with_arrays(part) for key, part in value.items()}
+    return value
 
-    def chance(self, share: float) -> bool:
-        """Return True so often."""
-        return self.random.random() < share
 
-    def problem(self, has_columns: bool = True) -> Keys:
-        """Return the keys of a problem."""
-        pick = self.random
-        heads = pick.choice([1, 1, 2, 4])
-        kv_heads = pick.choice([h for h in (1, 2, 4) if heads % h == 0])
-        batch = pick.choice([1, 1, 2])
-        n, m, d, d_v = pick.randint(1, 40), pick.randint(1, 40), pick.randint(1, 8), 5
-        lead = (batch,) if batch > 1 else ()
-        of = {h: (*lead, h) if heads > 1 else lead for h in (heads, kv_heads)}
-        keys: Keys = {
-            "Q": self.matrix(*of[heads], n, d),
-            "K": self.matrix(*of[kv_heads], m, d),
-            "V": self.numbers.normal(size=(*of[kv_heads], m, d_v)).astype(self.dtype),
-            **({"heads": heads, "kv_heads": kv_heads} if heads > 1 else {}),
-        }
-        if self.chance(0.5):  # nothing cancels, so these are last digits of the numbers themselves
-            keys["V"] = abs(keys["V"])
-        keys |= self.scoring(d)
-        if self.chance(0.25):
-            keys["softcap"] = pick.choice([0.5, 2, 50])
-        if self.chance(0.3):
-            keys["bias"] = self.matrix(*pick.choice([(n, m), (1, m), (heads, n, m)]))
-            if self.chance(0.4):
-                keys["bias"][self.numbers.random(keys["bias"].shape) < 0.3] = -np.inf
-        if self.chance(0.7):
-            keys["mask"] = self.mask(batch, n, m)
-        keys["normalize"] = self.normalize()
-        if has_columns and self.chance(0.2):
-            names = [*"QKV", *(["bias"] if "bias" in keys else [])]
-            keys |= {name: np.swapaxes(keys[name], -1, -2) for name in names}
-            mask = keys.get("mask", {})
-            mask |= {name: np.transpose(mask[name]) for name in ("keep", "block") if name in mask}
-            keys["tokens_as"] = "columns"
-        return keys
-
-    def scoring(self, d: int) -> Keys:
-        """Return a score function and a scale."""
-        name = self.random.choice([*SCORES, "scaled_dot", "scaled_dot", "dot"])
-        sizes = {"d_q": d, "d_k": d, "hidden": 3, "d_q + d_k": 2 * d}
-        parameters = {
-            p.name: self.matrix(*(sizes[x] for x in p.shape)) if p.shape else 1.5
-            for p in SCORES[name].parameters
-        }
-        scale = self.random.choice([None, "1/sqrt(d_k)", 0.75, 3, "1/8"])
-        if name in ("dot", "scaled_dot", "general") and self.chance(0.25):
-            scale = 1000 / (4 * d)  # and so up to ±1000, or more
-        return {"score": {"name": name} | parameters} | ({"scale": scale} if scale else {})
-
-    def mask(self, batch: int, n: int, m: int) -> Keys:
-        """Return some forms of masks, together."""
-        pick = self.random
-        forms: Keys = {
-            "causal": pick.choice([True, True, False]),
-            "window": [pick.randint(-1, 6), pick.randint(-1, 3)],
-            "lengths": [pick.randint(0, m) for _ in range(pick.choice([1, batch]))],
-            "keep": self.numbers.integers(0, 2, (n, m)),
-            "block": self.numbers.integers(0, 2, (n, m)),
-        }
-        assert set(forms) == set(MASKS)
-        chosen = {name: forms[name] for name in forms if self.chance(0.4)}
-        if self.chance(0.4):
-            chosen["align"] = "bottom-right"
-        elif self.chance(0.3):
-            chosen["offset"] = pick.randint(-5, 5)
-        return chosen
-
-    def normalize(self) -> Keys:
-        """Return a normaliser, mostly softmax, with settings."""
-        name = self.random.choice([*NORMALIZERS, *["softmax"] * 12])
-        settings: Keys = {"name": name}
-        if self.chance(0.3):
-            settings["temperature"] = self.random.choice([0.3, 2, 7.5])
-        if name == "softmax" and self.chance(0.3):
-            settings["base"] = self.random.choice([2, 3, 10])
-        return settings
+def problems() -> list[Keys]:
+    return [with_arrays(json.loads(line)) for line in LINES.read_text("utf-8").splitlines()]
 
 
 def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
@@ -183,11 +103,10 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
     """Problems of every option, in tiles of every size, on one thread and on two."""
     worst: dict[str, float] = {}
     seen: Counter[str] = Counter()
-    for seed in range(PROBLEMS):
-        maker = Maker(seed)
-        keys = maker.problem()
+    every = problems()
+    for seed, keys in enumerate(every):
         plain = outcome(keys, None)
-        pick = maker.random
+        pick = random.Random(seed)
         # Of one key a tile, each key costs the sums another rounding; that is `test_every_edge`.
         small(pick.randint(1, 12), pick.randint(3, 16), pick.choice([1, 2]))
         found = outcome(keys, ("output",))
@@ -201,7 +120,7 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
         assert sorted(found.warnings) == sorted(plain.warnings), seed
         share = share_of_bound(found, plain)
         assert share <= 1, f"{share} of what rounding explains in problem {seed}: {keys}"
-        kind = f"{maker.dtype} {keys['normalize']['name']}"
+        kind = f"{keys['Q'].dtype} {keys['normalize']['name']}"
         worst[kind] = max(worst.get(kind, 0), share)
         scores = plain["scores"].array
         seen["beyond 1000" if np.abs(scores).max() >= 1000 else "ordinary"] += 1
@@ -211,14 +130,13 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
         seen["scaled beyond 500"] += bool(np.abs(scaled).max() >= 500)
     shares = ", ".join(f"{kind} {share:.3f}" for kind, share in sorted(worst.items()))
     record_property("streamed and plain", f"worst {shares} of the bound; {dict(seen)}")
-    assert tiles["calculations"] > PROBLEMS / 2
-    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 4
+    assert tiles["calculations"] > len(every) / 2
+    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 2
 
 
 def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
     tried: Counter[str] = Counter()
-    for seed in range(50):
-        keys = Maker(seed).problem()
+    for keys in problems():
         plain = outcome(keys, None)
         small(5, 9)
         if isinstance(plain, str) or "weights" not in plain:
@@ -237,8 +155,7 @@ def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
 
 def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(small: Any) -> None:
     tried: Counter[str] = Counter()
-    for seed in range(50):
-        keys = Maker(seed).problem()
+    for keys in problems():
         plain = outcome(keys, None)
         small(5, 9)
         if isinstance(plain, str):
@@ -258,9 +175,10 @@ def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(
     assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 15))
-def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None:
-    keys = Maker(seed).problem(has_columns=False) | {"normalize": {"name": "softmax"}}
+@pytest.mark.parametrize("number", range(15))
+def test_streamed_is_the_plain_loops_of_an_oracle(number: int, small: Any) -> None:
+    in_rows = [keys for keys in problems() if "tokens_as" not in keys]
+    keys = in_rows[number] | {"normalize": {"name": "softmax"}}
     keys = {k: x.astype(float) if k in "QKV" else x for k, x in keys.items()}
     small(7, 5)
     found = outcome(keys, ("output",))
@@ -275,11 +193,14 @@ def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None
 @pytest.mark.parametrize(("rows", "keys"), [(1, 1), (1, 9), (9, 1), (8, 8), (9, 9), (10, 10)])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_every_edge_of_a_tile(rows: int, keys: int, dtype: str, small: Any) -> None:
-    maker = Maker(1)
-    maker.dtype = dtype
+    numbers = np.random.default_rng(1)
     small(rows, keys)
+
+    def matrix(*shape: int) -> Numbers:
+        return (numbers.integers(-16, 17, shape) / 8).astype(dtype)
+
     for n, m in ((1, 9), (9, 1), (9, 9), (8, 10), (18, 27)):
-        given: Keys = {"Q": maker.matrix(n, 4), "K": maker.matrix(m, 4), "V": maker.matrix(m, 3)}
+        given: Keys = {"Q": matrix(n, 4), "K": matrix(m, 4), "V": matrix(m, 3)}
         for mask in ({}, {"causal": True}, {"window": [3, 0]}, {"window": [0, 2], "offset": -3}):
             for scale in (0.5, 1000, 1e4):
                 problem = attncli.Problem(**given, mask=mask, scale=scale)
@@ -340,13 +261,17 @@ def test_each_element_of_a_batch_has_the_keys_of_its_length(
 @pytest.mark.parametrize("seed", range(30))
 def test_keys_that_are_seen(seed: int) -> None:
     """What the reach of the forms tells is what `is_kept` tells cell by cell."""
-    maker = Maker(seed)
-    n, m = maker.random.randint(1, 12), maker.random.randint(1, 12)
-    mask = {k: x for k, x in maker.mask(1, n, m).items() if k not in ("keep", "block")}
-    if "lengths" in mask:
-        mask["lengths"] = np.array(mask["lengths"][:1])
-    start = maker.random.randrange(n)
-    rows = slice(start, maker.random.randint(start + 1, n))
+    pick = random.Random(seed)
+    n, m = pick.randint(1, 12), pick.randint(1, 12)
+    forms: Keys = {
+        "causal": True,
+        "window": [pick.randint(-1, 6), pick.randint(-1, 3)],
+        "lengths": np.array([pick.randint(0, m)]),
+        "offset": pick.randint(-5, 5),
+    }
+    mask = {name: form for name, form in forms.items() if pick.random() < 0.5}
+    start = pick.randrange(n)
+    rows = slice(start, pick.randint(start + 1, n))
     found = is_kept(mask, n, m, rows)
     keep = np.ones((rows.stop - start, m), bool) if found is None else found[0, 0]
     seen, by_all = keys_seen(mask, n, m, rows)

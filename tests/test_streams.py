@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.core.errors import MAX_SHOWN_FAULTS
 from attncli.core.tape.tape import Tape
-from attncli.core.text import sentences
+from attncli.core.text import strings
 from attncli.reading.load import load_each
 from attncli.reading.yaml_documents import chunks
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
@@ -155,7 +155,7 @@ def test_many_unknown_keys_are_compared_with_the_known_ones_only_where_they_are_
         compared.append(word)
         return []
 
-    monkeypatch.setattr(sentences, "near_words", near)
+    monkeypatch.setattr(strings, "near_words", near)
     text = json.dumps({"X": [[1]], **{f"key{number}": 1 for number in range(20_000)}})
     result = attn("compute", "-", stdin=text.encode())
     assert result.err.endswith("  and 19,950 more like these\n")

@@ -10,7 +10,7 @@ import pytest
 
 from attncli import Problem, Report, check, compute, load, render
 from attncli.core.formulas import tree
-from attncli.core.text.sentences import small
+from attncli.core.text.strings import small
 
 
 def report_of(sample: str, answers: Mapping[str, object]) -> Report:

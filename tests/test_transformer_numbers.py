@@ -19,7 +19,7 @@ from tests.oracles.rounded import ROUNDED, parts
 
 Keys = dict[str, Any]
 
-LINES = Path(__file__).parent / "transformers.jsonl"
+LINES = Path(__file__).parent / "recorded" / "transformers.jsonl"
 PROBLEMS = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
 """Problems that together have every key, each with what to go backward from."""
 

@@ -13,7 +13,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judging.judged import Given, Misshapen
+from attncli.checking.judging.judged_steps import Given, Misshapen
 from attncli.core.numbers.last_place import numbers_of
 from attncli.printing.formats import FORMATS, ReportSelection
 from tests.conftest import SAMPLES, Attn, cases

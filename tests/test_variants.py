@@ -17,7 +17,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import ENOUGH_WRONG, Distractors, Question
 from attncli.classroom.drawing import Drawing, calculated, read_values, usual_values
 from attncli.classroom.name_index import read_roster
-from attncli.classroom.start import alike, saturated, small_flaws
+from attncli.classroom.new_problem import alike, saturated, small_flaws
 from attncli.classroom.submissions import load_answers
 from attncli.classroom.variants import VariantForm, work_of
 from attncli.reading.load import load_all

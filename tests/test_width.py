@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.core.text.escapes import cell_width
+from attncli.core.text.strings import cell_width
 from attncli.printing.formats import Selection
 from attncli.printing.layout import plain_text
 from attncli.printing.table import lines

@@ -8,11 +8,11 @@ from functools import cached_property, partial
 import numpy as np
 
 from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
-from attncli.checking.answers.dumped import Dumped, dtype_of, printed_floats, read_arrays
-from attncli.checking.answers.names import At, mask_of, named_steps, with_step_names
-from attncli.checking.judging import judged as status
+from attncli.checking.answers.program_arrays import Dumped, dtype_of, printed_floats, read_arrays
+from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
+from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
-from attncli.checking.judging.judged import (
+from attncli.checking.judging.judged_steps import (
     STATUSES,
     Compared,
     Finding,
@@ -32,7 +32,7 @@ from attncli.core.problem.marking import Marking, as_points
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.notebook import Shown
-from attncli.core.text.sentences import all_of
+from attncli.core.text.strings import all_of
 from attncli.reading.document import Submission, own_submission, submission_of
 
 MAX_KEPT_REPORTS = 64
@@ -81,15 +81,17 @@ class Report(Record, Shown, eq=False):
 
     @property
     def _bad(self) -> tuple[int, ...]:
-        also = (status.LAST_DIGIT, status.ROUNDED_EARLY) if self.strict else ()
-        return status.WRONG, *also
+        also = (judged_steps.LAST_DIGIT, judged_steps.ROUNDED_EARLY) if self.strict else ()
+        return judged_steps.WRONG, *also
 
     def codes(self, name: str) -> Array:
         return self.steps[self.answers[name]].on_paper[self.cells[name]]
 
     def status(self, name: str) -> str:
         codes = self.codes(name)
-        return next((STATUSES[code] for code in status.WORST_FIRST if code in codes), "missing")
+        return next(
+            (STATUSES[code] for code in judged_steps.WORST_FIRST if code in codes), "missing"
+        )
 
     @cached_property
     def counting(self) -> dict[str, Array]:
@@ -101,7 +103,7 @@ class Report(Record, Shown, eq=False):
     def wanted(self) -> dict[str, Array]:
         """The status of the cells that have a wanted name, by step; of shown steps without one."""
         every = self.counting.items()
-        written = {name: codes for name, codes in every if (codes != status.MISSING).any()}
+        written = {name: codes for name, codes in every if (codes != judged_steps.MISSING).any()}
         return self._codes_by_step(self.marking.expected) or written
 
     def _codes_by_step(self, names: Collection[str]) -> dict[str, Array]:
@@ -116,7 +118,9 @@ class Report(Record, Shown, eq=False):
     def left_out(self) -> dict[str, tuple[int, int]]:
         """The numbers of missing cells and of all cells, by wanted name with missing ones."""
         every = {name: self.codes(name) for name in self.marking.expected}
-        missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
+        missing = {
+            name: int((codes == judged_steps.MISSING).sum()) for name, codes in every.items()
+        }
         return {name: (count, every[name].size) for name, count in missing.items() if count}
 
     @property
@@ -133,7 +137,7 @@ class Report(Record, Shown, eq=False):
         cells = self.counting.items()
         counting = {name for name, codes in cells if np.isin(codes, self._bad).any()}
         counting.update(
-            behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps)
+            behind([name for name, codes in cells if judged_steps.FOLLOWS in codes], self.steps)
         )
         return [name for name in wrong if name in counting]
 
@@ -147,7 +151,7 @@ class Report(Record, Shown, eq=False):
         if self.wrong_steps:
             return "wrong"
         is_passed_over = any(hint for _, hint in self.skipped)
-        is_empty = all((codes == status.MISSING).all() for codes in self.counting.values())
+        is_empty = all((codes == judged_steps.MISSING).all() for codes in self.counting.values())
         if is_empty and not is_passed_over:
             return "empty"
         return "incomplete" if self.left_out or is_passed_over else "correct"

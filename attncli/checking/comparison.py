@@ -11,12 +11,11 @@ from functools import partial
 import numpy as np
 
 from attncli.checking.answers.answers import LIKE_BLOCKED
-from attncli.checking.answers.dumped import ROUNDOFF, Dumped
-from attncli.checking.judging import forms
-from attncli.checking.judging import judged as status
+from attncli.checking.answers.program_arrays import ROUNDOFF, Dumped
+from attncli.checking.judging import equivalent_forms, judged_steps
 from attncli.checking.judging.agreement import FLOAT_ERROR
-from attncli.checking.judging.forms import operation_or_input
-from attncli.checking.judging.judged import Difference, Finding, Judged, NotGiven
+from attncli.checking.judging.equivalent_forms import operation_or_input
+from attncli.checking.judging.judged_steps import Difference, Finding, Judged, NotGiven
 from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
 from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
 from attncli.core.arithmetic.elements import Array
@@ -25,8 +24,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import Change, Replay, evaluate, sources, transform
 from attncli.core.tape.step import LEADING, Expression, Step
-from attncli.core.tape.walk import Change, Replay, evaluate, sources, transform
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
 """Maximum difference of a right array, in errors that its calculation carries, by the type of its
@@ -126,7 +125,7 @@ class Comparison:
             self.steps[step.name] = judged = self._compared(step, yours)
             if isinstance(judged, Difference) and not np.isnan(judged.values).any():
                 self.known[step.name] = step.from_paper(judged.values)
-        self.wrong = [name for name, one in self.steps.items() if one.has(status.WRONG)]
+        self.wrong = [name for name, one in self.steps.items() if one.has(judged_steps.WRONG)]
 
     def _limit(self, step: Step, numbers: Array) -> float:
         """Return the maximum difference from numbers of a step, or from what others give for it."""
@@ -139,13 +138,13 @@ class Comparison:
         return max(carried, FLOAT_ERROR * largest, TINY) + self.marking.tolerance
 
     def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
-        codes = np.full(step.value.shape, status.MISSING, np.int8)
+        codes = np.full(step.value.shape, judged_steps.MISSING, np.int8)
         dumped = self.arrays.get(step.name)
         if dumped is None:
             return NotGiven(step, step.from_paper(codes))
         pair = dumped.beside(step.array)
         if pair is None:
-            codes[...] = status.WRONG
+            codes[...] = judged_steps.WRONG
             values = np.full(codes.shape, np.nan)
             return Difference(step, step.from_paper(codes), values, np.inf, np.inf, dumped.fault)
         values, right = pair
@@ -153,12 +152,12 @@ class Comparison:
         off = np.where(dumped.missing | blind, 0.0, _off(values, right))
         limit, largest = self._limit(step, step.array), float(off.max(initial=0.0))
         is_wrong = off > limit
-        codes[...] = np.where(is_wrong, status.WRONG, status.CORRECT)
+        codes[...] = np.where(is_wrong, judged_steps.WRONG, judged_steps.CORRECT)
         if largest > limit and self.known:
             numbers = yours.result(step)
             follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
-            codes[is_wrong & follows] = status.FOLLOWS
-        codes[np.broadcast_to(dumped.missing, codes.shape)] = status.MISSING
+            codes[is_wrong & follows] = judged_steps.FOLLOWS
+        codes[np.broadcast_to(dumped.missing, codes.shape)] = judged_steps.MISSING
         errors = largest / (self.errors[step.name] or 1.0)
         return Difference(step, step.from_paper(codes), values, largest, errors)
 
@@ -203,7 +202,7 @@ class Comparison:
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same, instead=change)
-        largest, is_seen, not_right = 0.0, False, (status.WRONG, status.FOLLOWS)
+        largest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
         for name in names:
             judged, dumped = self.steps[name], self.arrays[name]
             if name in same:
@@ -271,7 +270,7 @@ def compared(
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
     for words, change in _right_ways(trace, best.known) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
-            again = Comparison(forms.with_change(trace, change), arrays, marking, dtype)
+            again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):
                 best = again
                 said.append(words)
@@ -279,9 +278,9 @@ def compared(
 
 
 def _right_ways(trace: Trace, shown: Mapping[str, object]) -> Iterator[tuple[str, Change]]:
-    yield from forms.masked_early(trace, shown)
-    yield from forms.shifts(trace)
-    yield from forms.other_forms(trace)
+    yield from equivalent_forms.masked_early(trace, shown)
+    yield from equivalent_forms.shifts(trace)
+    yield from equivalent_forms.other_forms(trace)
     for kind in ("scaled", "masked"):
         if "scores" in shown and kind in trace and kind not in shown:
             later = {name: _from_the_start(trace[name]) for name in ADJUSTED if name in trace}

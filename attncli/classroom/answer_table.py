@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import compress
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from attncli.checking.answers.answers import Written
 from attncli.checking.judging import agreement, schedules
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule
 from attncli.checking.judging.early_rounding import COARSEST_ROUNDINGS
-from attncli.checking.judging.forms import other_readings
-from attncli.checking.judging.judged import CORRECT, LAST_DIGIT
-from attncli.checking.judging.judging import HYPOTHESES, Judge, forgives
+from attncli.checking.judging.equivalent_forms import other_readings
+from attncli.checking.judging.judge import HYPOTHESES, Judge, forgives
+from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT
 from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, together
 from attncli.checking.judging.trial import Reading, Trial
 from attncli.checking.naming.catalogued import in_order, is_possible, mistakes_in
@@ -28,8 +27,8 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import Replay, Values, broadcast_to_step
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Replay, Values, broadcast_to_step
 
 ALMOST = 1 - 1e-6
 """Share of half a unit that makes a number round down or up, unless it has no more digits."""
@@ -118,12 +117,8 @@ class AnswerTable:
 
     def right(self, step: Step) -> list[RightNumbers]:
         """Return the right numbers of a step: first those of the calculation of the problem."""
-        result = self._reference.trace.last
-        others = [RightNumbers(*other) for other in other_readings(self._reference, step)]
-        # As the judge does: where steps are rounded, another form may lead to another result.
-        ends = [one.reference.trace[result.name].array for one in others]
-        same = [bool(agreement.agrees(end, 0.0, result.array).all()) for end in ends]
-        return [RightNumbers(step, self._reference), *compress(others, same)]
+        others = other_readings(self._reference, step)
+        return [RightNumbers(step, self._reference), *(RightNumbers(*other) for other in others)]
 
     def reaches(self, steps: Sequence[Step]) -> dict[str, Reach]:
         """Return the reach of each step; `steps` are in the order of computation."""

@@ -14,7 +14,7 @@ from attncli.core.errors import Fault, InputError, Place, fail, refuse
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.document import FileName, Submission, error_at
 from attncli.reading.files import files_in, is_folder, is_hidden
 from attncli.reading.load import Overrides, load_each

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.judging.agreement import largest
-from attncli.classroom.start import draw, in_lists, with_new_row
+from attncli.classroom.new_problem import draw, in_lists, with_new_row
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.compute import compute
@@ -21,7 +21,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 MAX_VARIED_NUMBERS = 2_000
 """Maximum number of numbers in a problem that is varied, its scores included."""

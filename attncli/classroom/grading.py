@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.check import Report
+from attncli.classroom.answer_files import Course
 from attncli.classroom.assignment import Assignment, ProblemSet
-from attncli.classroom.handed_in import Course
 from attncli.classroom.manifest import (
     ABSENT,
     OPEN,
@@ -30,7 +30,7 @@ from attncli.classroom.submissions import (
 from attncli.core.errors import InputError, Place, fail
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.document import (
     Document,
     Headings,

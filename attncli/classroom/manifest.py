@@ -10,8 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
-from attncli.classroom.assignment import ProblemSet
-from attncli.classroom.handed_in import (
+from attncli.classroom.answer_files import (
     CANVAS,
     NO_ANSWERS,
     ClassFolders,
@@ -24,12 +23,12 @@ from attncli.classroom.handed_in import (
     own_name,
     whose,
 )
+from attncli.classroom.assignment import ProblemSet
 from attncli.classroom.name_index import words_of
 from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells_problem
 from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.escapes import as_cell, visible
-from attncli.core.text.sentences import all_of, count_of
+from attncli.core.text.strings import all_of, as_cell, count_of, visible
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip

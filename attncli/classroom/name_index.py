@@ -10,7 +10,7 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from attncli.core.errors import Place
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import lines_of, visible
+from attncli.core.text.strings import lines_of, visible
 from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import FileName, error_at

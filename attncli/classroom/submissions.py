@@ -17,8 +17,8 @@ from attncli.core.errors import Fault, InputError, KeyPath, Place, fail, located
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import may_mean_step
-from attncli.core.text.escapes import visible
+from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.text.strings import visible
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,

@@ -13,12 +13,12 @@ from random import Random
 
 import numpy as np
 
-from attncli.checking.answers.names import with_step_names
+from attncli.checking.answers.step_names import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.weakness import without_effect
 from attncli.classroom.distractors import Question
 from attncli.classroom.drawing import Drawing, calculated, read_values
-from attncli.classroom.search import Candidate, Search
+from attncli.classroom.unseen_mistakes import without_effect
+from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, StepTerms, terms_in
 from attncli.core.mechanisms.trace import Trace, equal_steps

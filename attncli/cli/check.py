@@ -12,7 +12,7 @@ from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
 from attncli.core.records import EMPTY, replace
-from attncli.core.text.escapes import alike, safe, visible
+from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
@@ -72,15 +72,16 @@ def check(
     no_pager: options.NoPager = False,
 ) -> None:
     sources = list(answers or ())
-    matrices = options.matrix_flags(matrix or (), "weights=w.csv")
-    options.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
+    matrices = options.matrix_flags(matrix, "weights=w.csv")
+    files = [problem, *sources, *(file for _, file in matrices)]
+    options.prepare(files, out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
-    of_problem, of_answers = for_problem_or_answers(matrices)
+    of_problem, of_answers = for_problem_or_answers(options.files_by_key(matrices))
     marking = {**asked, **({"names": names} if names else {})}
     overrides = Overrides(marking, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
@@ -220,7 +221,7 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 def _write_manifest(grading: "Grading", sources: list[str], path: Path) -> None:
     """Write whose each file is; say how many files tell nobody."""
     from attncli.classroom.manifest import OPEN, manifest_text
-    from attncli.core.text.sentences import count_of
+    from attncli.core.text.strings import count_of
 
     if not sources:
         raise fail("a manifest is of answers", hint="name the files of answers, or their folder")

@@ -28,7 +28,8 @@ Candidates: TypeAlias = Mapping[str, str]
 """Words that may be typed, each with its meaning, or an empty text."""
 
 FILE_PARAMETERS = {
-    *("inputs", "input_", "problem", "answers", "roster", "file", "out", "map_", "feedback")
+    *("inputs", "input_", "problem", "answers", "roster", "manifest"),
+    *("file", "out", "map_", "feedback"),
 }
 """The names of parameters whose values are files or folders."""
 
@@ -166,7 +167,7 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
 
 def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
     """Yield the steps, and the cells of the step whose name is typed."""
-    from attncli.core.tape.cells import cell_name
+    from attncli.core.tape.cell_names import cell_name
 
     typed = last.partition("[")[0]
     for step in trace:
@@ -180,7 +181,7 @@ def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
 def _of_keys(command: str, key: str) -> Candidates:
     """Return the words that a key of a problem may be, or the keys that are matrices."""
     from attncli.core.attention.masks import MASKS
-    from attncli.core.numbers.form import TRUTH, ArrayForm
+    from attncli.core.numbers.value_forms import TRUTH, ArrayForm
     from attncli.core.problem.keys import KEYS
 
     if key == "matrix":

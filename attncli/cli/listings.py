@@ -58,9 +58,9 @@ def scores(
 
 def score_tables() -> Iterator["Line"]:
     """Yield a table for each key whose value is a row of one, and how they are written."""
-    from attncli.core.attention.features import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.masks import MASKS
     from attncli.core.attention.normalizers import NORMALIZERS
+    from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
 
@@ -96,7 +96,7 @@ def _parameter(parameter: "Parameter") -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
-    from attncli.core.text.escapes import cell_width
+    from attncli.core.text.strings import cell_width
 
     widths = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
@@ -108,7 +108,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator["Line"]:
 
 
 def schema() -> None:
-    from attncli.core.problem.schema import schema as problem_schema
+    from attncli.core.problem.json_schema import schema as problem_schema
 
     print_lines([_indented(problem_schema())])
 

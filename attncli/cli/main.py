@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
 from attncli.core.arithmetic.memory import keep_within_memory
 from attncli.core.errors import InputError, fail
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 SUMMARIES = {
     "new": "Write a small problem file to start from.",

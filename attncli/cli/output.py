@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar
 import typer
 
 from attncli.core.errors import InputError, fail, reason_of
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 Item = TypeVar("Item")
 

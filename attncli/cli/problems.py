@@ -16,7 +16,7 @@ from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.core.errors import Place, fail, located
 from attncli.core.records import EMPTY, replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.classroom.variants import Variant
@@ -47,7 +47,7 @@ def new(
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])
-    from attncli.classroom.start import start
+    from attncli.classroom.new_problem import start
     from attncli.printing.worksheet import problem_file
     from attncli.reading.load import flag_value
 

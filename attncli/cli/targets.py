@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.text.escapes import alike, safe, visible
-from attncli.core.text.sentences import near_words
+from attncli.core.text.strings import alike, near_words, safe, visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import cell_width, visible
+from attncli.core.text.strings import cell_width, visible
 
 KeyPath = tuple[str | int, ...]
 """The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""

@@ -17,10 +17,10 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.cells import Index, place_of
+from attncli.core.tape.cell_names import Index, place_of
+from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import array_of, evaluate
-from attncli.core.text.escapes import label_text
+from attncli.core.text.strings import label_text
 from attncli.pages.markup import text
 from attncli.printing.views import Panel
 

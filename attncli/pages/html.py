@@ -10,10 +10,10 @@ from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import cell_name
+from attncli.core.tape.cell_names import cell_name
+from attncli.core.tape.evaluation import sources
 from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import sources
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
 from attncli.pages.markup import (
     PRACTICE_HINT,

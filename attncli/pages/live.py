@@ -30,7 +30,7 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.cells import Index
+from attncli.core.tape.cell_names import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
 from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, lines, runs

@@ -28,8 +28,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.shapes import is_transposed
+from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, walk
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import array_of, evaluate, mapped, sources, walk
 from attncli.pages.cell_formulas import PageCells, key_of
 from attncli.pages.markup import as_json, file_text
 

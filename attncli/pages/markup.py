@@ -15,7 +15,7 @@ from math import isinf
 from pathlib import Path
 
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.printing.layout import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attncli.checking.answers.names import mask_of, with_step_names
+from attncli.checking.answers.step_names import mask_of, with_step_names
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule, float_error
 from attncli.classroom.answer_table import AnswerTable
 from attncli.classroom.variants import ASKED_DECIMALS
@@ -28,7 +28,7 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.pages.markup import matrix_table, text
 from attncli.printing.formats import Selection
 from attncli.printing.page import page_of

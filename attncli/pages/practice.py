@@ -23,7 +23,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.pages.cell_formulas import CellFormulas, CellPlace
 
 MISTAKE_DECIMALS = 6
@@ -35,7 +35,7 @@ ERROR_OF_SIX_DIGITS = 5e-6
 MIN_UNITS = 2
 """Minimum reach around the numbers of another right calculation, in units in the last place."""
 
-RULES = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
+EMPTY_CELLS = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
 """How the page reads a cell that has no number."""
 
 
@@ -53,7 +53,7 @@ def page_data(
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         tables.append(table_of(trace, steps))
-    data = {"rules": RULES, "problems": tables, "fields": fields, **formulas.data}
+    data = {"rules": EMPTY_CELLS, "problems": tables, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     # Encoded, so that right numbers are not read by accident.
     return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}

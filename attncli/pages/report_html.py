@@ -11,7 +11,7 @@ from itertools import groupby, zip_longest
 from urllib.parse import quote
 
 from attncli.checking.check import Report
-from attncli.checking.judging.judged import WRONG
+from attncli.checking.judging.judged_steps import WRONG
 from attncli.classroom.grading import Graded, Unread
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text

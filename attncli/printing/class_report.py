@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from attncli.checking.judging import judged as status
-from attncli.checking.judging.judged import Given
+from attncli.checking.judging import judged_steps
+from attncli.checking.judging.judged_steps import Given
 from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
-from attncli.core.tape.cells import Index, cell_name
+from attncli.core.tape.cell_names import Index, cell_name
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import count_of, small
+from attncli.core.text.strings import count_of, small
 from attncli.printing import verdicts
 from attncli.printing.verdicts import places, points_text, rounded_like, some_of
 
@@ -139,7 +139,9 @@ class Tally:
         step, written = judged.step, judged.written
         # Variants have the same title, but not the same numbers in a whole step.
         key = f"{title}: " if title else "", step.name.encode() + step.array.tobytes()
-        self.right[key] = self.right.get(key, 0) + (step.on_paper(judged.codes) < status.FOLLOWS)
+        self.right[key] = self.right.get(key, 0) + (
+            step.on_paper(judged.codes) < judged_steps.FOLLOWS
+        )
         wrong = judged.wrong_numbers
         if not wrong.any():
             return

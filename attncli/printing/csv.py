@@ -13,8 +13,8 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
-from attncli.core.text.escapes import as_cell
 from attncli.core.text.numbers import floats, joined, texts
+from attncli.core.text.strings import as_cell
 from attncli.printing.formats import Selection, in_parts, some_rows
 from attncli.printing.layout import axis_labels
 

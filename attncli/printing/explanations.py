@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import Index, cell_name
-from attncli.core.tape.find import Cells
+from attncli.core.tape.cell_names import Index, cell_name
+from attncli.core.tape.find_cells import Cells
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import kept, visible
 from attncli.core.text.numbers import every_digit, number_text
+from attncli.core.text.strings import kept, visible
 from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
 

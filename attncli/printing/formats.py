@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attncli.core.errors import fail
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.strings import did_you_mean, visible
 
 if TYPE_CHECKING:
     from attncli.checking.check import Report
@@ -91,7 +90,7 @@ def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
     """
     names = set(words)
     if others := [word for word in words if word not in trace]:
-        from attncli.core.tape.find import find_steps  # they may be symbols, such as A
+        from attncli.core.tape.find_cells import find_steps
 
         meant = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
         names |= {step.name for steps in meant for step in steps}

@@ -10,14 +10,21 @@ from math import isinf, isnan
 from typing import Any
 
 from attncli.checking.check import Report
-from attncli.checking.judging import judged as status
-from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged, Misshapen
+from attncli.checking.judging import judged_steps
+from attncli.checking.judging.judged_steps import (
+    Compared,
+    Difference,
+    Finding,
+    Given,
+    Judged,
+    Misshapen,
+)
 from attncli.classroom.grading import Graded, Student, Unread
 from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
 from attncli.core.problem.marking import as_points
-from attncli.core.text.escapes import as_cell, lines_of, visible
 from attncli.core.text.numbers import every_digit
+from attncli.core.text.strings import as_cell, lines_of, visible
 from attncli.printing import verdicts
 from attncli.printing.class_report import UNREADABLE, row_of
 from attncli.printing.csv import PLAIN_NUMBER, TAB, csv_text
@@ -29,7 +36,15 @@ NO_GRADE = "-"
 """The text for points that are not known: Moodle and Canvas read it as no grade. An empty cell of a
 new column would be 0 in Moodle."""
 
-HEADS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *status.STATUSES)
+HEADS = (
+    "name",
+    "problem",
+    "verdict",
+    "first_wrong_step",
+    "mistake",
+    "message",
+    *judged_steps.STATUSES,
+)
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
@@ -90,7 +105,7 @@ def grade(graded: Graded) -> list[str]:
     """Return the texts of `HEADS`."""
     row = row_of(graded)
     counts = [*map(str, graded.counts.values())] if isinstance(graded, Report) else []
-    counts = counts or [""] * len(status.STATUSES)
+    counts = counts or [""] * len(judged_steps.STATUSES)
     about = (row.verdict, row.first_wrong_step, row.mistake, row.message)
     return [row.name, row.title, *about, *counts]
 
@@ -226,7 +241,7 @@ def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
     places = verdicts.places if isinstance(judged, Given) else some_places
-    for at in places(codes != status.CORRECT):
+    for at in places(codes != judged_steps.CORRECT):
         last = zip(step.axes[-2:], at[-2:], strict=True)
         yield {
             **dict(zip(names, at, strict=True)),
@@ -234,7 +249,7 @@ def _cell_records(judged: Given | Difference) -> Iterator[dict[str, Any]]:
             "given": str(texts[at]),
             "expected": _json_number(float(right[at])),
             "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
-            "status": status.STATUSES[codes[at]],
+            "status": judged_steps.STATUSES[codes[at]],
             **({"message": no_numbers[at]} if at in no_numbers else {}),
         }
 
@@ -308,7 +323,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         score = one.points[name] if marking.points else as_points(one.share(name))
         step, worst = one.answers[name], one.status(name)
         lines = [OUTCOMES[worst]] if worst in OUTCOMES else list(_of_step(page, step))
-        missing = int((one.codes(name) == status.MISSING).sum())
+        missing = int((one.codes(name) == judged_steps.MISSING).sum())
         if missing and worst != "missing":
             lines.append(f"left out: {verdicts.cell_count(name, missing, one.codes(name).size)}")
         finding = one.findings.get(step) if worst not in OUTCOMES else None

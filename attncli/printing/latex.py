@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.printing.formats import Selection, pieces
 from attncli.printing.layout import Matrix
 from attncli.printing.markdown import bracketed, column_style, heading, sign

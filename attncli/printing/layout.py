@@ -12,8 +12,8 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.formulas.text import text as as_text
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import LIMIT, cell_width, label_text, label_width
 from attncli.core.text.numbers import NumberStyle
+from attncli.core.text.strings import LIMIT, cell_width, label_text, label_width
 from attncli.printing.formats import in_parts
 
 ROOM = 8

@@ -16,7 +16,7 @@ from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import label_text, shortened, visible
+from attncli.core.text.strings import label_text, shortened, visible
 from attncli.printing.formats import ReportSelection, Selection, pieces
 from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of

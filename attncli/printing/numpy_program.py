@@ -13,16 +13,16 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import CallRecorder, each
 from attncli.core.arithmetic.elements import ERF, Array
-from attncli.core.attention.features import Phi
+from attncli.core.attention.norms_and_activations import Phi
 from attncli.core.errors import fail, located
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import walk
-from attncli.core.text.escapes import visible
 from attncli.core.text.numbers import floats
+from attncli.core.text.strings import visible
 from attncli.printing.formats import Selection, in_parts
 
 SIGN_OF_UFUNC = {

@@ -10,11 +10,11 @@ from attncli.core.attention.scores import SplitHeads
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
-from attncli.core.tape.cells import cell_name
+from attncli.core.tape.cell_names import cell_name
+from attncli.core.tape.evaluation import sources
 from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
-from attncli.core.tape.walk import sources
-from attncli.core.text.escapes import LIMIT, visible
+from attncli.core.text.strings import LIMIT, visible
 from attncli.printing.formats import Selection
 from attncli.printing.views import Panel, Views, WeightedSum, is_deep
 

@@ -7,23 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.judging import judged as status
-from attncli.checking.judging.judged import Compared, Difference, Finding, Given, Judged
+from attncli.checking.judging import judged_steps
+from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
 from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import cell_name, told_apart
+from attncli.core.tape.cell_names import cell_name, told_apart
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import kept, label_text, visible
 from attncli.core.text.numbers import style_of
+from attncli.core.text.strings import kept, label_text, visible
 from attncli.printing import verdicts
 from attncli.printing.formats import PageSelection
 from attncli.printing.layout import Matrix, axis_labels
 
 MARK_OF_CELL = {
-    status.LAST_DIGIT: ("≈", "near"),
-    status.ROUNDED_EARLY: ("≈", "near"),
-    status.WRONG: ("✗", "wrong"),
-    status.MISSING: (" ", "faint"),
+    judged_steps.LAST_DIGIT: ("≈", "near"),
+    judged_steps.ROUNDED_EARLY: ("≈", "near"),
+    judged_steps.WRONG: ("✗", "wrong"),
+    judged_steps.MISSING: (" ", "faint"),
 }
 """The mark after a written number that is not right, and its style, by the number's status."""
 
@@ -157,8 +157,8 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
     if isinstance(judged, Compared) and not (finding and finding.gives_all):
         early = verdicts.early_words(judged, report.strict)
     # Where a mistake is named, last digits do not matter.
-    is_named = finding is not None and judged.has(status.WRONG)
-    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT) and not is_named:
+    is_named = finding is not None and judged.has(judged_steps.WRONG)
+    if isinstance(judged, Given) and judged.has(judged_steps.LAST_DIGIT) and not is_named:
         near += verdicts.last_digits(judged, solution)
     if finding and not solution:
         hint = finding.what if finding.hint is None else finding.hint
@@ -205,9 +205,9 @@ def _comparisons(
     like = Matrix(np.zeros((0, 0)), rows, columns, "", row_labels, column_labels)
     for place in np.ndindex(codes.shape[:-2]):
         part = np.atleast_2d(codes[place])
-        if np.isin(part, (status.CORRECT, status.MISSING)).all():
+        if np.isin(part, (judged_steps.CORRECT, judged_steps.MISSING)).all():
             continue
-        is_wrong, is_given = part == status.WRONG, part != status.MISSING
+        is_wrong, is_given = part == judged_steps.WRONG, part != judged_steps.MISSING
         # A matrix that is written like the right one, or like the student's, is not shown.
         compared = is_wrong if is_wrong.any() else is_given
         is_other = (differs[place] & compared).any() and (goes_on[place] & is_given).any()
@@ -221,7 +221,7 @@ def _comparisons(
             mark, style = MARK_OF_CELL.get(int(part[at]), (" ", ""))
             cells[at] = f"{label_text(str(text))} {mark}", style
         yours = replace(like, name="yours", values=np.zeros_like(part), cells=cells)
-        counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
+        counts = is_wrong | ((part == judged_steps.ROUNDED_EARLY) & strict)
         yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
 
 
@@ -249,7 +249,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     step = judged.step
     right = step.value
     write = style_of(right, decimals)
-    is_wrong = step.on_paper(judged.codes) == status.WRONG
+    is_wrong = step.on_paper(judged.codes) == judged_steps.WRONG
     if isinstance(judged, Difference):
         for at in () if judged.fault else some_places(is_wrong):
             yours, shown = f"{judged.values[at]:.9g}", f"{right[at]:.9g}"

@@ -10,7 +10,7 @@ from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import cell_width, label_text, shortened, visible
+from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
 from attncli.printing.formats import ReportSelection, Selection
 from attncli.printing.layout import (

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from attncli.checking.answers.names import with_step_names
-from attncli.checking.weakness import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
+from attncli.checking.answers.step_names import with_step_names
+from attncli.classroom.unseen_mistakes import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.classroom.variants import Variant, Work
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of, count_of
+from attncli.core.text.strings import all_of, count_of, visible
 from attncli.printing.layout import Line
 
 

@@ -8,9 +8,9 @@ from itertools import takewhile
 import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.judging import judged as status
+from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import only_unit
-from attncli.checking.judging.judged import Compared, Difference, Given, Judged
+from attncli.checking.judging.judged_steps import Compared, Difference, Given, Judged
 from attncli.checking.naming.diagnosis import too_few_digits
 from attncli.classroom.grading import Graded, Unread
 from attncli.core.arithmetic.elements import Array
@@ -18,12 +18,11 @@ from attncli.core.numbers.last_place import number_of
 from attncli.core.numbers.parser import NumberError
 from attncli.core.problem.marking import as_points
 from attncli.core.tape.by_hand import Rounding
-from attncli.core.tape.cells import Index, cell_name
+from attncli.core.tape.cell_names import Index, cell_name
+from attncli.core.tape.evaluation import sources
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import sources
-from attncli.core.text.escapes import label_text, lines_of, shortened, visible
 from attncli.core.text.numbers import every_digit
-from attncli.core.text.sentences import all_of, count_of
+from attncli.core.text.strings import all_of, count_of, label_text, lines_of, shortened, visible
 
 MOST_CELLS = 12
 """Maximum number of cells that are named one by one; the others are counted. Chosen."""
@@ -55,8 +54,8 @@ def verdict(report: Report, ids: bool = True) -> str:
 def _numbers(report: Report) -> str:
     """Return how many numbers of the steps that count are right, and how many almost."""
     codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
-    totals = np.bincount(codes, minlength=len(status.STATUSES)).tolist()
-    counts = dict(zip(status.STATUSES, totals, strict=True))
+    totals = np.bincount(codes, minlength=len(judged_steps.STATUSES)).tolist()
+    counts = dict(zip(judged_steps.STATUSES, totals, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
     written = counts["correct"] + counts["follows"] + sum(near.values())
     said = count_of(written, "number")
@@ -94,9 +93,9 @@ def missing(report: Report, briefly: bool = False) -> Iterator[str]:
 def numbers_right(report: Report, codes: Iterable[Array]) -> str:
     """Return how many of some cells are right, such as `8 of 9 numbers right`; "" for no cells."""
     every = [code for part in codes for code in part.ravel().tolist()]
-    near = () if report.strict else (status.LAST_DIGIT, status.ROUNDED_EARLY)
-    right = sum(map(every.count, (status.CORRECT, *near)))
-    carried = every.count(status.FOLLOWS)
+    near = () if report.strict else (judged_steps.LAST_DIGIT, judged_steps.ROUNDED_EARLY)
+    right = sum(map(every.count, (judged_steps.CORRECT, *near)))
+    carried = every.count(judged_steps.FOLLOWS)
     follow = f", {carried} worked out correctly from earlier ones" if carried else ""
     return f"{right} of {count_of(len(every), 'number')} right{follow}" if every else ""
 
@@ -141,7 +140,7 @@ def comment_lines(report: Report) -> tuple[str, ...]:
 
 def _rounding(judged: Judged) -> str:
     """Return why `--strict` calls a step wrong in which no number is wrong; or ""."""
-    if judged.has(status.WRONG) or judged.status not in RIGHT_BUT:
+    if judged.has(judged_steps.WRONG) or judged.status not in RIGHT_BUT:
         return ""
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     is_early = judged.status == "rounded_early" and rounding
@@ -241,7 +240,7 @@ def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
 def _is_unexplained(report: Report, step: Step) -> bool:
     """Return True if a step is wrong and no finding says what was done."""
     finding = report.findings.get(step.name)
-    return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
+    return report.steps[step.name].has(judged_steps.WRONG) and (finding is None or not finding.what)
 
 
 def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
@@ -299,19 +298,19 @@ def unreadable_cells(judged: Judged) -> dict[Index, str]:
 
 def early_words(judged: Compared, strict: bool) -> str:
     """Return a sentence on numbers that are right but for rounding earlier steps; or ""."""
-    early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
+    early, right = judged.codes == judged_steps.ROUNDED_EARLY, judged.codes == judged_steps.CORRECT
     if not early.any():
         return ""
     what = judged.rounding or "something on the way rounded"
     if strict:
         return f"rounded early: {what}"
-    every = (early | right | (judged.codes == status.MISSING)).all()
+    every = (early | right | (judged.codes == judged_steps.MISSING)).all()
     return f"right, with {what}" if every else f"{_count(early)} right, with {what}"
 
 
 def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     """Yield the cells that are off in their last digit, with the numbers if `solution` is set."""
-    step, off = judged.step, judged.codes == status.LAST_DIGIT
+    step, off = judged.step, judged.codes == judged_steps.LAST_DIGIT
     texts, values = judged.texts, step.on_paper(judged.written.values)
     units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
     cells = places(step.on_paper(off))

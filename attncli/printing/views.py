@@ -14,13 +14,13 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import Index, matrix_name, place_word, told_apart
-from attncli.core.tape.find import find_places
+from attncli.core.tape.cell_names import Index, matrix_name, place_word, told_apart
+from attncli.core.tape.evaluation import array_of, walk
+from attncli.core.tape.find_cells import find_places
 from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import array_of, walk
-from attncli.core.text.escapes import kept, label_text
 from attncli.core.text.numbers import NumberStyle, style_of
+from attncli.core.text.strings import kept, label_text
 from attncli.printing.formats import Selection
 from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 

@@ -17,17 +17,16 @@ from attncli.core.attention.scores import SCORES, SplitHeads
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.form import ArrayForm
+from attncli.core.numbers.value_forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.by_hand import Rounding
-from attncli.core.tape.cells import matrix_name
+from attncli.core.tape.cell_names import matrix_name
 from attncli.core.tape.step import Operation, Step
-from attncli.core.text.escapes import as_cell, label_text, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.sentences import all_of, count_of, did_you_mean
+from attncli.core.text.strings import all_of, as_cell, count_of, did_you_mean, label_text, visible
 from attncli.printing.formats import (
     FORMATS,
     Selection,

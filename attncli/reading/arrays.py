@@ -15,7 +15,7 @@ from attncli.core.numbers.written import vanishes
 from attncli.core.problem.key_values import MAX_KEPT_AS_WRITTEN
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.document import Raw, assign
 
 if TYPE_CHECKING:

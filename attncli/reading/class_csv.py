@@ -16,9 +16,8 @@ from shlex import quote
 
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
 from attncli.core.numbers.grid import is_word
-from attncli.core.tape.cells import may_mean_step
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import all_of, did_you_mean, whole_names
+from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.text.strings import all_of, did_you_mean, visible, whole_names
 from attncli.reading.csv_blocks import CsvRow, CsvText, likely_cell, named_cell
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,

@@ -11,9 +11,8 @@ from itertools import accumulate, groupby
 from attncli.core.errors import InputError, KeyPath, Place, fail
 from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.core.records import Record
-from attncli.core.tape.cells import ALIASES, may_mean_step
-from attncli.core.text.escapes import lines_of, of_cell, visible
-from attncli.core.text.sentences import near_words
+from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.text.strings import lines_of, near_words, of_cell, visible
 from attncli.reading.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)

@@ -12,7 +12,7 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail,
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import EMPTY, Record
-from attncli.core.text.escapes import lines_of, visible
+from attncli.core.text.strings import lines_of, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels

@@ -18,15 +18,15 @@ from attncli.core.errors import (
     located,
     refuse,
 )
-from attncli.core.numbers.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
+from attncli.core.numbers.value_forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.arrays import table_of
 from attncli.reading.document import Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
@@ -330,7 +330,7 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
 def _refuse_open_keys(document: Document) -> None:
     """Raise an InputError for all keys of a problem that must have a value."""
     if document.open_keys:
-        from attncli.reading.open_keys import faults_of  # few problems have any
+        from attncli.reading.keys_without_value import faults_of
 
         with located(document.locate):
             refuse(faults_of(document))

@@ -19,8 +19,8 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import may_mean_step
-from attncli.core.text.escapes import lines_of, visible
+from attncli.core.tape.cell_names import may_mean_step
+from attncli.core.text.strings import lines_of, visible
 from attncli.reading.document import Document, error_at, unread
 from attncli.reading.files import open_file
 

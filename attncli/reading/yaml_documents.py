@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import InputError, KeyPath, Locate, Place, fail
 from attncli.core.records import replace
-from attncli.core.text.escapes import lines_of, visible
+from attncli.core.text.strings import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
     Blank,
@@ -218,16 +218,16 @@ def _as_text(value: Any, depth: int = 0) -> Raw:
 
 def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     """Yield the documents of YAML; rows that lack the blanks before them are indented."""
-    from attncli.reading import yaml_text
+    from attncli.reading import yaml_values
 
     text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     part = replace(chunk, text=text, original=written)
-    values, error = yaml_text.documents_until(part)
+    values, error = yaml_values.documents_until(part)
     if error is not None:
-        part = replace(part, text=yaml_text.indented(text))
-        values, error = yaml_text.documents_until(part)
+        part = replace(part, text=yaml_values.indented(text))
+        values, error = yaml_values.documents_until(part)
     for number, raw in enumerate(values):
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
@@ -242,9 +242,9 @@ def _blanked(text: str, end: int) -> str:
 
 
 def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    from attncli.reading import yaml_text
+    from attncli.reading import yaml_values
 
-    return yaml_text.locate(chunk, number, path)
+    return yaml_values.locate(chunk, number, path)
 
 
 def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
@@ -349,7 +349,7 @@ def _control_character(chunk: Chunk) -> InputError:
 
 def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return an error of the parser in plain words, with its place and, where known, a way out."""
-    from attncli.reading.yaml_text import NotAllowedError
+    from attncli.reading.yaml_values import NotAllowedError
 
     mark: Any = getattr(error, "problem_mark", None)
     if mark is None:

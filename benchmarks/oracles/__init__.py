@@ -8,5 +8,6 @@ They import nothing of the package, and take from it only the names of keys, ste
 - `homework`: the problems that they are set, drawn at random.
 - `handwriting`: how they write numbers: rounded to a habit, early or late.
 - `right_work`, `honest`: right work in many manners; `hollow`: submissions without any.
+- `balls`, `bounded`: the calculation in 40 digits, with a bound for every number.
 - `workings`, `submitted`: problems of all sorts, and submissions of kinds of students.
 """

@@ -7,11 +7,12 @@ they are written down. `python -m benchmarks.surveys.blocks 2000` compares so ma
 
 from __future__ import annotations
 
+import json
 import sys
 from random import Random
 from typing import Any
 
-from tests.test_transformer_numbers import reasons, wrong_derivatives
+from tests.test_transformer_numbers import LINES, reasons, wrong_derivatives
 
 Keys = dict[str, Any]
 
@@ -210,13 +211,33 @@ def upstream_of(seed: int, keys: Keys) -> Any:
     return "sum" if maker.chance(0.5) else maker.numbers(maker.n, maker.d)
 
 
-if __name__ == "__main__":
+RECORDED = (106, *range(35), 55, 72)
+"""Seeds of the problems of tests/test_transformer_numbers.py, which together have every key."""
+
+
+def compare(count: int) -> None:
+    """Print what is wrong with so many problems, and how much of the bounds was used."""
     worst: dict[str, float] = {}
-    for seed_ in range(int(sys.argv[1])):
-        keys_ = problem_of(seed_)
-        for reason_ in reasons(keys_, worst) + wrong_derivatives(
-            keys_, upstream_of(seed_, keys_), seed_
-        ):
-            print(f"problem {seed_}: {reason_}")
-    for name_, share_ in worst.items():
-        print(f"{name_:15} {share_:.2g} of what is allowed")
+    for seed in range(count):
+        keys = problem_of(seed)
+        for reason in reasons(keys, worst) + wrong_derivatives(keys, upstream_of(seed, keys), seed):
+            print(f"problem {seed}: {reason}")
+    for name, share in worst.items():
+        print(f"{name:15} {share:.2g} of what is allowed")
+
+
+def record() -> None:
+    """Write the problems of the tests."""
+    problems = {seed: problem_of(seed) for seed in RECORDED}
+    lines = [
+        json.dumps({"problem": keys, "upstream": upstream_of(seed, keys)}, ensure_ascii=False)
+        for seed, keys in problems.items()
+    ]
+    LINES.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record()
+    else:
+        compare(int(sys.argv[1]))

@@ -15,13 +15,13 @@ from pathlib import Path
 import attncli
 from attncli.core.errors import InputError
 from benchmarks.surveys import blocks
+from benchmarks.surveys.random_problems import problem_of as plain_problem
 from tests.live_page import CHANGES, Tried, sample_cases, survey, tried
-from tests.random_problems import problem_of as plain_problem
 
 
 def random_problem(seed: int) -> attncli.Problem:
     """Return one of the random problems of the other surveys: forward, backward, a block."""
-    from tests.test_gradients import Draw
+    from benchmarks.surveys.gradients import Draw
 
     draw = Draw(seed)
     which = draw.randrange(3)

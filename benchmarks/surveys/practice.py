@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import attncli
-import attncli.checking.judging.judged
+import attncli.checking.judging.judged_steps
 import attncli.classroom.answer_table
 import attncli.core.tape.step
 import attncli.pages.practice

@@ -16,7 +16,7 @@ import numpy as np
 
 import attncli
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judging.judged import WRONG
+from attncli.checking.judging.judged_steps import WRONG
 from attncli.reading.document import submission_of
 from benchmarks.oracles import homework
 from benchmarks.oracles.right_work import GoesOn, UnworkableError

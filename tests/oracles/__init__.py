@@ -7,9 +7,7 @@ Where the two agree, both are right, as they would hardly be wrong in the same w
 - `reference`: attention in plain loops and 50-digit arithmetic, from the formulas alone.
 - `transformer`: transformer blocks in plain loops, with any kind of numbers, and differences.
 - `rounded`: floats that carry a bound on their rounding errors.
-- `students`: students who work a problem with plain NumPy, each with one thing done wrong.
-- `homework`: the problems that they are set, drawn at random.
-- `handwriting`: how they write numbers: rounded to a habit, early or late.
+- `gradients`, `positions`: derivatives by differences in 50 digits, and positions in plain loops.
 - `worked`: a reader of worked formulas, as a person would type them into a calculator.
 - `hostile`: texts that mean something to one format or another, and how each must be shown.
 """

@@ -16,7 +16,7 @@ from attncli.checking.answers.cell_positions import (
     labels_of_cells,
     texts_in_place,
 )
-from attncli.checking.answers.names import At, InputNamed, find_answer
+from attncli.checking.answers.step_names import At, InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
@@ -32,9 +32,9 @@ from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import HEADS_AFTER_TOKENS
+from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
@@ -43,7 +43,7 @@ LIKE_BLOCKED = -999.0
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a computer worked out, the coarsest first."""
 
-PLAIN_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+ONE_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
 
 IN_A_STACK = re.compile(r"(\[\d+\])*")
@@ -158,7 +158,7 @@ def _of_a_word(step: Step, raw: Any) -> Any:
 def _keyed_matrix(
     submission: Submission, word: str, raw: Any, step: Step, at: At, is_transposed: bool
 ) -> KeyedMatrix:
-    if type(raw) is str and (PLAIN_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
+    if type(raw) is str and (ONE_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
     texts, beside = labelled_texts(raw, (word,), submission.ragged)
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.names import At
+from attncli.checking.answers.step_names import At
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, KeyPath, fail
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import Record
-from attncli.core.tape.find import MOST_LISTED
+from attncli.core.tape.find_cells import MOST_LISTED
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import label_text, visible
+from attncli.core.text.strings import label_text, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -232,7 +232,7 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
         message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
         hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
     else:
-        from attncli.core.text.sentences import near_words
+        from attncli.core.text.strings import near_words
 
         key = visible(str(path[0]))
         name = step.name if key == step.name else f"{key}: {step.name}"

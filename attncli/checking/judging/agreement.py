@@ -21,7 +21,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.numbers.last_place import significant
 from attncli.core.records import Record, replace
-from attncli.core.tape.walk import Values
+from attncli.core.tape.evaluation import Values
 
 # ---- when a written number agrees with another
 

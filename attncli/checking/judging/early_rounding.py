@@ -10,14 +10,14 @@ import numpy as np
 
 from attncli.checking.judging import agreement, schedules
 from attncli.checking.judging.agreement import CUT, RoundingRule, largest
-from attncli.checking.judging.judged import LAST_DIGIT, WRONG, Given
+from attncli.checking.judging.judged_steps import LAST_DIGIT, WRONG, Given
 from attncli.checking.judging.operands import Operands, axis_of_shares, bounded
 from attncli.checking.judging.trial import Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import Values
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Values
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""

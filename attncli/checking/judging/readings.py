@@ -16,17 +16,24 @@ from attncli.checking.answers.answers import (
     read_submission,
     shape_of,
 )
-from attncli.checking.answers.names import is_in_row, is_one_number, with_all_steps
+from attncli.checking.answers.step_names import is_in_row, is_one_number, with_all_steps
 from attncli.checking.judging.agreement import CUT_OFF, agrees
-from attncli.checking.judging.forms import Forms, masked_early, other_forms, shifts, with_change
-from attncli.checking.judging.judged import WRONG, Finding, Judged, Misshapen
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.equivalent_forms import (
+    Forms,
+    masked_early,
+    other_forms,
+    shifts,
+    with_change,
+    with_same_result,
+)
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import WRONG, Finding, Judged, Misshapen
 from attncli.checking.judging.operands import Reference
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cells import LETTERS, meant
+from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
 from attncli.reading.document import Submission
 
@@ -331,16 +338,14 @@ def _in_form(
     later = order[max(map(order.index, way.wrong)) + 1 :]
     if not is_evident and way.matrices.keys().isdisjoint(later):
         return
-    for said, change in forms(before, way.matrices):
-        if is_evident or not way.wrong.isdisjoint(change):
-            remake = partial(way.reference.changed, partial(with_change, change=change))
-            right = way.reference.kept((said, frozenset(change)), remake)
-            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
-                continue  # scaling K before it is normed, say, scales nothing
-            kept = {step.name for step in right.trace if step.array is before[step.name].array}
-            other = replace(way, reference=right, said=(*way.said, said))
-            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
-                yield other
+    possible = forms(before, way.matrices)
+    if not is_evident:
+        possible = (form for form in possible if not way.wrong.isdisjoint(form[1]))
+    for said, _, right in with_same_result(way.reference, possible):
+        kept = {step.name for step in right.trace if step.array is before[step.name].array}
+        other = replace(way, reference=right, said=(*way.said, said))
+        if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+            yield other
 
 
 SEARCHES: tuple[WaySearch, ...] = (

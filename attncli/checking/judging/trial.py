@@ -12,11 +12,11 @@ from attncli.checking.judging.agreement import UP, with_sum
 from attncli.checking.judging.operands import Operands, axis_of_shares
 from attncli.checking.judging.schedules import Schedules, with_constants
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.places import Angles
+from attncli.core.attention.position_operations import Angles
 from attncli.core.attention.softmax import Sum
 from attncli.core.records import EMPTY, Record
+from attncli.core.tape.evaluation import Replay, evaluate, sources
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Replay, evaluate, sources
 
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of the numbers of the shown steps of which a step is made."""

@@ -20,8 +20,8 @@ from attncli.checking.mistakes import (
     of_normalizers,
     of_positions,
     of_recurrent,
+    of_score_inputs,
     of_scores,
-    of_sides,
     of_weights,
 )
 from attncli.checking.mistakes.mistake import (
@@ -38,13 +38,13 @@ from attncli.core.attention.masks import Masked, kept
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record, replace
+from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import Change, transform
 
 FILES = (
-    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers, of_sides),
-    *(of_blocks, of_gradients),
+    *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
+    *(of_score_inputs, of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 

@@ -12,9 +12,9 @@ from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import Change, rewritten, walk
 from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Expression, Operation, Step, notation_of
-from attncli.core.tape.walk import Change, rewritten, walk
 
 N = TypeVar("N", bound=Operation)
 

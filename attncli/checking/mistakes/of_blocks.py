@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_of, mistake, wrong
-from attncli.core.attention.features import (
+from attncli.core.attention.norms_and_activations import (
     ACTIVATIONS,
     Deviation,
     Gated,
@@ -22,10 +22,10 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.mechanisms.transformer import CrossEntropy
 from attncli.core.problem.layers import places_of
 from attncli.core.records import replace
-from attncli.core.tape.derivatives import Hadamard, Subtract
+from attncli.core.tape.backward_operations import Hadamard, Subtract
+from attncli.core.tape.evaluation import array_of, transform, walk
 from attncli.core.tape.operations import Add, Divide, Scale
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import array_of, transform, walk
 
 ALONG_TOKENS = -2
 """The axis of the tokens."""

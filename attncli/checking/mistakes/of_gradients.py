@@ -9,10 +9,16 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Delta, Exp, Shares, Sum
 from attncli.core.formulas.text import text
-from attncli.core.mechanisms.gradient import Descent, SquaredError
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.training import Descent, SquaredError
 from attncli.core.records import replace
-from attncli.core.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
+from attncli.core.tape.backward_operations import (
+    Hadamard,
+    OneMinusSquare,
+    Passed,
+    Subtract,
+    ThroughTanh,
+)
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, added, transposed
 from attncli.core.tape.step import Expression, Step, notation_of
 

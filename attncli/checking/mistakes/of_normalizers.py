@@ -27,10 +27,10 @@ from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.softmax import Exp, ShiftedExp, Sum, WithSink, shifted
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.cells import place_word
+from attncli.core.tape.cell_names import place_word
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Divide, Scale
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import array_of
 
 
 @mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")

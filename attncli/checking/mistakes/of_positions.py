@@ -17,7 +17,7 @@ from attncli.checking.mistakes.mistake import (
     wrong,
 )
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.places import (
+from attncli.core.attention.position_operations import (
     PAIRS,
     AddedByPlace,
     Angles,
@@ -30,9 +30,9 @@ from attncli.core.attention.places import (
 )
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
+from attncli.core.tape.evaluation import array_of, rewritten, transform
 from attncli.core.tape.operations import Add, MatMul
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import array_of, rewritten, transform
 
 BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
 """Bases that textbooks and models use."""

@@ -19,9 +19,9 @@ from attncli.checking.mistakes.mistake import (
 )
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.evaluation import rewritten, transform
 from attncli.core.tape.operations import AsRow, Below, Divide, Stacked
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import rewritten, transform
 
 
 @mistake(

@@ -24,9 +24,9 @@ from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.softmax import Exp, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import array_of, rewritten, transform, walk
 from attncli.core.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import array_of, rewritten, transform, walk
 
 SCORE_STEPS = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from attncli.checking.answers.answers import Written
 from attncli.checking.judging.agreement import CUT_OFF, MAX_COINCIDENCE, agrees
-from attncli.checking.judging.judged import CORRECT, Finding
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import CORRECT, Finding
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Blanks, Mistake
 from attncli.checking.naming.hypotheses import Hypothesis, WrongStep
@@ -19,10 +19,10 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
+from attncli.core.tape.evaluation import Change, Replay, Values, broadcast_to_step, evaluate, walk
 from attncli.core.tape.operations import Transposed
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import Change, Replay, Values, broadcast_to_step, evaluate, walk
-from attncli.core.text.sentences import all_of, small
+from attncli.core.text.strings import all_of, small
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
 """The two steps that each of these mistakes exchanges."""

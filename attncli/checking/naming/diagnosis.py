@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from attncli.checking.judging.agreement import CUT_OFF, agrees
-from attncli.checking.judging.forms import with_change
-from attncli.checking.judging.judged import WRONG, Compared, Finding, Given, Judged, Misshapen
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.equivalent_forms import with_change
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import WRONG, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.naming import hypotheses, line_slips
 from attncli.checking.naming.catalogued import by_a_mistake, by_mistakes_in_rows, mistakes_before
 from attncli.checking.naming.hypotheses import SlipSearch, WrongStep, explained_by, is_long
@@ -18,11 +18,10 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import interval
 from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.cells import cell_name, place_of
-from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Change
-from attncli.core.text.escapes import label_text
-from attncli.core.text.sentences import all_of
+from attncli.core.tape.cell_names import cell_name, place_of
+from attncli.core.tape.evaluation import Change
+from attncli.core.tape.step import ShapeError, Step
+from attncli.core.text.strings import all_of, label_text
 
 MAX_LISTED_LABELS = 6
 """Maximum number of labels that a sentence lists."""
@@ -225,7 +224,7 @@ def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
     if change:
         try:
             mistaken = judge.reference.changed(partial(with_change, change=change))
-        except ValueError:  # NumPy's, for shapes that do not go together
+        except ShapeError:
             return
         if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
             yield Judge(mistaken, judge.matrices, judge, {name, *change})

@@ -10,19 +10,19 @@ from typing import TypeAlias
 
 import numpy as np
 
-from attncli.checking.answers.dumped import MAX_HAND_DECIMALS
+from attncli.checking.answers.program_arrays import MAX_HAND_DECIMALS
 from attncli.checking.judging.agreement import FLOAT_ERROR, MAX_COINCIDENCE, agrees
-from attncli.checking.judging.judged import MISSING, WRONG, Compared, Finding
-from attncli.checking.judging.judging import Judge
+from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.judged_steps import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.explaining.terms import StepTerms, Term
 from attncli.core.records import Record, replace
-from attncli.core.tape.cells import Index, cell_name, place_of, place_word
+from attncli.core.tape.cell_names import Index, cell_name, place_of, place_word
+from attncli.core.tape.evaluation import Values, walk
 from attncli.core.tape.step import LEADING, Operation, Step
-from attncli.core.tape.walk import Values, walk
-from attncli.core.text.escapes import label_text
+from attncli.core.text.strings import label_text
 
 MAX_WORKED_SIZE = 500
 """Maximum size of a step that is worked as a whole to get one number."""

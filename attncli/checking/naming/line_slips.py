@@ -8,7 +8,7 @@ from itertools import takewhile
 import numpy as np
 
 from attncli.checking.judging.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
-from attncli.checking.judging.judged import ALL_THE_SAME, Finding
+from attncli.checking.judging.judged_steps import ALL_THE_SAME, Finding
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.checking.mistakes.mistake import made_by
 from attncli.checking.naming.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short_number
@@ -17,11 +17,11 @@ from attncli.core.arithmetic.intervals import Interval, hull
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, Shares, Sum
 from attncli.core.explaining.terms import Leaf, Term
-from attncli.core.tape.cells import cell_name, place_of
+from attncli.core.tape.cell_names import cell_name, place_of
+from attncli.core.tape.evaluation import evaluate, sources
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate, sources
-from attncli.core.text.sentences import all_of
+from attncli.core.text.strings import all_of
 
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:

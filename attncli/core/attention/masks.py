@@ -17,13 +17,13 @@ from attncli.core.arithmetic.elements import Array, because
 from attncli.core.attention.parameters import Table
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.formulas import tree
-from attncli.core.numbers import form
-from attncli.core.numbers.form import TRUTH, Form, Schema, whole_number
+from attncli.core.numbers import value_forms
 from attncli.core.numbers.matrices import to_array, to_vector
+from attncli.core.numbers.value_forms import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
+from attncli.core.tape.evaluation import cut
 from attncli.core.tape.step import ALL, Derivatives, Expression, Operation
-from attncli.core.tape.walk import cut
 
 Mask: TypeAlias = Mapping[str, Any]
 """The values of a mask by the keys of `mask`; an empty mask keeps everything."""
@@ -177,12 +177,17 @@ TWO_WORDS = r"^[\s,]*[^\s,]+[\s,]+[^\s,]+[\s,]*$"
 PAIR: Schema = {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2}
 MASK_TEXT: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
 
-ZEROS_AND_ONES = form.ArrayForm(
-    _zeros_and_ones, (MASK_TEXT, *form.BITS), stack="either", broadcasts=True
+ZEROS_AND_ONES = value_forms.ArrayForm(
+    _zeros_and_ones, (MASK_TEXT, *value_forms.BITS), stack="either", broadcasts=True
 )
-LENGTHS = Form(to_vector, (whole_number(0), form.STRING, *form.in_one_line(whole_number(0))))
-WINDOW = Form(_window, (PAIR, form.STRING | {"pattern": TWO_WORDS}))
-POSITION = {"align": form.choice(("top-left", "bottom-right")), "offset": form.count(least=None)}
+LENGTHS = Form(
+    to_vector, (whole_number(0), value_forms.STRING, *value_forms.in_one_line(whole_number(0)))
+)
+WINDOW = Form(_window, (PAIR, value_forms.STRING | {"pattern": TWO_WORDS}))
+POSITION = {
+    "align": value_forms.choice(("top-left", "bottom-right")),
+    "offset": value_forms.count(least=None),
+}
 """Keys of `mask` that align queries with keys, and count the keys before the first query."""
 
 

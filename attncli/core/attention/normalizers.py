@@ -29,13 +29,13 @@ from attncli.core.attention.softmax import (
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.numbers.form import vector
+from attncli.core.numbers.value_forms import vector
 from attncli.core.records import Record, replace
-from attncli.core.tape.derivatives import Hadamard, Passed, Subtract
+from attncli.core.tape.backward_operations import Hadamard, Passed, Subtract
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Scale, constant
 from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of
 
 
 class Normalizer(Record):

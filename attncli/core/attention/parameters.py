@@ -7,12 +7,12 @@ from math import e
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from attncli.core.errors import KeyPath
-from attncli.core.numbers.form import Form, choice, matrix, number, vector
+from attncli.core.numbers.value_forms import Form, choice, matrix, number, vector
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.elements import Array
-    from attncli.core.attention.places import ByPlace
+    from attncli.core.attention.position_operations import ByPlace
     from attncli.core.formulas.tree import Formula
 
 AXES = ("keys", "queries")

@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
-from attncli.core.attention.places import (
+from attncli.core.attention.position_operations import (
     ALIBI,
     BASE,
     PAIRS,
@@ -27,7 +27,7 @@ from attncli.core.attention.places import (
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
-from attncli.core.numbers.form import Form, choice, count, listed, vector, whole_number
+from attncli.core.numbers.value_forms import Form, choice, count, listed, vector, whole_number
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add

@@ -20,12 +20,12 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Formula, Number, Phrase, Words
 from attncli.core.records import Record, replace
-from attncli.core.tape.derivatives import Hadamard, Rearranged, features, plural
+from attncli.core.tape.backward_operations import Hadamard, Rearranged, features, plural
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 
 class SplitHeads(Rearranged):

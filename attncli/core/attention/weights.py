@@ -15,16 +15,16 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
-from attncli.core.attention.places import AddedByPlace, AtDistances
+from attncli.core.attention.position_operations import AddedByPlace, AtDistances
 from attncli.core.attention.scores import SCORES, RepeatHeads
 from attncli.core.errors import fail
 from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import MIXED, Add, MatMul, Scale, SoftCap, Transposed
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.tape.tape import TakeRows, Tape
-from attncli.core.tape.walk import array_of
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.attention.tile_loop import TileScores, Tiling

@@ -26,8 +26,8 @@ from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import NumberAsWritten, normalized, operation_of
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import evaluate
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import evaluate
 
 Exactly = Any
 """A number of sympy, which carries no types, or None for one that is too long to be read."""

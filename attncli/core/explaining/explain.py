@@ -21,11 +21,11 @@ from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cells import Index, at_of, cell, cell_name
-from attncli.core.tape.find import Cells
+from attncli.core.tape.cell_names import Index, at_of, cell, cell_name
+from attncli.core.tape.find_cells import Cells
 from attncli.core.tape.step import Operation, Step
-from attncli.core.text.escapes import LIMIT, visible
 from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
+from attncli.core.text.strings import LIMIT, visible
 
 CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
 

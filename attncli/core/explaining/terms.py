@@ -18,9 +18,9 @@ from attncli.core.arithmetic.elements import Array, Element
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import OPERATORS, NumberAsWritten
 from attncli.core.records import Record
-from attncli.core.tape.cells import Index, cell, place_of, row
+from attncli.core.tape.cell_names import Index, cell, place_of, row
+from attncli.core.tape.evaluation import cut, evaluate, evaluate_region
 from attncli.core.tape.step import ALL, Expression, Region, Step
-from attncli.core.tape.walk import cut, evaluate, evaluate_region
 from attncli.core.text.numbers import every_digit
 
 LARGE = 2_000

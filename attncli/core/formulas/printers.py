@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import ATOM, PRODUCT, Printer
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
 FENCES = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from attncli.core.formulas import tree
 from attncli.core.formulas.tree import Formula, Minus, Number
-from attncli.core.text.escapes import label_text
+from attncli.core.text.strings import label_text
 
 LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
 """Levels of precedence; a node gets parentheses where a higher level is needed."""

@@ -8,7 +8,7 @@ its own. `label` and `put` put the words and matrices of a problem on the tape, 
 
 from __future__ import annotations
 
-from attncli.core.attention.features import normed
+from attncli.core.attention.norms_and_activations import normed
 from attncli.core.attention.positions import embedded, rotated
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score

@@ -17,18 +17,17 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.problem import Problem
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import TakeRows, Tape
-from attncli.core.tape.walk import array_of
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.strings import did_you_mean, visible
 
 METHODS = {
     "self": "attention.attention",
     "cross": "attention.attention",
-    "pooling": "states.pooling",
-    "co_attention": "states.co_attention",
-    "recurrent": "states.recurrent",
+    "pooling": "recurrent.pooling",
+    "co_attention": "recurrent.co_attention",
+    "recurrent": "recurrent.recurrent",
     "decode": "attention.decode",
     "transformer": "transformer.transformer",
 }
@@ -109,7 +108,7 @@ def _check_names(names: Collection[str]) -> None:
     """Raise an InputError for a name that no calculation has a step of."""
     if not names:
         return
-    from attncli.core.tape.cells import ALIASES, may_mean_step
+    from attncli.core.tape.cell_names import ALIASES, may_mean_step
 
     for name in (name for name in names if not may_mean_step(name, KEYS)):
         message = f"there is no step {visible(name)} in any calculation"
@@ -118,7 +117,7 @@ def _check_names(names: Collection[str]) -> None:
 
 def _check_course_names(tape: Tape, problem: Problem) -> None:
     """Raise an InputError for a name of a step that is another step's, or for no step at all."""
-    from attncli.core.tape.cells import ALIASES
+    from attncli.core.tape.cell_names import ALIASES
 
     plain = dict.fromkeys(step.plain for step in tape.steps.values())
     for word, name in problem.names.items():
@@ -137,7 +136,7 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     module, _, name = METHODS[problem.kind].partition(".")
     method = getattr(import_module(f"attncli.core.mechanisms.{module}"), name)
     if problem.gradient:
-        from attncli.core.mechanisms.gradient import gradient
+        from attncli.core.mechanisms.training import gradient
 
         gradient(tape, problem, method)
     else:

@@ -20,16 +20,15 @@ from attncli.core.errors import InputError, fail
 from attncli.core.problem.key_values import with_key
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
+from attncli.core.tape.evaluation import transform
 from attncli.core.tape.step import Expression, Step, prefix_of
-from attncli.core.tape.walk import transform
-from attncli.core.text.escapes import visible
 from attncli.core.text.notebook import Shown
-from attncli.core.text.sentences import called_by, did_you_mean
+from attncli.core.text.strings import called_by, did_you_mean, visible
 
 if TYPE_CHECKING:
-    from attncli.core.tape.find import Cells
+    from attncli.core.tape.find_cells import Cells
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 MAX_KEPT_RESULTS = 1_000
 """Maximum number of results that are kept in memory; then all are dropped. One submission needs at
@@ -75,10 +74,10 @@ class Trace(Record, Shown, eq=False):
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.fields}  # copies keep no results
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def kept(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return a result that depends on this trace and a key alone; work it out only once."""
         with suppress(KeyError):  # another thread may clear them
-            result: T = self._kept[key]
+            result: Result = self._kept[key]
             return result
         result = make()
         if len(self._kept) >= MAX_KEPT_RESULTS:
@@ -141,7 +140,7 @@ def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
     Raises:
         InputError: for a word that means no step of this calculation.
     """
-    from attncli.core.tape.find import find_steps  # few commands look names up
+    from attncli.core.tape.find_cells import find_steps
 
     wide = with_named_steps(trace)
     names: set[str] = set()
@@ -202,7 +201,7 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
     Raises:
         InputError: for a name that means nothing in this calculation.
     """
-    from attncli.core.tape.find import find_cells
+    from attncli.core.tape.find_cells import find_cells
 
     name = with_key(name, trace.called)
     try:

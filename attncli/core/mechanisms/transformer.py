@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.features import ACTIVATIONS, WITH_GATE, normalized
 from attncli.core.attention.normalizers import Hardmax, softmax
+from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE, normalized
 from attncli.core.attention.parameters import Normalize
 from attncli.core.attention.positions import embedded
 from attncli.core.errors import fail
@@ -21,12 +21,12 @@ from attncli.core.formulas import tree
 from attncli.core.mechanisms.attention import attention, label, put
 from attncli.core.problem.layers import eps_of, final_norm, places_of
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.derivatives import Hadamard, Loss, Subtract
+from attncli.core.tape.backward_operations import Hadamard, Loss, Subtract
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, joined
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeError, Step
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of
-from attncli.core.text.escapes import label_text
+from attncli.core.text.strings import label_text
 
 RENAMED = {"output": "attended", "hidden": "score_hidden"}
 """Names in a layer for the last step of attention and for the hidden layer of its scores."""
@@ -166,9 +166,9 @@ def _word(tape: Tape, problem: Problem, logits: Step) -> str:
 
 
 def _refuse_outside(places: Sequence[int], size: int) -> None:
-    """Raise a ValueError, as NumPy does for shapes that do not fit, for a place outside of them."""
+    """Raise a ShapeError for a place that an operand does not have."""
     if max(places) >= size:
-        raise ValueError(places)
+        raise ShapeError(places)
 
 
 class Rows(Operation):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
 from attncli.core.records import Record
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 Words: TypeAlias = list[tuple[int, str]]
 """The words of a line, each with the offset where it starts."""

@@ -20,7 +20,7 @@ from attncli.core.numbers import written
 from attncli.core.numbers.grid import whole_number
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import decimal_of
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 NO_NUMBER = (np.nan, 0.0)
 """The value and the unit of a cell that is blank or cannot be read."""

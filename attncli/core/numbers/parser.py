@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Collection
 
 from attncli.core.formulas import tree
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.strings import did_you_mean, visible
 
 MAX_LENGTH = 500  # of an expression, in characters
 MAX_DEPTH = 50  # of parentheses, functions and signs inside each other

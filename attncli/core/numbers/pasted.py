@@ -25,7 +25,7 @@ from attncli.core.numbers.grid import (
 )
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import SEVERAL
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """Signs of a keyboard for brackets over several lines and for lines of boxes."""

@@ -17,7 +17,7 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.parser import DIGITS, FUNCTIONS, INFINITE, NumberError, parse
 from attncli.core.records import EMPTY
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 # Only what is used often is compiled here: every pattern takes 0.2 ms of each start.
 DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")

@@ -12,15 +12,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.features import LAYER_NORMS
+from attncli.core.attention.norms_and_activations import LAYER_NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.errors import Fault, KeyPath, changed, fail
-from attncli.core.numbers.form import known_parts
+from attncli.core.numbers.value_forms import known_parts
 from attncli.core.problem.key_values import with_keys
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.records import Record, replace
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean
+from attncli.core.text.strings import did_you_mean, visible
 
 Problem: TypeAlias = Any
 """A `Problem`, whose module imports this one."""

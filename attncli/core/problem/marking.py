@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import KeyPath, fail, needing
-from attncli.core.numbers import form
-from attncli.core.numbers.form import Form, Schema
+from attncli.core.numbers import value_forms
+from attncli.core.numbers.value_forms import Form, Schema
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 FLOAT_TYPES = ("float64", "float32", "float16", "bfloat16")
 """The types of floats that programs calculate with."""
@@ -80,7 +80,7 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     words = re.findall(BETWEEN_COMMAS, raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
-    names = (form.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    names = (value_forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
     steps = tuple(dict.fromkeys(filter(None, names)))
     if not steps and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
@@ -118,12 +118,12 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
 
     Where only the first of a pair is a step, as in `scores: a`, the second is the name.
     """
-    from attncli.core.tape.cells import ALIASES
+    from attncli.core.tape.cell_names import ALIASES
 
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     steps = dict[str, str]()
     for key, value in by_name(raw, path, *said).items():
-        name, meant = key, form.as_text(value, (*path, key)).strip()
+        name, meant = key, value_forms.as_text(value, (*path, key)).strip()
         if name in ALIASES and meant not in ALIASES:
             name, meant = meant, name
         if re.fullmatch(COURSE_NAME, name) is None:
@@ -147,37 +147,39 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
-POINTS = form.number(most=1_000_000)
+POINTS = value_forms.number(most=1_000_000)
 ASKED_STEPS: tuple[Schema, ...] = (
-    form.LIST_OF_WORDS | {"maxItems": 0},
-    form.LIST_OF_WORDS | {"contains": {"not": form.STRING | {"pattern": r"^\s*$"}}},
-    form.ANY_WORD | {"pattern": r"[^\s,]"},
+    value_forms.LIST_OF_WORDS | {"maxItems": 0},
+    value_forms.LIST_OF_WORDS | {"contains": {"not": value_forms.STRING | {"pattern": r"^\s*$"}}},
+    value_forms.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": form.or_nothing(POINTS.schema())},
-    form.STRING,
+    {"type": "object", "additionalProperties": value_forms.or_nothing(POINTS.schema())},
+    value_forms.STRING,
 )
 FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-SHARE_OF_POINTS = Form(_share, (form.any_of([FROM_0_TO_1, form.WRITTEN]),))
+SHARE_OF_POINTS = Form(_share, (value_forms.any_of([FROM_0_TO_1, value_forms.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
-    "tolerance": form.number(),
+    "decimals": value_forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "tolerance": value_forms.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
-    "dtype": form.choice(FLOAT_TYPES),
-    "rtol": form.number(),
+    "dtype": value_forms.choice(FLOAT_TYPES),
+    "rtol": value_forms.number(),
 }
-PARTS_OF_MARKING = form.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
+PARTS_OF_MARKING = value_forms.mapping(
+    MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}"
+)
 MARKING = replace(PARTS_OF_MARKING, read=read_marking)
 
 COURSE_NAMES = Form(
     _names,
     (
-        form.STRING,
+        value_forms.STRING,
         {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
-        | {"additionalProperties": form.ANY_WORD},
+        | {"additionalProperties": value_forms.ANY_WORD},
     ),
 )

@@ -13,12 +13,12 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import Rules, settings_of
-from attncli.core.attention.places import ByPlace
+from attncli.core.attention.position_operations import ByPlace
 from attncli.core.attention.positions import by_place, checked
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.form import ArrayForm
 from attncli.core.numbers.matrices import as_block
+from attncli.core.numbers.value_forms import ArrayForm
 from attncli.core.problem import key_values, shapes
 from attncli.core.problem.keys import ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
@@ -26,10 +26,10 @@ from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
-from attncli.core.text.sentences import OF_LAYER
+from attncli.core.text.strings import OF_LAYER
 
 if TYPE_CHECKING:
-    from attncli.core.problem.schema import ProblemKeys
+    from attncli.core.problem.json_schema import ProblemKeys
 
 
 class Problem(ProblemFields):

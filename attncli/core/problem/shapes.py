@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from attncli.core.attention.features import NORMS
 from attncli.core.attention.normalizers import NORMALIZERS
+from attncli.core.attention.norms_and_activations import NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
-from attncli.core.numbers.form import ArrayForm, Form
+from attncli.core.numbers.value_forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
 from attncli.core.records import Record, replace
-from attncli.core.text.sentences import OF_LAYER
+from attncli.core.text.strings import OF_LAYER
 
 KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 

@@ -16,9 +16,9 @@ from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.formulas.text import text as text_of
 from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
-from attncli.core.numbers import form
-from attncli.core.numbers.form import Form, Schema
+from attncli.core.numbers import value_forms
 from attncli.core.numbers.parser import NumberError, parse
+from attncli.core.numbers.value_forms import Form, Schema
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
     NumberAsWritten,
@@ -30,7 +30,7 @@ from attncli.core.numbers.written import (
     to_number,
 )
 from attncli.core.records import EMPTY, replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 Table: TypeAlias = Mapping[str, Any]
 
@@ -66,36 +66,42 @@ class NamedRow(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in self.table().items():
             same.setdefault(row.parameters, []).append(name)
-        alone = form.choice([name for name in self.table() if not self.required(name)])
-        written = form.any_of([alone.schema(), *map(self._mapping, same.values())])
-        return form.any_of([written, form.listed(written)]) if self.is_list else written
+        alone = value_forms.choice([name for name in self.table() if not self.required(name)])
+        written = value_forms.any_of([alone.schema(), *map(self._mapping, same.values())])
+        return (
+            value_forms.any_of([written, value_forms.listed(written)]) if self.is_list else written
+        )
 
     def _mapping(self, names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": form.choice(names), **self.accepted(names[0])}
+        parts = {"name": value_forms.choice(names), **self.accepted(names[0])}
         required = [p.name for p in self.required(names[0])]
-        return form.schema_of(parts, required if self.default in names else ["name", *required])
+        return value_forms.schema_of(
+            parts, required if self.default in names else ["name", *required]
+        )
 
     def row_of(self, raw: object, path: KeyPath) -> dict[str, object]:
         """Return the name of a row and the values of its parameters, in the order of the table."""
-        mapping = raw if isinstance(raw, Mapping) else {"name": form.as_text(raw, path)}
+        mapping = raw if isinstance(raw, Mapping) else {"name": value_forms.as_text(raw, path)}
         table = self.table()
         names = (p.name for row in table.values() for p in row.parameters)
-        values = form.known_parts(mapping, path, dict.fromkeys(["name", *self.settings, *names]))
+        values = value_forms.known_parts(
+            mapping, path, dict.fromkeys(["name", *self.settings, *names])
+        )
         if "name" not in values and not self.default:
             hint = f"write {path[0]}: {{name: {', or '.join(table)}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = form.choice(table).read(values.pop("name", self.default), path)
+            name = value_forms.choice(table).read(values.pop("name", self.default), path)
         if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
-            form.read_parts(settings, path, self.settings, faults)
+            value_forms.read_parts(settings, path, self.settings, faults)
         accepted, parameters = self.accepted(name), table[name].parameters
         wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
         faults += self._unfitting(name, accepted, values, path)
-        return {"name": name} | form.read_parts(ordered, path, accepted, faults)
+        return {"name": name} | value_forms.read_parts(ordered, path, accepted, faults)
 
     def _unfitting(
         self, name: str, accepted: Collection[str], values: Mapping[str, object], path: KeyPath
@@ -117,7 +123,7 @@ def _named_row(
 ) -> NamedRow:
     row = NamedRow(
         lambda raw, path: row.row_of(raw, path),  # noqa: PLW0108 - the row is defined here
-        parts=lambda: {"name": form.choice(table()), **row.accepted(*table())},
+        parts=lambda: {"name": value_forms.choice(table()), **row.accepted(*table())},
         noun=noun,
         table=table,
         default=default,
@@ -160,34 +166,42 @@ def _rows_of_results(raw: object) -> list[object]:
 
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
-QK_NORM = _named_row("norm", partial(_table, "norms", "features"), "rms")
+QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
 
-PAST_PARTS = {"K": form.matrix("either"), "V": form.matrix("either")}
+PAST_PARTS = {"K": value_forms.matrix("either"), "V": value_forms.matrix("either")}
 
 
 def _past(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the keys and the values of earlier tokens."""
-    parts = form.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    parts = value_forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
     if parts.keys() != PAST_PARTS.keys():
         hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
         needs = "values" if isinstance(raw, Mapping) else ""
         raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return form.read_parts(parts, path, PAST_PARTS)
+    return value_forms.read_parts(parts, path, PAST_PARTS)
 
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-NORM_NAMES = ("layer", "rms", "none")
 
-EMBEDDING = form.mapping(
-    {"vocabulary": form.LABELS, "table": form.matrix()},
+def layer_norms() -> list[str]:
+    return [*_table("layer_norms", "norms_and_activations")]
+
+
+def feed_forward_activations() -> list[str]:
+    tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
+    return [name for table in tables for name in table]
+
+
+EMBEDDING = value_forms.mapping(
+    {"vocabulary": value_forms.LABELS, "table": value_forms.matrix()},
     "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
 )
-FINAL_NORM = form.mapping(
+FINAL_NORM = value_forms.mapping(
     {
-        "norm": form.choice(NORM_NAMES[:2]),
-        "eps": form.number(or_equal=True),
-        **dict.fromkeys(("gain", "shift"), form.vector()),
+        "norm": value_forms.choice(layer_norms),
+        "eps": value_forms.number(or_equal=True),
+        **dict.fromkeys(("gain", "shift"), value_forms.vector()),
     },
     "final_norm: {gain: [1, 1], shift: [0, 0]}",
 )
@@ -210,8 +224,10 @@ TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in form.MATRIX_SUFFIXES))
-MATRIX_OR_FILE: Schema = form.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format(
+    "|".join(in_any_case(s[1:]) for s in value_forms.MATRIX_SUFFIXES)
+)
+MATRIX_OR_FILE: Schema = value_forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
@@ -231,11 +247,14 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return form.read_parts(form.known_parts(raw, path, parts), path, parts)
+    return value_forms.read_parts(value_forms.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *form.BITS), _mask_parts, names_file=True
+    _mask,
+    ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *value_forms.BITS),
+    _mask_parts,
+    names_file=True,
 )
 
 
@@ -255,9 +274,9 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": form.count(0, MAX_DIGITS_OF_FLOATS),
-    "significant": form.count(1, MAX_DIGITS_OF_FLOATS),
-    "half": form.choice(("up", "even")),
+    "decimals": value_forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": value_forms.count(1, MAX_DIGITS_OF_FLOATS),
+    "half": value_forms.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
 """A rounding has exactly one of these."""
@@ -271,14 +290,17 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = form.known_parts(raw, path, ROUND_PARTS)
+    mapping = value_forms.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in ROUNDING_KEYS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return form.read_parts(mapping, path, ROUND_PARTS)
+    return value_forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (form.whole_number(0, MAX_DIGITS_OF_FLOATS), form.STRING | {"pattern": SIGNIFICANT})
+TWO_OR_3SF = (
+    value_forms.whole_number(0, MAX_DIGITS_OF_FLOATS),
+    value_forms.STRING | {"pattern": SIGNIFICANT},
+)
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
@@ -287,8 +309,8 @@ LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_T
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": form.choice(LOSSES),
-    **dict.fromkeys(("target", "upstream"), form.matrix("batch")),
+    "loss": value_forms.choice(LOSSES),
+    **dict.fromkeys(("target", "upstream"), value_forms.matrix("batch")),
 }
 
 
@@ -298,11 +320,11 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    parts = form.known_parts(raw, path, GRADIENT_PARTS)
+    parts = value_forms.known_parts(raw, path, GRADIENT_PARTS)
     if ("loss" in parts) == ("upstream" in parts):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    values = form.read_parts(parts, path, GRADIENT_PARTS)
+    values = value_forms.read_parts(parts, path, GRADIENT_PARTS)
     has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
         message = f"the loss {values['loss']} needs target, of the shape of the output"
@@ -316,7 +338,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *form.STACKS["batch"]),
+    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *value_forms.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
@@ -341,7 +363,7 @@ def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if is_number(raw):
         return repr(to_number(raw, path)).removesuffix(".0")
-    text = form.as_text(raw, path)
+    text = value_forms.as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
     try:
@@ -352,12 +374,14 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(_scale, ({"type": "number"}, form.STRING | {"pattern": of_expression(SCALE_NAMES)}))
+SCALE = Form(
+    _scale, ({"type": "number"}, value_forms.STRING | {"pattern": of_expression(SCALE_NAMES)})
+)
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
 """The query, the key and the head, from 1, and how many there are of each."""
 
-BIAS_MATRIX = form.matrix("either", broadcasts=True, infinite=True)
+BIAS_MATRIX = value_forms.matrix("either", broadcasts=True, infinite=True)
 
 
 def _bias(raw: object, path: KeyPath) -> Any:
@@ -371,7 +395,7 @@ def _bias(raw: object, path: KeyPath) -> Any:
         raise fail(f"bias: {error}", *path, needs=error.needs) from None
 
 
-BIAS_TEXT = form.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS_TEXT = value_forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.tape.derivatives import summed_to_shape
+from attncli.core.tape.backward_operations import summed_to_shape
+from attncli.core.tape.evaluation import array_of, evaluate, everywhere, sources, walk
 from attncli.core.tape.operations import added
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of, evaluate, everywhere, sources, walk
 
 FORWARD, BACKWARD = "forward pass", "backward pass"
 """Headings under which the steps of each pass are shown."""

@@ -16,8 +16,8 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, Element, filled
 from attncli.core.numbers.written import OPERATORS
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
-from attncli.core.tape.walk import array_of, evaluate
 
 MAX_PRODUCTS = 500_000
 """Maximum number of multiplications, about, of a step worked in decimal digits (chosen).

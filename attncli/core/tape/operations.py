@@ -15,7 +15,7 @@ from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
 from attncli.core.tape import step
-from attncli.core.tape.derivatives import (
+from attncli.core.tape.backward_operations import (
     Hadamard,
     InRow,
     Negative,
@@ -25,8 +25,8 @@ from attncli.core.tape.derivatives import (
     ThroughTanh,
     features,
 )
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
-from attncli.core.tape.walk import array_of
 
 TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""

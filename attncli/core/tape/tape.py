@@ -11,9 +11,9 @@ from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
-from attncli.core.tape.walk import array_of
-from attncli.core.text.sentences import called_by
+from attncli.core.text.strings import called_by
 
 TakeRows: TypeAlias = Callable[[int, int, slice, Array], object]
 """Takes the weights (rows, m) of those queries of a head of a part of the batch."""

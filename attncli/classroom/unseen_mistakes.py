@@ -15,8 +15,8 @@ from attncli.core.attention.masks import Masked
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
+from attncli.core.tape.evaluation import Change, Replay, broadcast_to_step
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Change, Replay, broadcast_to_step
 
 MAX_LISTED_NAMES = 4  # in one line, then how many others there are
 

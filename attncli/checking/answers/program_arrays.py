@@ -9,7 +9,7 @@ import numpy as np
 
 from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, on_paper
 from attncli.checking.answers.cell_positions import KeyedMatrix
-from attncli.checking.answers.names import find_answer
+from attncli.checking.answers.step_names import find_answer
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.trace import Trace
@@ -17,7 +17,7 @@ from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
 from attncli.core.records import Record
-from attncli.core.tape.cells import HEADS_AFTER_TOKENS
+from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
 from attncli.reading.document import Submission
 

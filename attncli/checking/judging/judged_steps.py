@@ -11,14 +11,14 @@ from functools import cached_property, reduce
 import numpy as np
 
 from attncli.checking.answers.answers import ShapeMismatch, Written
-from attncli.checking.answers.dumped import MAX_HAND_DECIMALS
+from attncli.checking.answers.program_arrays import MAX_HAND_DECIMALS
 from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, agrees, is_same
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval
 from attncli.core.records import EMPTY, Record, replace
+from attncli.core.tape.evaluation import Change, Values, sources
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Change, Values, sources
-from attncli.core.text.sentences import small
+from attncli.core.text.strings import small
 
 SHAPES = ("wrong_shape", "transposed")
 """Ids of findings about the shape of a matrix."""

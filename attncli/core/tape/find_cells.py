@@ -10,11 +10,10 @@ from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape import cells
+from attncli.core.tape import cell_names
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import near_words
+from attncli.core.text.strings import near_words, visible
 
 Steps: TypeAlias = Mapping[str, Step]
 
@@ -36,7 +35,7 @@ class Cells(Record):
     is_transposed: bool = False  # whether the name is that of the whole step transposed
 
     @property
-    def places(self) -> list[cells.Index]:
+    def places(self) -> list[cell_names.Index]:
         """Every cell, as an index into the `value` of the step."""
         return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
 
@@ -132,7 +131,7 @@ class _Reader(Record):
         step = self.of_letter(word)
         step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
         if step is None:
-            names = cells.meant(word, self.steps, self.added)
+            names = cell_names.meant(word, self.steps, self.added)
             if len(names) > 1:
                 raise several_meant(word, names)
             step = self.steps[names[0]] if names else None
@@ -163,7 +162,11 @@ class _Reader(Record):
 
     def of_time(self, word: str) -> Step | None:
         """Return the step of a time that a word with a number behind it means: s_2 for scores_2."""
-        names = [name for name in cells.meant(word, self.steps, self.added) if cells.has_time(name)]
+        names = [
+            name
+            for name in cell_names.meant(word, self.steps, self.added)
+            if cell_names.has_time(name)
+        ]
         return self.steps[names[0]] if len(names) == 1 else None
 
     def of_row(self, base: str) -> Cells | None:
@@ -187,10 +190,12 @@ class _Reader(Record):
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in cells.words_of(step))]
+        known = [*self.steps, *(word for step in self.steps for word in cell_names.words_of(step))]
         rest = name.strip()[len(base) :]
         near = [
-            s for word in near_words(base, known) for s in cells.meant(word, self.steps, self.added)
+            s
+            for word in near_words(base, known)
+            for s in cell_names.meant(word, self.steps, self.added)
         ]
         near += near_words(base, self.inputs)
         hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
@@ -278,7 +283,7 @@ def _wrong_lead(step: Step, name: str) -> InputError:
 
 
 def _first_cell(step: Step) -> str:
-    return cells.cell_name(step, (0,) * step.value.ndim)
+    return cell_names.cell_name(step, (0,) * step.value.ndim)
 
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
@@ -336,10 +341,10 @@ def _known(step: Step, axis: str, word: str) -> list[int]:
     """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
     labels = step.labels.get(axis, ())
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
-    if word.isdecimal() and not all(cells.are_clear(labels)[i] for i in places):
+    if word.isdecimal() and not all(cell_names.are_clear(labels)[i] for i in places):
         places = []  # the number of a place
     if not places:  # as tables have it
-        pairs = zip(labels, cells.told_apart(labels), strict=True)
+        pairs = zip(labels, cell_names.told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
     is_number = word.isdecimal() and len(word) < 10
     if not places and is_number and 1 <= int(word) <= _size(step, axis):

@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import Fault, KeyPath
-from attncli.core.numbers.form import TRUTH, Form
+from attncli.core.numbers.value_forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.tape.cells import ALIASES, may_mean_step
-from attncli.core.text.escapes import visible
-from attncli.core.text.sentences import did_you_mean, near_words
+from attncli.core.tape.cell_names import ALIASES, may_mean_step
+from attncli.core.text.strings import did_you_mean, near_words, visible
 from attncli.reading.document import Document, OpenKey
 
 KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")

@@ -10,7 +10,7 @@ import numpy as np
 import attncli
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import InputError
-from tests.oracles import balls, bounded
+from benchmarks.oracles import balls, bounded
 
 Keys = dict[str, Any]
 KINDS = ("self", "self", "cross", "pooling", "co_attention", "recurrent", "given")
@@ -160,15 +160,19 @@ def problem_of(seed: int, extreme: bool) -> tuple[Keys, Any]:
             continue
 
 
-def compute(keys: Keys) -> attncli.Trace | str:
-    """Calculate with the program; an error is its message."""
+def keys_of(keys: Keys) -> Keys:
+    """Return the keys as the program takes them, which has a scale for the factor."""
     own = {key: value for key, value in keys.items() if key != "factor"}
     if "scores" in keys:
         del own["score"]
     times, over = keys.get("factor", (1, 1))
-    own["scale"] = f"{times!r}" if over == 1 else f"{times!r}/{over!r}"
+    return own | {"scale": f"{times!r}" if over == 1 else f"{times!r}/{over!r}"}
+
+
+def compute(keys: Keys) -> attncli.Trace | str:
+    """Calculate with the program; an error is its message."""
     try:
-        return attncli.compute(attncli.Problem(**own))
+        return attncli.compute(attncli.Problem(**keys_of(keys)))
     except InputError as error:
         return str(error)
 
@@ -229,3 +233,37 @@ def _how_near(ball: balls.Ball, array: Any, dtype: Any) -> str:
         return "unknown"
     allowed = NEAR[dtype] * np.abs(ball.middle).max(initial=0) + ball.floats.smallest
     return "near" if (np.abs(balls.exact(array) - ball.middle) <= allowed).all() else "conditioning"
+
+
+def recorded(seed: int, extreme: bool) -> Keys:
+    """Return the problem of a seed as JSON holds it, with its right numbers and their bounds.
+
+    There are none for a problem that is refused; a bound that is infinite is None.
+    """
+    assert outcome(seed, extreme).word != "wrong"
+    keys, dtype = problem_of(seed, extreme)
+    line: Keys = {"keys": plain(keys_of(keys)), "dtype": np.dtype(dtype).name, "extreme": extreme}
+    trace = compute(keys)
+    if isinstance(trace, str):
+        return line | {"refused": trace}
+    expected = bounded.solve(keys, balls.Floats(dtype))
+    steps = {name: heads for name, heads in expected.items() if name in trace}
+    numbers = {
+        name: [
+            [[float(x) for x in ball.middle.ravel()], [_bound(x) for x in ball.radius.ravel()]]
+            for ball in heads
+        ]
+        for name, heads in steps.items()
+    }
+    return line | {"steps": numbers}
+
+
+def _bound(radius: Any) -> float | None:
+    return float(radius) if radius < balls.INFINITE else None
+
+
+def plain(value: Any) -> Any:
+    """Return a value with lists for arrays."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

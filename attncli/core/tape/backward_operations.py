@@ -10,8 +10,8 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, because
 from attncli.core.formulas import tree
 from attncli.core.tape import step
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation
-from attncli.core.tape.walk import array_of
 
 
 class Hadamard(Operation):

@@ -13,7 +13,7 @@ from attncli.core.mechanisms.attention import put
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.values import OF_TARGET
 from attncli.core.tape.backward import FORWARD, backward
-from attncli.core.tape.derivatives import Loss, Subtract
+from attncli.core.tape.backward_operations import Loss, Subtract
 from attncli.core.tape.operations import Scale, constant
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape

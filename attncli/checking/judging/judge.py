@@ -10,17 +10,16 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.checking.answers.answers import Matrices, Written
-from attncli.checking.judging import agreement, early_rounding
-from attncli.checking.judging import judged as status
+from attncli.checking.judging import agreement, early_rounding, judged_steps
 from attncli.checking.judging.agreement import largest
 from attncli.checking.judging.early_rounding import ExplainedCells
-from attncli.checking.judging.judged import Compared, Given, Judged, Misshapen, NotGiven
+from attncli.checking.judging.judged_steps import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, middle
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import Values
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import Values
 
 Hypotheses: TypeAlias = tuple[
     tuple[int, Callable[[Operands, Given], Iterator[ExplainedCells]]], ...
@@ -52,7 +51,7 @@ class Judge:
             is_after |= is_here
             if first is None or is_here:
                 self.judged[step.name] = self._judge(step)
-            elif is_after and isinstance(first, Compared) and first.has(status.WRONG):
+            elif is_after and isinstance(first, Compared) and first.has(judged_steps.WRONG):
                 self.judged[step.name] = first.followed(self._judge(step))
 
     def wrong_after(self, name: str) -> int:
@@ -68,13 +67,13 @@ class Judge:
     def _judge(self, step: Step) -> Judged:
         written = self.matrices.get(step.name)
         if not isinstance(written, Written):
-            codes = np.full(step.array.shape, status.MISSING, np.int8)
+            codes = np.full(step.array.shape, judged_steps.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
-        codes = np.full(step.array.shape, status.CORRECT, np.int8)
-        codes[written.missing] = status.MISSING
+        codes = np.full(step.array.shape, judged_steps.CORRECT, np.int8)
+        codes[written.missing] = judged_steps.MISSING
         answer = Given(step, codes, written, *self._units(step, written))
         if not (answer.agrees(step.array, unit=answer.unit_if_correct) | written.missing).all():
-            codes[~written.missing] = status.WRONG
+            codes[~written.missing] = judged_steps.WRONG
             return self._compared(answer)
         return answer
 
@@ -82,7 +81,7 @@ class Judge:
         codes, expected, words = answer.codes, answer.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in self.hypotheses:
-            if not (codes == status.WRONG).any():
+            if not (codes == judged_steps.WRONG).any():
                 break
             for explained in explanations(self.operands, answer):
                 codes[explained.cells] = code
@@ -91,9 +90,9 @@ class Judge:
                     expected, rest = np.where(row, explained.numbers, expected), rest & ~row
                 expected = np.where(explained.cells & rest, explained.numbers, expected)
                 words = words or (explained.words if explained.cells.any() else "")
-        if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
+        if not ((codes != judged_steps.CORRECT) & (codes != judged_steps.MISSING)).any():
             return answer
-        wrong = codes == status.WRONG
+        wrong = codes == judged_steps.WRONG
         yours, short = self.operands.written.result(answer.step), None
         follows = Interval(yours, yours)
         if wrong.any():
@@ -143,7 +142,7 @@ class Judge:
         short = np.zeros(answer.codes.shape, bool)
         for numbers in (answer.step.array, yours):
             short |= agreement.agrees(written.values, written.unit, numbers)
-        short &= (answer.codes == status.WRONG) & (written.unit > answer.unit)
+        short &= (answer.codes == judged_steps.WRONG) & (written.unit > answer.unit)
         return short if short.any() else None
 
 
@@ -210,15 +209,15 @@ def _near(
     if more := operands.trace.problem.marking.tolerance:
         ends = interval(numbers)
         near |= answer.agrees(Interval(ends.low - more, ends.high + more), 0.0)
-    return ExplainedCells(near & (answer.codes == status.WRONG), middle(numbers), fits=near)
+    return ExplainedCells(near & (answer.codes == judged_steps.WRONG), middle(numbers), fits=near)
 
 
 HYPOTHESES: Hypotheses = (
-    (status.CORRECT, correct),
-    (status.FOLLOWS, follows),
-    (status.LAST_DIGIT, last_digit),
-    (status.FOLLOWS, early_rounding.by_shown_numbers),
-    (status.ROUNDED_EARLY, early_rounding.by_a_schedule),
-    (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
+    (judged_steps.CORRECT, correct),
+    (judged_steps.FOLLOWS, follows),
+    (judged_steps.LAST_DIGIT, last_digit),
+    (judged_steps.FOLLOWS, early_rounding.by_shown_numbers),
+    (judged_steps.ROUNDED_EARLY, early_rounding.by_a_schedule),
+    (judged_steps.ROUNDED_EARLY, early_rounding.by_finer_steps),
 )
 """For each explanation of a number, its status and its search, in the order in which they run."""

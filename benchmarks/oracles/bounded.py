@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracles import balls
-from tests.oracles.balls import Ball, Floats, Numbers, below, beside
+from benchmarks.oracles import balls
+from benchmarks.oracles.balls import Ball, Floats, Numbers, below, beside
 
 Keys = dict[str, Any]
 Steps = dict[str, list[Ball]]

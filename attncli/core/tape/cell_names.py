@@ -15,7 +15,7 @@ from itertools import chain
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.tape.step import LEADING, Step, row_letter
-from attncli.core.text.sentences import OF_LAYER
+from attncli.core.text.strings import OF_LAYER
 
 Index = tuple[int, ...]
 

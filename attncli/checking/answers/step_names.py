@@ -16,10 +16,10 @@ from attncli.core.problem.key_values import key_of, with_key
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.records import replace
-from attncli.core.tape.cells import LETTERS, meant
-from attncli.core.tape.find import MOST_LISTED, find_cells, several_meant
+from attncli.core.tape.cell_names import LETTERS, meant
+from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""

@@ -22,7 +22,8 @@ from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, 
 from attncli.core.formulas.tree import Formula, Stack, Times, minus
 from attncli.core.mechanisms.attention import label, put
 from attncli.core.problem.problem import Problem
-from attncli.core.tape.derivatives import Columns
+from attncli.core.tape.backward_operations import Columns
+from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import (
     Add,
     AsRow,
@@ -38,7 +39,6 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
-from attncli.core.tape.walk import array_of
 
 
 def recurrent(tape: Tape, problem: Problem) -> None:

@@ -19,7 +19,7 @@ import yaml
 from attncli.core.errors import KeyPath, Place
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
-from attncli.core.text.escapes import visible
+from attncli.core.text.strings import visible
 from attncli.reading import document
 from attncli.reading.document import Chunk, Raw, yaml_lines
 

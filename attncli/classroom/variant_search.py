@@ -19,11 +19,11 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
 from attncli.classroom.distractors import Distractor, Distractors, Key, Question, alike_pairs
 from attncli.classroom.drawing import Drawing, Matrices, numbers_of
-from attncli.classroom.start import GRAVE, alike, saturated, small_flaws
+from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.evaluation import walk
 from attncli.core.tape.step import Step
-from attncli.core.tape.walk import walk
 
 LARGE_NUMBER = 1000.0
 """Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""

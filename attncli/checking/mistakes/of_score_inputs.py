@@ -29,9 +29,9 @@ from attncli.core.attention.scores import (
 )
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
+from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Below, MatMul, Transposed, dot
 from attncli.core.tape.step import Expression, Operation, Step
-from attncli.core.tape.walk import walk
 
 
 @mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")
