@@ -89,7 +89,7 @@ def test_another_form_is_right_and_said_once(form: Any, said: str) -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_the_largest_score_may_be_subtracted_from_a_sink_too(heads: int) -> None:
     sinks = [0.5, 2.0][:heads]
-    keys = {"scores": [[1, 2], [0, -1]], "V": [[1, 0], [0, 1]]}
+    keys: dict[str, Any] = {"scores": [[1, 2], [0, -1]], "V": [[1, 0], [0, 1]]}
     if heads > 1:
         keys = {**KEYS, "W_v": KEYS["W_k"], "W_q": KEYS["W_k"]}
         keys = {key: [row[:2] for row in rows] for key, rows in keys.items()}

@@ -60,7 +60,9 @@ def test_mistakes_that_narrow_the_probabilities_are_passed_over() -> None:
     asked = problem.marked({"ask": ["d_W_u"], "decimals": 2})
     (question,) = quiz_of([asked])
     right = attncli.compute(problem)["d_W_u"].value.ravel()
-    assert [field.judge(f"{x:.2f}")[0] for field, x in zip(question.fields, right)] == [1] * 6
+    assert [
+        field.judge(f"{x:.2f}")[0] for field, x in zip(question.fields, right, strict=True)
+    ] == [1] * 6
 
 
 def test_a_step_of_training_lowers_the_loss() -> None:
