@@ -20,6 +20,7 @@ from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
+    MAX_LEVELS,
     Blank,
     Chunk,
     Document,
@@ -258,7 +259,12 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
 
 
 def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
-    """Return a value without the keys that are null; add those and keys without value to a list."""
+    """Return a value without the keys that are null; add those and keys without value to a list.
+
+    What JSON nests more deeply than YAML may be stays as it is: no key of a problem is there.
+    """
+    if len(path) > MAX_LEVELS:
+        return raw
     if isinstance(raw, dict):
         values = {key: value for key, value in raw.items() if value is not None}
         open_keys += (
