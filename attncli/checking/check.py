@@ -7,8 +7,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
-from attncli.checking.answers.program_arrays import Dumped, dtype_of, printed_floats, read_arrays
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, contents_of, read_submission
+from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_of_printed
 from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
@@ -22,7 +22,7 @@ from attncli.checking.judging.judged_steps import (
     without_work,
 )
 from attncli.checking.judging.operands import Reference
-from attncli.checking.judging.readings import Way, judged_as_read, likeliest
+from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
@@ -246,7 +246,7 @@ class AnswerKey:
         return wrong, len(skipped)
 
     def _of_arrays(
-        self, submission: Submission, trace: Trace, arrays: Mapping[str, Dumped], dtype: str
+        self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
@@ -305,14 +305,14 @@ class AnswerKey:
             trace = reference.trace
             with located(submission.locate):
                 if dtype := dtype_of(submission.answers, self.marking):
-                    arrays, skipped = read_arrays(submission, trace)
+                    matrices, skipped = read_arrays(submission, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
-                    arrays, dtype = printed_floats(matrices, trace)
+                    dtype = type_of_printed(matrices)
             if dtype:
-                report = self._of_arrays(submission, trace, arrays, dtype)
+                report = self._of_arrays(submission, trace, matrices, dtype)
                 return replace(report, skipped=skipped)
-            way = likeliest(Way(reference, matrices, submission))
+            way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
         trace, shown = way.reference.trace, way.matrices
         report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)

@@ -1,7 +1,7 @@
 """The JSON Schema of a problem file, and the types of its keys for type checkers.
 
-The schema comes from the tables that read a file; a fault that it cannot show is marked, see
-`Fault.needs`. `ProblemKeys` lists the keys again, as type checkers read no tables.
+The schema comes from the tables that read a file. `Fault.needs` marks the faults that it cannot
+express. `ProblemKeys` lists the keys again, as type checkers cannot read tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
-from attncli.core.numbers.value_forms import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, given, or_nothing
 from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind

@@ -17,8 +17,8 @@ import numpy as np
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
+from attncli.core.numbers.forms import OTHER_WORDS
 from attncli.core.numbers.matrices import as_raw, block_rows
-from attncli.core.numbers.value_forms import OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES

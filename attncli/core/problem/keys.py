@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from attncli.core.numbers.value_forms import (
+from attncli.core.numbers.forms import (
     LABELS,
     TEXT,
     TRUTH,
