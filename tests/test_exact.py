@@ -213,11 +213,11 @@ def test_powers_of_very_many_digits_are_left_out(
     keys: dict[str, Any], left_out: str, kept: str, attn: Attn
 ) -> None:
     text = json.dumps(keys).encode()
-    found = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
-    steps = {name: list(chain(*step["exact"])) for name, step in found["steps"].items()}
+    record = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
+    steps = {name: list(chain(*step["exact"])) for name, step in record["steps"].items()}
     assert None in steps[left_out]
     assert not kept or None not in steps[kept]
-    assert any("are too long to be read, and left out" in one for one in found["warnings"])
+    assert any("are too long to be read, and left out" in one for one in record["warnings"])
 
 
 def test_powers_of_many_digits_are_kept() -> None:

@@ -44,8 +44,8 @@ def test_tidy_has_every_number_once_at_its_place(path: Path, attn: Attn) -> None
     assert len(rows) == sum(step.value.size for _, step in known)
     for number, step in known:
         own = [row for row in rows if (row["problem"], row["step"]) == (number, step.name)]
-        found = np.array([float(row["value"]) for row in own])
-        np.testing.assert_array_equal(found.reshape(step.value.shape), step.value)
+        numbers = np.array([float(row["value"]) for row in own])
+        np.testing.assert_array_equal(numbers.reshape(step.value.shape), step.value)
         assert {bool(row["head"]) for row in own} == {"head" in step.axes}
         assert {bool(row["batch"]) for row in own} == {"batch" in step.axes}
         names = ("batch", "head", "row", "column", "hidden")

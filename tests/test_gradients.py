@@ -342,8 +342,8 @@ def test_one_head_is_none(keys: Keys, upstream: Any) -> None:
     """A stack of one matrix, and W_o = identity, are what stands without them."""
     plain, stacked = of(upstream, **keys), of(upstream, **keys, heads=1, W_o=[[1, 0], [0, 1]])
     for key in keys:
-        found = stacked[f"d_{key}"].value
-        np.testing.assert_allclose(found, plain[f"d_{key}"].value, atol=1e-12)
+        numbers = stacked[f"d_{key}"].value
+        np.testing.assert_allclose(numbers, plain[f"d_{key}"].value, atol=1e-12)
 
 
 @LAWS

@@ -218,8 +218,8 @@ def test_scaled_dot_times_root_d_k_is_dot(seed: int, n: int, m: int, d: int) -> 
 @given(SEEDS, SIZE, SIZE, SIZE)
 def test_general_with_identity_is_dot(seed: int, n: int, m: int, d: int) -> None:
     keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    found = compute(keys, score={"name": "general", "W": np.eye(d)})
-    np.testing.assert_array_equal(found["scores"].value, compute(keys, score="dot")["scores"].value)
+    trace = compute(keys, score={"name": "general", "W": np.eye(d)})
+    np.testing.assert_array_equal(trace["scores"].value, compute(keys, score="dot")["scores"].value)
 
 
 @law
@@ -344,8 +344,8 @@ def test_cached_keys_with_an_offset_are_the_last_rows_of_all(
     whole = compute({"X": x, "mask": "causal"})
     keys = {"Q": x[cached:], "K": x, "V": x}
     for aligned in ({"offset": cached}, {"align": "bottom-right"}):
-        found = compute(keys, mask={"causal": True} | aligned).output
-        assert (np.abs(found - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
+        output = compute(keys, mask={"causal": True} | aligned).output
+        assert (np.abs(output - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
 
 
 @law

@@ -106,8 +106,8 @@ def test_an_answer_key_takes_plain_matrices() -> None:
 def test_a_file_name_that_is_not_utf_8(attn: Attn, plain: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "Zo\udceb.yaml"
     sheet.write_text(f"scores: {SCORES}\n")
-    found = json.loads(attn("check", plain, sheet, "-f", "json").out)
-    assert found["name"].endswith("Zo\\udceb.yaml")
+    record = json.loads(attn("check", plain, sheet, "-f", "json").out)
+    assert record["name"].endswith("Zo\\udceb.yaml")
 
 
 WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
