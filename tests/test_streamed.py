@@ -402,6 +402,17 @@ def test_grouped_heads_are_not_copied() -> None:
     assert peak < 3 * heads * n * d * 8 + 4 * tile_loop.TILE_ROWS * tile_loop.TILE_KEYS * 8
 
 
+def test_streaming_never_makes_the_square_matrix() -> None:
+    """Five thousand tokens: the scores alone would take 200 MB."""
+    x = np.random.default_rng(0).normal(size=(5_000, 8))
+    problem = attncli.Problem(X=x, mask="causal")
+    tracemalloc.start()
+    attncli.compute(problem, only=("output",))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
 def test_pooling_of_many_states_is_streamed() -> None:
     x = normal(2**18, 2)
     keys: Keys = {"kind": "pooling", "X": x, "u": normal(1, 2), "W": normal(2, 2)}
