@@ -109,7 +109,7 @@ class Page:
         sheet = {
             "step": self.data["steps"][name],
             "texts": texts,
-            "rules": attncli.pages.practice.RULES,
+            "rules": attncli.pages.practice.EMPTY_CELLS,
             "decimals": self.data["decimals"],
         }
         codes, mistake = json.loads(str(self.script.eval(f"judgeSheet({json.dumps(sheet)})")))

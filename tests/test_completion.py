@@ -96,6 +96,7 @@ CASES: dict[str, list[str] | None] = {
     "attn compute h": None,
     "attn compute hw.yaml -o ": None,
     "attn check hw.yaml ": None,
+    "attn check hw.yaml --manifest ": None,
     "attn explain ": None,
 }
 """What may stand at the end of lines, in a folder with hw.yaml."""

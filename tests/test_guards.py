@@ -323,11 +323,10 @@ def test_a_stream_of_problems_may_be_of_any_length(
     assert result.out.count("1") == 200
 
 
-@pytest.mark.parametrize("megabytes", [60, 100, 140, 200, 400, 600])
-def test_too_little_memory_is_a_sentence(megabytes: int, tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", X=np.ones((4000, 2)))
+def too_little(megabytes: int, *arguments: str) -> None:
+    """Check that a command says that memory is short, and nothing else."""
     done = subprocess.run(
-        [*PROGRAM, "compute", str(tmp_path / "x.npz"), "-f", "json"],
+        [*PROGRAM, *arguments],
         capture_output=True,
         env=environment(PYTHONDONTWRITEBYTECODE="1"),
         cwd=ROOT,
@@ -337,6 +336,20 @@ def test_too_little_memory_is_a_sentence(megabytes: int, tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"memory" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("megabytes", [60, 100, 140, 200, 400, 600])
+def test_too_little_memory_is_a_sentence(megabytes: int, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((4000, 2)))
+    too_little(megabytes, "compute", str(tmp_path / "x.npz"), "-f", "json")
+
+
+@pytest.mark.parametrize("megabytes", [60, 100])
+@pytest.mark.parametrize("command", [("compute",), ("check", "hw.yaml", "answers.yaml")])
+def test_memory_is_measured_before_the_names_of_matrices_are_read(
+    command: tuple[str, ...], megabytes: int
+) -> None:
+    too_little(megabytes, *command, "-m", "Wq=x.csv")
 
 
 OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"

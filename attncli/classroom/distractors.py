@@ -29,7 +29,7 @@ from attncli.core.tape.evaluation import (
     walk,
 )
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import ShapeError, Step
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""
@@ -82,7 +82,7 @@ class Distractor(Record, eq=False):
     def numbers(self) -> dict[str, Array]:
         """The wrong numbers of the wanted steps, up to one that cannot be calculated."""
         numbers = {}
-        with suppress(ValueError):  # NumPy's, for shapes that do not go together
+        with suppress(ShapeError):
             for step in self.asked:
                 numbers[step.name] = self.replay(step)
         return numbers
@@ -127,7 +127,7 @@ class Distractors:
             seen = self._wrong_numbers(replay, steps, asked, changed) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
-        except ValueError:  # NumPy's, for shapes that do not go together
+        except ShapeError:
             return None
         return Distractor(key, seen, asked, replay)
 

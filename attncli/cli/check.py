@@ -72,15 +72,16 @@ def check(
     no_pager: options.NoPager = False,
 ) -> None:
     sources = list(answers or ())
-    matrices = options.matrix_flags(matrix or (), "weights=w.csv")
-    options.prepare([problem, *sources, *matrices.values()], out, feedback, manifest)
+    matrices = options.matrix_flags(matrix, "weights=w.csv")
+    files = [problem, *sources, *(file for _, file in matrices)]
+    options.prepare(files, out, feedback, manifest)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
-    of_problem, of_answers = for_problem_or_answers(matrices)
+    of_problem, of_answers = for_problem_or_answers(options.files_by_key(matrices))
     marking = {**asked, **({"names": names} if names else {})}
     overrides = Overrides(marking, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)

@@ -28,7 +28,8 @@ Candidates: TypeAlias = Mapping[str, str]
 """Words that may be typed, each with its meaning, or an empty text."""
 
 FILE_PARAMETERS = {
-    *("inputs", "input_", "problem", "answers", "roster", "file", "out", "map_", "feedback")
+    *("inputs", "input_", "problem", "answers", "roster", "manifest"),
+    *("file", "out", "map_", "feedback"),
 }
 """The names of parameters whose values are files or folders."""
 

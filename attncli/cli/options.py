@@ -169,25 +169,34 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
-    """Return the files of NAME=FILE flags by name."""
-    if not matrices:  # without the import of NumPy, for which `prepare` sees to memory
-        return {}
-    from attncli.core.problem.key_values import key_of
-
-    pairs: dict[str, str] = {}
-    for text in matrices:
+def matrix_flags(texts: WordList, such_as: str) -> list[tuple[str, str]]:
+    """Return the name and the file of each NAME=FILE flag."""
+    pairs = []
+    for text in texts or ():
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
         if file == "-":
             message = f"-m {visible(text)}: a matrix is read from a file, not from standard input"
             raise fail(message, hint=f"-m {such_as}")
-        key = key_of(name.strip())
-        if key in pairs:
-            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
-        pairs[key] = file
+        pairs.append((name.strip(), file))
     return pairs
+
+
+def files_by_key(matrices: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the files of `matrix_flags` by the keys that the names mean.
+
+    It imports NumPy, so `prepare` comes before it.
+    """
+    from attncli.core.problem.key_values import key_of
+
+    files: dict[str, str] = {}
+    for name, file in matrices:
+        key = key_of(name)
+        if key in files:
+            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
+        files[key] = file
+    return files
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:

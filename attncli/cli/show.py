@@ -72,9 +72,10 @@ def compute(
     keys: Mapping[str, str] = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
-    matrices = options.matrix_flags(matrix or (), "W_q=wq.csv")
+    matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
-    options.prepare([*sources, *matrices.values()], out)
+    options.prepare([*sources, *(file for _, file in matrices)], out)
+    files = options.files_by_key(matrices)
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
 
@@ -95,7 +96,7 @@ def compute(
         rows=",".join(rows or ()),
         live=live,
     )
-    problems = options.Run(sources, Overrides(keys, matrices, allow_outside), keep_going, quiet)
+    problems = options.Run(sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     traces = _traces(problems, selection, format_, out)
     if verbose:
         traces = map(_with_path, traces)

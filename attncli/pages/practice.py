@@ -35,7 +35,7 @@ ERROR_OF_SIX_DIGITS = 5e-6
 MIN_UNITS = 2
 """Minimum reach around the numbers of another right calculation, in units in the last place."""
 
-RULES = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
+EMPTY_CELLS = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELLS)}
 """How the page reads a cell that has no number."""
 
 
@@ -53,7 +53,7 @@ def page_data(
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         tables.append(table_of(trace, steps))
-    data = {"rules": RULES, "problems": tables, "fields": fields, **formulas.data}
+    data = {"rules": EMPTY_CELLS, "problems": tables, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     # Encoded, so that right numbers are not read by accident.
     return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, Place, fail, located, reason_of
 from attncli.core.records import Record
-from attncli.core.text.strings import did_you_mean, near_words, visible
+from attncli.core.text.strings import near_words, visible
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
@@ -377,8 +377,8 @@ def sample_path(name: str) -> Path:
     samples = sample_files()
     path = samples.get(name.removesuffix(".yaml"))
     if path is None:
-        hint = did_you_mean(name, samples)
-        hint = hint if hint.startswith("did") else "attn samples lists them"
+        near = near_words(name, samples)
+        hint = f"did you mean {near[0]}?" if near else "attn samples lists them"
         raise fail(f"there is no sample {visible(name)}", hint=hint)
     return path
 

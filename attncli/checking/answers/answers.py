@@ -43,7 +43,7 @@ LIKE_BLOCKED = -999.0
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a computer worked out, the coarsest first."""
 
-PLAIN_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+ONE_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
 
 IN_A_STACK = re.compile(r"(\[\d+\])*")
@@ -158,7 +158,7 @@ def _of_a_word(step: Step, raw: Any) -> Any:
 def _keyed_matrix(
     submission: Submission, word: str, raw: Any, step: Step, at: At, is_transposed: bool
 ) -> KeyedMatrix:
-    if type(raw) is str and (PLAIN_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
+    if type(raw) is str and (ONE_DECIMAL.fullmatch(raw) or _is_decimal_comma(raw, step, at)):
         return KeyedMatrix(word, at, np.full((1, 1), raw.strip(), object), None, "", is_transposed)
     texts, beside = labelled_texts(raw, (word,), submission.ragged)
     if texts.ndim > 2 and HEADS_AFTER_TOKENS.fullmatch(word):

@@ -17,11 +17,11 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval, where
 from attncli.core.attention.normalizers import Hardmax, Sparsemax
 from attncli.core.attention.softmax import ALONG_KEYS, Exp, Sum
-from attncli.core.mechanisms.trace import T, Trace
+from attncli.core.mechanisms.trace import Result, Trace
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import Change, Replay, Values, sources
 from attncli.core.tape.operations import Divide, MatMul
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
 MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
@@ -37,7 +37,7 @@ class Reference(Record, eq=False):
     def is_small(self) -> bool:
         return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
 
-    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    def kept(self, key: tuple[Hashable, ...], make: Callable[[], Result]) -> Result:
         """Return a result that depends on the problem and a key alone; work it out only once.
 
         Where the students of a class hand in only the output, this makes judging a wrong one three
@@ -181,7 +181,7 @@ class Operands:
             lambda result: hull(result, *(one.interval(result) for one in self.roundings)),
         )
 
-    def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
+    def kept(self, name: Hashable, step: Step, make: Callable[[], Result]) -> Result:
         """Return a result for a step, kept for a class if it depends on no number of a student."""
         if step.array.size > MAX_KEPT_SIZE or not self.is_first(step):
             return make()
@@ -240,7 +240,11 @@ class Operands:
     def completed(
         self, step: Step, result: Any, shown: Numbers | None = None, is_kept: bool = False
     ) -> Any:
-        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
+        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ.
+
+        Raises:
+            ShapeError: if the shown ones are of another shape, as after a mistake.
+        """
         if (answer := self.shown(step)) is None:
             return result
         stays = wide_as(answer.written.blank, result)
@@ -248,7 +252,10 @@ class Operands:
         if is_kept:
             unit = wide_as(answer.unit, result)
             stays = stays | agrees(numbers, unit, result, agreement.CUT_OFF)
-        return np.where(stays, result, numbers)
+        try:
+            return np.where(stays, result, numbers)
+        except ValueError as error:
+            raise ShapeError(*error.args) from error
 
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""

@@ -35,7 +35,7 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.evaluation import rewritten, transform
 from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step
 
 ROOT = Root(named("d_k"))
 
@@ -125,9 +125,9 @@ def root_of_each_score(node: Scale) -> Nodes:
 
 
 def _root(numbers: Any) -> Any:
-    """Return √ of every number; raise a ValueError if one is negative, as it has no root."""
+    """Return √ of every number; raise a ShapeError if one is negative, as it has no root."""
     if (numbers < 0).any():
-        raise ValueError
+        raise ShapeError
     return np.sqrt(numbers)
 
 

@@ -20,7 +20,7 @@ from attncli.core.numbers.last_place import numbers_of
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.cell_names import cell_name, place_of
 from attncli.core.tape.evaluation import Change
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import ShapeError, Step
 from attncli.core.text.strings import all_of, label_text
 
 MAX_LISTED_LABELS = 6
@@ -224,7 +224,7 @@ def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
     if change:
         try:
             mistaken = judge.reference.changed(partial(with_change, change=change))
-        except ValueError:  # NumPy's, for shapes that do not go together
+        except ShapeError:
             return
         if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
             yield Judge(mistaken, judge.matrices, judge, {name, *change})

@@ -61,7 +61,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
         self, function: Callable[..., Any], types: object, args: Any, kwargs: Any
     ) -> Any:
         """Rearrange intervals; NumPy calls this for `np.swapaxes(a, …)` and the like."""
-        if function not in MOVES:
+        if function not in REARRANGING:
             return NotImplemented
         low, high = (function(*_ends(args, end), **kwargs) for end in ("low", "high"))
         if function is np.broadcast_arrays:
@@ -77,7 +77,7 @@ def interval(numbers: Any) -> Interval:
     return Interval(array, array)
 
 
-MOVES = (
+REARRANGING = (
     np.swapaxes,
     np.moveaxis,
     np.concatenate,

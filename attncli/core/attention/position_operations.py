@@ -23,7 +23,7 @@ from attncli.core.numbers.written import evaluate as number_of
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, constant, joined
-from attncli.core.tape.step import Derivatives, Expression, Operation
+from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeError
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.intervals import Interval
@@ -234,7 +234,7 @@ class Rotated(Operation):
     def turned(self, rows: Any, cos: Any, sin: Any) -> Any:
         first, second = self.waves.columns()
         if rows.shape[-1] < self.waves.size:
-            raise ValueError  # as NumPy does, for shapes that do not go together
+            raise ShapeError
         x, y = rows[..., first], rows[..., second]
         if self.back:
             pairs = self.waves.paired(x * cos + y * sin, y * cos - x * sin)

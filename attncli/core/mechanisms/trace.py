@@ -28,7 +28,7 @@ from attncli.core.text.strings import called_by, did_you_mean, visible
 if TYPE_CHECKING:
     from attncli.core.tape.find_cells import Cells
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 MAX_KEPT_RESULTS = 1_000
 """Maximum number of results that are kept in memory; then all are dropped. One submission needs at
@@ -74,10 +74,10 @@ class Trace(Record, Shown, eq=False):
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.fields}  # copies keep no results
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def kept(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return a result that depends on this trace and a key alone; work it out only once."""
         with suppress(KeyError):  # another thread may clear them
-            result: T = self._kept[key]
+            result: Result = self._kept[key]
             return result
         result = make()
         if len(self._kept) >= MAX_KEPT_RESULTS:

@@ -24,7 +24,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.tape.backward_operations import Hadamard, Loss, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Scale, Transposed, joined
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeError, Step
 from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import label_text
 
@@ -166,9 +166,9 @@ def _word(tape: Tape, problem: Problem, logits: Step) -> str:
 
 
 def _refuse_outside(places: Sequence[int], size: int) -> None:
-    """Raise a ValueError, as NumPy does for shapes that do not fit, for a place outside of them."""
+    """Raise a ShapeError for a place that an operand does not have."""
     if max(places) >= size:
-        raise ValueError(places)
+        raise ShapeError(places)
 
 
 class Rows(Operation):

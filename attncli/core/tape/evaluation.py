@@ -15,7 +15,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.step import ALL, Expression, Operation, Region, Step
+from attncli.core.tape.step import ALL, Expression, Operation, Region, ShapeError, Step
 
 if TYPE_CHECKING:
     from attncli.core.arithmetic.intervals import Interval
@@ -30,6 +30,9 @@ def evaluate(
 
     `value_of` gives the array of each step; `constant`, where arrays do not hold floats, the
     element for a number of an operation, such as a temperature.
+
+    Raises:
+        ShapeError: if an operation has no result for its operands.
     """
     if isinstance(expression, Step):
         return value_of(expression)
@@ -40,7 +43,11 @@ def evaluate(
 def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
-    """Apply an operation to arrays; `constant` is as for `evaluate`."""
+    """Apply an operation to arrays; `constant` is as for `evaluate`.
+
+    Raises:
+        ShapeError: if the operation has no result for them.
+    """
     # A number that knows how it was written is a float here, or NumPy would widen float32.
     plain = {
         name: (constant or float)(x)
@@ -57,10 +64,13 @@ def apply_to(
         if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
     }
     with np.errstate(all="ignore"):  # an overflow is noticed, and named, by the tape
-        if not others:
-            return operation.apply(*arrays)
-        (interval,) = others
-        return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
+        try:
+            if not others:
+                return operation.apply(*arrays)
+            (interval,) = others
+            return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
+        except ValueError as error:  # NumPy's, for shapes that do not go together
+            raise ShapeError(*error.args) from error
 
 
 def array_of(expression: Expression) -> Array:
@@ -231,7 +241,8 @@ class Replay(Generic[V]):
     Args:
         steps: the calculation, in the order of computation.
         known: gives the value of a step whose numbers are known, None for any other.
-        settle: takes a step and its result, and returns the value that later steps use.
+        settle: takes a step and its result, and returns the value that later steps use; it may
+            raise a ShapeError for the result of a mistake.
         worked: values of steps that are not known, if they have been worked out before.
         instead: operations that replace those of some steps.
         of_input: gives the value of an input, by default its array.
@@ -310,7 +321,7 @@ class Replay(Generic[V]):
                     result = evaluate(expression, value)
                     is_last = source is step
                     results[source.name] = result if is_last else self._settle(source, result)
-        except ValueError:  # NumPy's, for shapes that do not go together
+        except ShapeError:
             return None
         return results.get(step.name)
 
@@ -341,9 +352,7 @@ def broadcast_to_step(values: V | None, step: Step) -> V | None:
     """
     if values is None or values.shape == step.array.shape:
         return values
-    if values.ndim != step.array.ndim:
+    sizes = zip(values.shape, step.array.shape, strict=False)
+    if values.ndim != step.array.ndim or any(size not in (1, wide) for size, wide in sizes):
         return None
-    try:
-        return np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, return-value]
-    except ValueError:
-        return None
+    return np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, return-value]

@@ -21,7 +21,7 @@ from attncli.core.text.strings import label_text
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
 LEADING = ("batch", "head")
 
@@ -35,6 +35,13 @@ ALL = slice(None)
 
 OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", "Step | None"}
 """Annotations of fields that hold an operand, or several, or perhaps one."""
+
+
+class ShapeError(ValueError):
+    """An operation has no result for its operands: as a rule, their shapes do not go together.
+
+    The operations of a correct calculation never raise it; those of a mistake may.
+    """
 
 
 class Operation(Record, eq=False):
@@ -229,7 +236,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         """The names of the axes of `value`, outermost first."""
         return self.leading + self.swapped(self.trailing)
 
-    def swapped(self, items: tuple[T, ...]) -> tuple[T, ...]:
+    def swapped(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
         """Return one item per trailing axis, the first two exchanged where tokens are columns."""
         if not self.columns or len(items) < 2:
             return items
