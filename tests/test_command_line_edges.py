@@ -484,16 +484,7 @@ def test_every_step_may_be_asked_for() -> None:
                 assert may_mean_step(word, KEYS), (path, word)
 
 
-@pytest.mark.parametrize(
-    ("name", "flags", "same"),
-    [
-        ("weights", ["--normalize", "none"], "scores"),
-        ("A", ["--normalize", "none"], "scores"),
-        ("scaled", [], "scores"),
-        ("maske*", [], "scores"),
-        ("concat", [], "output"),
-    ],
-)
+@cases("command_line_edges", "only_shows_a_step_that_changes_nothing")
 def test_only_shows_a_step_that_changes_nothing(
     name: str, flags: list[str], same: str, attn: Attn
 ) -> None:

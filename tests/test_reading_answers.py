@@ -80,14 +80,7 @@ def table(rows: list[str], columns: list[str], corner: str = "") -> str:
 # Labels.
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns"),
-    [
-        (["I", "am", "good"], ["I", "am", "good"]),
-        (["good", "I", "am"], ["am", "good", "I"]),
-        (["good", "I", "am"], ["I", "am", "good"]),
-    ],
-)
+@cases("reading_answers", "labels_put_cells_in_order")
 @pytest.mark.parametrize("corner", ["", "token"])
 def test_labels_put_cells_in_order(
     rows: list[str], columns: list[str], corner: str, tmp_path: Path
@@ -100,15 +93,7 @@ def test_rows_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     assert counts(checked(table(["am"], ["I", "am", "good"]), tmp_path), "weights") == (3, 6)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "weights\n0.98,0.02,0.01\n0.91,0.05,0.05\n",
-        "weights\n0.98,0.02,0.01\n,,\n0.91,0.05,n/a\n",
-        "weights\n,I,am,good\nI,0.98,0.02,0.01\nam,,,\ngood,0.91,0.05,0.05\n",
-        "weights\n0.98 0.02 0.01\n\n0.91 0.05 0.05\n",
-    ],
-)
+@cases("reading_answers", "a_row_that_is_not_there_is_left_out")
 def test_a_row_that_is_not_there_is_left_out(text: str, attn: Attn, tmp_path: Path) -> None:
     found = checked(text, tmp_path).steps["weights"]
     assert found.codes[0, 0, 1].tolist() == [MISSING] * 3
@@ -356,16 +341,7 @@ def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
     assert key().check(submission_of({"exp": large}, "a")).counts["correct"] == 3
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("true", "row 1, column 1 of weights: true is not a number"),
-        (True, "row 1, column 1 of weights: True is not a number"),
-        ("2024-01-01", "row 1, column 1 of weights: 2024-01-01 is a date, not a number"),
-        ("1,202", "row 1, column 1 of weights: 1,202 may mean several numbers"),
-        ("0.5.", "row 1, column 1 of weights: 0.5. is not a number; it has more than one point"),
-    ],
-)
+@cases("reading_answers", "cells_that_are_no_numbers")
 def test_cells_that_are_no_numbers(cell: object, message: str) -> None:
     """Each costs itself, and nothing but them is no matrix."""
     with pytest.raises(InputError) as caught:

@@ -23,16 +23,7 @@ from attncli.classroom.variants import VariantForm, work_of
 from attncli.reading.load import load_all
 from tests.conftest import SAMPLES, Attn, table
 
-GIVEN: dict[str, Any] = {
-    "title": "Three words",
-    "tokens": ["we", "like", "walks"],
-    "X": [[1, 0, 2], [0, 1, 1], [2, 1, 0]],
-    "W_q": [[1, 0], [0, 1], [1, 1]],
-    "W_k": [[0, 1], [1, 1], [1, 0]],
-    "W_v": [[1, 2], [0, 1], [2, 0]],
-    "mask": "causal",
-    "marking": {"ask": ["weights", "output"], "decimals": 2},
-}
+GIVEN: dict[str, Any] = table("variants", "GIVEN")
 DRAWN = ("X", "W_q", "W_k", "W_v")
 
 YAML = """\
