@@ -11,7 +11,7 @@ import typer
 
 import attncli
 from attncli.cli import completion, main
-from attncli.core.numbers.value_forms import ArrayForm, choice
+from attncli.core.numbers.forms import ArrayForm, choice
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS, Key
 from attncli.core.problem.kinds import KINDS

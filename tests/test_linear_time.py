@@ -26,7 +26,7 @@ MAX_RATIO = 2.6**DOUBLINGS
 """Of the times for an input and one 8 times as long; what is quadratic takes 64 times as long."""
 SHORTEST = 0.003
 """Time in seconds below which times are not compared: a clock and a collector disturb them."""
-COUNT = 1000
+COUNT = 500
 """How often a text is repeated for the shorter of two inputs."""
 
 

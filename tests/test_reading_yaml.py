@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.core.errors import InputError, KeyPath, Place, refuse
-from attncli.reading.document import Chunk, Document
+from attncli.reading.document import MAX_LEVELS, Chunk, Document
 from attncli.reading.read import read_bytes
 from attncli.reading.yaml_documents import without_nulls
-from attncli.reading.yaml_values import MAX_EXPANSION, MAX_LEVELS, _without_lists, documents_until
+from attncli.reading.yaml_values import MAX_EXPANSION, _without_lists, documents_until
 from attncli.reading.yaml_values import locate as yaml_locate
 from tests.conftest import SAMPLE_FILES, Attn, cases, table
 
@@ -293,6 +293,14 @@ def test_depth_limit() -> None:
 def test_depth_limit_holds_for_json(levels: int) -> None:
     with pytest.raises(InputError, match="more than 64 brackets or levels inside each other"):
         values(f'{{"X": {nested(levels)}}}', ".json")
+
+
+@pytest.mark.parametrize("levels", [66, 490, 5000])
+def test_keys_inside_each_other_are_no_crash_in_json(levels: int, tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text('{"a": ' * levels + "1" + "}" * levels)
+    with pytest.raises(InputError, match=r"unknown key a|more than 64 brackets"):
+        attncli.load(path)
 
 
 @pytest.mark.parametrize("count", [2, 30])

@@ -16,7 +16,7 @@ from attncli.core.attention.masks import MASKS, Grid, MaskForm
 from attncli.core.attention.normalizers import NORMALIZERS, Normalizer
 from attncli.core.attention.parameters import Normalize, Parameter
 from attncli.core.attention.scores import SCORES, Parameters, ScoreFunction
-from attncli.core.numbers.value_forms import TRUTH, count, number
+from attncli.core.numbers.forms import TRUTH, count, number
 from attncli.core.tape.operations import MatMul, Scale, dot
 from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.tape.tape import Tape

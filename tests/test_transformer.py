@@ -14,10 +14,8 @@ import pytest
 
 import attncli
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, LEAST, WITH_GATE
+from attncli.core.attention.norms_and_activations import ACTIVATIONS, LEAST
 from attncli.core.errors import InputError
-from attncli.core.problem.keys import FEED_FORWARD_ACTIVATIONS
-from attncli.core.problem.values import NORM_NAMES
 from attncli.core.tape.by_hand import CONTEXT, Digits
 from attncli.core.tape.evaluation import evaluate
 from attncli.core.tape.tape import Tape
@@ -221,11 +219,6 @@ def test_parts_of_layers_are_folded_on_a_page() -> None:
 
 
 # Activations.
-
-
-def test_words_that_need_no_numpy_are_those_of_the_tables() -> None:
-    assert (*ACTIVATIONS, *WITH_GATE) == FEED_FORWARD_ACTIVATIONS
-    assert (*LAYER_NORMS, "none") == NORM_NAMES
 
 
 EXACT = {

@@ -22,7 +22,7 @@ from attncli.checking.judging.judged_steps import (
     without_work,
 )
 from attncli.checking.judging.operands import Reference
-from attncli.checking.judging.readings import Way, judged_as_read, likeliest
+from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import InputError, located
@@ -312,7 +312,7 @@ class AnswerKey:
             if dtype:
                 report = self._of_arrays(submission, trace, arrays, dtype)
                 return replace(report, skipped=skipped)
-            way = likeliest(Way(reference, matrices, submission))
+            way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)
         trace, shown = way.reference.trace, way.matrices
         report = self._report(submission, trace, steps, findings, shown, way.said, way.renamed)

@@ -34,10 +34,10 @@ PathParts: TypeAlias = tuple[str, ...]
 """A path below the folder that the user named, without the suffix."""
 
 FileKind: TypeAlias = Literal["answers", "unreadable", "folder", "metadata", "other"]
-"""Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; others."""
+"""Answers; a file that is no text, such as a PDF; a folder without files; `METADATA`; any other."""
 
 
-class Handed(Record, eq=False):
+class AnswerFile(Record, eq=False):
     """A file that was handed in.
 
     Attributes:
@@ -69,10 +69,10 @@ class Handed(Record, eq=False):
 
 
 class Course(Record, eq=False):
-    """The problems and the class, which tell whose a file is.
+    """The problems and the class, by which the student of a file is identified.
 
     Attributes:
-        roster: the class; empty if only the files tell who is in it.
+        roster: the class; empty if its members are known from the files alone.
         load: reads the submissions of a file.
         tell: is called with a sentence about the files that are passed over.
     """
@@ -83,14 +83,14 @@ class Course(Record, eq=False):
     tell: Callable[[str], None]
 
 
-def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
+def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile]:
     """Return the files that the user names, and those in folders, each only once.
 
     Raises:
         InputError: if the only thing that the user names is a folder without answers.
     """
     several = len({Path(source).resolve() for source in sources}) > 1
-    handed: dict[object, Handed] = {}
+    files: dict[object, AnswerFile] = {}
     for source in sources:
         if is_folder(source):
             within = (folder_name(source),) if several else ()
@@ -98,28 +98,28 @@ def handed_in(sources: Sequence[str], course: Course) -> list[Handed]:
             if not any(one.kind != "other" for one in some):
                 if not several:
                     raise error_at(Place(source), NO_ANSWERS)
-                some.append(Handed(source, (*within, ""), source, "folder"))
+                some.append(AnswerFile(source, (*within, ""), source, "folder"))
         else:
             parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
-            some = [opened(source, parts, source, course)]
+            some = [read_answer_file(source, parts, source, course)]
         for one in some:
             key = one.path if one.path == "-" else Path(one.path).resolve()
-            handed.setdefault(key, one)
-    return list(handed.values())
+            files.setdefault(key, one)
+    return list(files.values())
 
 
-def _in_folder(folder: str, course: Course) -> list[Handed]:
+def _in_folder(folder: str, course: Course) -> list[AnswerFile]:
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
-    files: list[Handed] = []
+    files: list[AnswerFile] = []
     for path, parts in files_in(folder):
         kind = _kind(path, folder)
         if kind == "other":
-            files.append(Handed(path, parts, folder, kind))
+            files.append(AnswerFile(path, parts, folder, kind))
         elif kind != "metadata":
-            files.append(replace(opened(path, parts, folder, course), kind=kind))
+            files.append(replace(read_answer_file(path, parts, folder, course), kind=kind))
     used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
     empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
-    files += [Handed(path, (*parts, ""), folder, "folder") for path, parts in empty]
+    files += [AnswerFile(path, (*parts, ""), folder, "folder") for path, parts in empty]
     return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
 
 
@@ -154,12 +154,12 @@ def _has_answers(worksheet: Path) -> bool:
     return has_answers(worksheet)
 
 
-def opened(path: str, parts: PathParts, source: str, course: Course) -> Handed:
+def read_answer_file(path: str, parts: PathParts, source: str, course: Course) -> AnswerFile:
     try:
         read = tuple(course.load(path))
     except InputError as error:
-        return Handed(path, parts, source, error=error)
-    file = Handed(path, parts, source, read=read)
+        return AnswerFile(path, parts, source, error=error)
+    file = AnswerFile(path, parts, source, read=read)
     # Several submissions without a problem's number are of several students, or attempts.
     is_of_several = len(set(file.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
     are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
@@ -180,7 +180,7 @@ class ClassFolders:
     student who has the folder's name.
     """
 
-    def __init__(self, every: Sequence[Handed], course: Course) -> None:
+    def __init__(self, every: Sequence[AnswerFile], course: Course) -> None:
         self.course = course
         self._problems = course.problems.names
         answers = [one for one in every if one.kind == "answers"]
@@ -200,7 +200,7 @@ class ClassFolders:
             self._depth -= 1
         self._submitters: dict[Path, Mapping[str, Sequence[tuple[str, ...]]]] = {}
 
-    def _folders(self, one: Handed) -> PathParts:
+    def _folders(self, one: AnswerFile) -> PathParts:
         """Return the folders around a file, without those that are named for a problem."""
         told = (self._problems.in_name(part) for part in one.parts[:-1])
         pairs = zip(one.parts, told, strict=False)
@@ -215,7 +215,7 @@ class ClassFolders:
         are_named = len(self._names.keys() - {""}) > 1 or not self._are_problems
         return len(chains) > 1 and (is_inside or are_named)
 
-    def student(self, one: Handed) -> PathParts:
+    def student(self, one: AnswerFile) -> PathParts:
         """Return the path of the student's folder around a file; () if there is none."""
         chain, words = self._folders(one), self.own_words(one)
         is_named = one.is_listed and words and self._names[words] == 1
@@ -223,12 +223,12 @@ class ClassFolders:
             return chain[: self._depth]
         return (self._around,) if self._around and not chain else ()
 
-    def own_words(self, one: Handed) -> str:
+    def own_words(self, one: AnswerFile) -> str:
         """Return the name of a file without the problem, a step, and words that name nobody."""
         said = self._problems.in_name(own_name(one))[1]
         return "" if step_in(said) == said else said
 
-    def submitters(self, one: Handed) -> Sequence[tuple[str, ...]]:
+    def submitters(self, one: AnswerFile) -> Sequence[tuple[str, ...]]:
         """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
         for folder in Path(one.path).parents:
             if folder.parent not in self._submitters:
@@ -253,12 +253,12 @@ def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
     return students
 
 
-def by_platform(pattern: re.Pattern[str], one: Handed) -> re.Match[str] | None:
+def by_platform(pattern: re.Pattern[str], one: AnswerFile) -> re.Match[str] | None:
     """Return the match of a platform's names with the first part of a path that is one."""
     return next(filter(None, map(pattern.fullmatch, one.parts)), None)
 
 
-def own_name(one: Handed) -> str:
+def own_name(one: AnswerFile) -> str:
     """Return the name that a student gave to a file, without what a platform adds."""
     for pattern in (MOODLE, CANVAS):
         if match := pattern.fullmatch(one.parts[-1]):
@@ -266,35 +266,35 @@ def own_name(one: Handed) -> str:
     return one.parts[-1]
 
 
-Rule: TypeAlias = Callable[[Handed, ClassFolders], Sequence[str]]
+Rule: TypeAlias = Callable[[AnswerFile, ClassFolders], Sequence[str]]
 """Returns texts that name the students of a file, or nothing."""
 
 
-def _by_key(one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_key(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     return one.names[:1]
 
 
-def _by_metadata(one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_metadata(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     people = layout.submitters(one)
     return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
 
 
-def _by_platform(pattern: re.Pattern[str], one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_platform(pattern: re.Pattern[str], one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     match = by_platform(pattern, one)
     return [match["who"]] if match else []
 
 
-def _by_folder(one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_folder(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     return layout.student(one)[-1:]
 
 
-def _by_class(one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_class(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     around = [] if one.is_listed else [folder_name(one.source)]
     people = (layout.course.roster.find(part) for part in (*one.parts, *around))
     return [person.name for person in people if person is not None][:1]
 
 
-def _by_name(one: Handed, layout: ClassFolders) -> Sequence[str]:
+def _by_name(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
     if one.is_listed and not layout.course.roster:
         only = one.read[0][0] if len(one.read) == 1 else one.path
         return [STDIN if only == "-" else only]
@@ -315,7 +315,7 @@ RULES: Mapping[str, Rule] = {
 that are not in it are left out."""
 
 
-def whose(one: Handed, layout: ClassFolders) -> tuple[Sequence[str], str, Sequence[str]]:
+def whose(one: AnswerFile, layout: ClassFolders) -> tuple[Sequence[str], str, Sequence[str]]:
     """Return the students of a file, and the rule that tells them; or whom it may mean.
 
     A name is "" if it is that of nobody in the class; there are none if no rule tells any.

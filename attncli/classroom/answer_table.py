@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import compress
 
 import numpy as np
 
@@ -118,12 +117,8 @@ class AnswerTable:
 
     def right(self, step: Step) -> list[RightNumbers]:
         """Return the right numbers of a step: first those of the calculation of the problem."""
-        result = self._reference.trace.last
-        others = [RightNumbers(*other) for other in other_readings(self._reference, step)]
-        # As the judge does: where steps are rounded, another form may lead to another result.
-        ends = [one.reference.trace[result.name].array for one in others]
-        same = [bool(agreement.agrees(end, 0.0, result.array).all()) for end in ends]
-        return [RightNumbers(step, self._reference), *compress(others, same)]
+        others = other_readings(self._reference, step)
+        return [RightNumbers(step, self._reference), *(RightNumbers(*other) for other in others)]
 
     def reaches(self, steps: Sequence[Step]) -> dict[str, Reach]:
         """Return the reach of each step; `steps` are in the order of computation."""

@@ -23,7 +23,7 @@ from attncli.classroom.manifest import (
 from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import (
     ReadAnswers,
-    answer_files,
+    files_of_flags,
     load_each_submission,
     with_matrices,
 )
@@ -114,7 +114,7 @@ class Grading(Record):
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
         first = self.assignment.first
-        files = answer_files(self.matrices)  # which are of one submission to one problem
+        files = files_of_flags(self.matrices)  # which are of one submission to one problem
         _refuse_several(self.matrices, len(first.keys), "problems")
         _refuse_several(self.matrices, len(sources), "files of answers")
         if not sources and not self.manifest:

@@ -1,4 +1,4 @@
-"""Who handed in what: the student and the problems of each file, and the rule that tells it."""
+"""The manifest: the student and the problems of each file, and the rule by which they are known."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TypeAlias
 from attncli.classroom.answer_files import (
     CANVAS,
     NO_ANSWERS,
+    AnswerFile,
     ClassFolders,
     Course,
-    Handed,
     answer_paths,
     by_platform,
-    handed_in,
-    opened,
+    find_answer_files,
     own_name,
+    read_answer_file,
     whose,
 )
 from attncli.classroom.assignment import ProblemSet
@@ -42,16 +42,16 @@ MAX_PATHS_NAMED = 20
 
 
 class ManifestEntry(Record, eq=False):
-    """A row of the manifest: whose a file, or a line of a file of several students, is.
+    """A row of the manifest: the student of a file, or of a line of a file of several students.
 
     Attributes:
-        student: the name; "" for what is marked for nobody.
+        student: the name; "" if the file is marked for no student.
         problem: the numbers of the problems that it answers; "" if it may be any.
         file: its path, with a line of it as in `form.csv:12`; "" if nothing was handed in.
-        rule: what told the student and the problem; it begins with `OPEN` where nothing did.
+        rule: how the student and the problem are known; begins with `OPEN` if they are not.
         answers: what was read, or why it could not be, by the index of the problem.
         version: the number of a resubmission; the highest one counts.
-        nearest: the students whom it may mean, where it is open.
+        nearest: the students to whom an open file may belong.
     """
 
     student: str
@@ -69,11 +69,11 @@ class ManifestEntry(Record, eq=False):
 
 
 def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
-    """Return whose each file is that the user names, or that is in a folder of those.
+    """Return an entry for each file that the user names, or that is in a folder that they name.
 
     `course.tell` is called with a sentence about files that are passed over.
     """
-    every = handed_in(sources, course)
+    every = find_answer_files(sources, course)
     layout = ClassFolders(every, course)
     entries: list[ManifestEntry] = []
     spelled: dict[object, str] = {}  # the first way in which a name is written
@@ -98,7 +98,7 @@ def manifest(sources: Sequence[str], course: Course) -> list[ManifestEntry]:
 
 
 def _without_answers(
-    one: Handed, layout: ClassFolders, known: Sequence[ManifestEntry]
+    one: AnswerFile, layout: ClassFolders, known: Sequence[ManifestEntry]
 ) -> Iterator[ManifestEntry]:
     """Yield the entry of a student whose folder has no files, if no other file is the student's."""
     seen = {entry.student for entry in known}
@@ -114,7 +114,7 @@ def _without_answers(
             yield ManifestEntry(student, "", str(path), rule, answers)
 
 
-def _of_several(one: Handed, course: Course) -> Iterator[ManifestEntry]:
+def _of_several(one: AnswerFile, course: Course) -> Iterator[ManifestEntry]:
     """Yield an entry for each student of a table, or of a file of several."""
     for part in by_student(course.problems, one.read, Place(one.path)):
         file = f"{one.path}:{part.line}" if part.line else one.path
@@ -125,7 +125,7 @@ def _of_several(one: Handed, course: Course) -> Iterator[ManifestEntry]:
         yield ManifestEntry(name, "", file, rule, part.by_problem, nearest=nearest)
 
 
-def _of_one(one: Handed, layout: ClassFolders) -> Iterator[ManifestEntry]:
+def _of_one(one: AnswerFile, layout: ClassFolders) -> Iterator[ManifestEntry]:
     """Yield an entry for each student of a file: a group may hand in one together."""
     names, rule, nearest = whose(one, layout)
     if not names and one.kind == "unreadable" and not layout.own_words(one):
@@ -139,7 +139,7 @@ def _of_one(one: Handed, layout: ClassFolders) -> Iterator[ManifestEntry]:
         yield ManifestEntry(name, "", one.path, rule, answers, version, nearest)
 
 
-def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadAnswers], str]:
+def answers_of(one: AnswerFile, problems: ProblemSet) -> tuple[Mapping[int, ReadAnswers], str]:
     """Return the answers of one student by problem, and what tells the problem."""
     if one.error:
         return dict.fromkeys(range(len(problems.keys)), one.error), ""
@@ -153,7 +153,7 @@ def answers_of(one: Handed, problems: ProblemSet) -> tuple[Mapping[int, ReadAnsw
 
 
 def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | None:
-    """Return what the files of a student hold of one problem; its parts in several are merged."""
+    """Return the answers to a problem in the files of a student; those of several are merged."""
     read = [(one.file, answers) for one in entries if (answers := one.read(index))]
     if read:
         return merged(read, index)
@@ -163,7 +163,7 @@ def answers_to(index: int, entries: Sequence[ManifestEntry]) -> ReadAnswers | No
 
 
 def by_person(entries: Sequence[ManifestEntry]) -> Iterator[list[ManifestEntry]]:
-    """Yield the entries of each student, and those of nobody each alone."""
+    """Yield the entries of each student together, and each entry without a student alone."""
     groups: dict[object, list[ManifestEntry]] = {}
     for number, one in enumerate(entries):
         groups.setdefault(one.student or number, []).append(one)
@@ -173,8 +173,8 @@ def by_person(entries: Sequence[ManifestEntry]) -> Iterator[list[ManifestEntry]]
 def _settled(group: Sequence[ManifestEntry], count: int) -> Iterator[ManifestEntry]:
     """Yield the entries of a student with the problems that they answer.
 
-    Nobody's are those of which a newer resubmission, or another file, answers the same; open are
-    those that contradict each other, or cannot be read.
+    An entry is passed over if a newer resubmission, or another file, answers the same. It is open
+    if it contradicts another one, or cannot be read.
     """
     newest: dict[int, int] = {}
     for one in group:
@@ -206,7 +206,7 @@ def _settled(group: Sequence[ManifestEntry], count: int) -> Iterator[ManifestEnt
 
 
 def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> ManifestEntry:
-    """Return an entry; one that tells no student is open, and may mean who did not answer it."""
+    """Return an entry; one without a student is open, and names students without such answers."""
     if entry.student or entry.rule.startswith(PASSED_OVER):
         return entry
     left = [who for who in entry.nearest if any((who, n) not in answered for n in entry.answers)]
@@ -217,7 +217,7 @@ def _opened(entry: ManifestEntry, answered: Container[tuple[str, int]]) -> Manif
 
 
 def _tell_passed_over(
-    every: Sequence[Handed], entries: Sequence[ManifestEntry], course: Course
+    every: Sequence[AnswerFile], entries: Sequence[ManifestEntry], course: Course
 ) -> None:
     paths = {one.file for one in entries if one.rule.startswith(PASSED_OVER)}
     for source in dict.fromkeys(one.source for one in every):
@@ -232,7 +232,7 @@ def _tell_passed_over(
 
 
 def few(names: Sequence[str], *others: str) -> str:
-    """Return a list of names, the last of many only counted, and of other words."""
+    """Return names and other words as a list; beyond `MAX_PATHS_NAMED` names, only their count."""
     more = len(names) - MAX_PATHS_NAMED
     shown = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
     return all_of([*shown, *others])
@@ -280,7 +280,7 @@ def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
 def tell_missing(
     file: str, entries: Sequence[ManifestEntry], sources: Sequence[str], course: Course
 ) -> None:
-    """Say which files of answers have no row in a manifest, as what was handed in since."""
+    """Tell which files of answers have no row in a manifest, such as those handed in since."""
     known = {LINE.sub(r"\g<file>", one.file) for one in entries} | {one.file for one in entries}
     if missing := [visible(path) for path in answer_paths(sources) if path not in known]:
         course.tell(f"{visible(file)}: no row for {few(missing)}, so not marked")
@@ -327,7 +327,7 @@ def _read(
         raise error_at(place, message)
     if not is_file(path):
         raise error_at(place, f"there is no such file: {visible(path)}")
-    one = opened(path, (Path(path).stem,), path, course)
+    one = read_answer_file(path, (Path(path).stem,), path, course)
     if len(wanted) == len(one.read) == 1:
         return {wanted[0]: one.read[0][1]}
     return answers_of(one, course.problems)[0]
@@ -335,7 +335,7 @@ def _read(
 
 def _lines(file: str, course: Course) -> Mapping[int, Mapping[int, ReadAnswers]]:
     """Return the answers in a file of several students, by the line in which each is named."""
-    one = opened(file, (Path(file).stem,), file, course)
+    one = read_answer_file(file, (Path(file).stem,), file, course)
     if one.error:
         raise one.error
     parts = by_student(course.problems, one.read, Place(file))

@@ -23,7 +23,7 @@ from attncli.core.attention.softmax import ALONG_KEYS
 from attncli.core.errors import Fault, InputError, collected, fail, refuse
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.value_forms import choice
+from attncli.core.numbers.forms import choice
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, Kind, Shapes

@@ -124,7 +124,7 @@ def _with_step(document: Document) -> Document:
 
 
 def step_in(stem: str) -> str:
-    """Return the step that the name of a file tells, such as weights of `hw2_weights`; or "".
+    """Return the step that is part of a file's name, such as weights of `hw2_weights`; or "".
 
     Of the names of one or two letters, which may be a student's, only Q, K and V alone count.
     """
@@ -137,7 +137,7 @@ def step_in(stem: str) -> str:
 
 
 def for_problem_or_answers(matrices: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the matrices of the problem, of those that flags of `attn check` name, and answers.
+    """Divide the matrices that flags of `attn check` name into those of the problem and answers.
 
     Q, K, V and scores, which may be either, are answers.
     """
@@ -148,7 +148,7 @@ def for_problem_or_answers(matrices: Mapping[str, str]) -> tuple[dict[str, str],
     return of_problem, of_answers
 
 
-def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
+def files_of_flags(matrices: Mapping[str, str]) -> dict[str, Document]:
     """Return the contents of the files of answers that flags name, such as {"weights": "w.csv"}."""
     files = {}
     for name, file in matrices.items():
@@ -175,10 +175,10 @@ def by_student(
 ) -> Iterator[StudentsAnswers]:
     """Yield the answers of each student in a file.
 
-    The problem of an answer is told, in this order, by a key such as `2: weights[1,1]`, as in a
-    table with one row per student; by the key `problem`; by the order of as many submissions as
-    problems; by the shapes, if only one problem has them. An answer that tells no problem may be
-    to each that is not answered, and so is unreadable there.
+    The problem of an answer is known, in this order, from a key such as `2: weights[1,1]`, as in a
+    table with one row per student; from the key `problem`; from the order, if there are as many
+    submissions as problems; from the shapes, if only one problem has them. Answers whose problem
+    is unknown may be to any problem that is not answered otherwise, so each of these gets an error.
     """
     rest: list[tuple[str, ReadSubmission]] = []
     for name, one in submissions:
@@ -234,7 +234,7 @@ def _by_problem(
 
 
 def _untold(problems: ProblemSet, one: ReadAnswers, place: Place, count: int) -> InputError:
-    """Return why it is not known to which problem one of several sets of answers is."""
+    """Return the error for answers whose problem is unknown; `count` sets of answers have none."""
     if isinstance(one, InputError):
         return one
     if one.problem:
@@ -248,9 +248,9 @@ def _untold(problems: ProblemSet, one: ReadAnswers, place: Place, count: int) ->
 
 
 def _parts(problems: ProblemSet, whole: ReadAnswers) -> dict[int, ReadAnswers]:
-    """Return the parts of a submission whose keys tell their problems, as `2: Q[1,1]`, if any do.
+    """Return the parts of a submission by problem, if any of its keys name one, as `2: Q[1,1]`.
 
-    If some keys do not, each part is an error.
+    If other keys name none, each part is an error.
     """
     keys: dict[int, dict[str, str]] = {}
     others: list[str] = []
@@ -283,7 +283,7 @@ def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
 
 
 def tells_problem(problems: ProblemSet, one: ReadAnswers) -> bool:
-    """Return True if a submission itself tells the problem that it answers."""
+    """Return True if a submission itself names the problem that it answers."""
     return isinstance(one, Submission) and bool(one.problem or _parts(problems, one))
 
 

@@ -181,7 +181,7 @@ def _cells(trace: "Trace", last: str) -> Iterator[tuple[str, str]]:
 def _of_keys(command: str, key: str) -> Candidates:
     """Return the words that a key of a problem may be, or the keys that are matrices."""
     from attncli.core.attention.masks import MASKS
-    from attncli.core.numbers.value_forms import TRUTH, ArrayForm
+    from attncli.core.numbers.forms import TRUTH, ArrayForm
     from attncli.core.problem.keys import KEYS
 
     if key == "matrix":

@@ -1,4 +1,4 @@
-"""What commands share: their options, what they do first, and a run over any number of problems.
+"""What commands share: options, preparations, and a run over any number of problems.
 
 Modules of commands have no postponed annotations: typer would evaluate each of them at every start.
 """
@@ -142,16 +142,16 @@ def _with_flags(
 
 
 LARGE_FILES = 2**20
-"""Size of the input, in bytes, from which on NumPy may start threads."""
+"""Minimum size of the input, in bytes, for which NumPy may start threads."""
 
 NUMPY_BYTES = 120_000_000
 """Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
 
 def prepare(sources: Sequence[str], *written: str | None) -> None:
-    """Note which files will be read, and prepare for NumPy, which is imported later.
+    """Note which files will be read, and prepare for the import of NumPy.
 
-    Without room for it, it would end the process; its threads only cost time in small problems.
+    If memory is short, NumPy would end the process; in small problems its threads only cost time.
     """
     from attncli.reading import files
 
@@ -210,7 +210,7 @@ def standard_input() -> BinaryIO | None:
 
 
 def wait_for(what: str) -> None:
-    """Say what to type, if standard input is a terminal."""
+    """Tell the user what to type, if standard input is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
 
@@ -219,7 +219,7 @@ ReadProblem: TypeAlias = "Problem | InputError"
 
 
 class Run:
-    """Problems of some files, one after the other; errors are printed as they come.
+    """The problems of some files, one after the other; errors are printed when they occur.
 
     Without files, the flags are the only problem; with `quiet`, there are no warnings.
     """

@@ -46,16 +46,15 @@ SCRIPT = Script(
 )
 
 WITH_A_MASK = ("self", "cross", "transformer")
-"""The kinds whose page has a mask to click on, also if the problem blocks nothing."""
+"""The kinds whose page has a mask to click on, even if the problem blocks nothing."""
 
 
 def live_trace(problem: Problem) -> Trace:
     """Return the trace of a problem as a live page shows it.
 
-    A scale that layers share and that is another number in each, √d_k, stays what it is.
-
-    Its operations know which of their numbers the problem gives, such as a soft cap. It has the
-    step `masked` even if nothing is blocked, so that cells can be.
+    Its operations know which of their numbers come from keys of the problem, such as a soft cap. A
+    scale that layers share, but that is a different number in each (√d_k), cannot be changed. The
+    step `masked` is there even if nothing is blocked, so that cells can be blocked on the page.
     """
     scales = {one.rules.scale and float(one.rules.scale.over) for one in problem.layers}
     tagged = problem.with_rules(partial(_with_tagged_numbers, is_one_scale=len(scales) < 2))
@@ -94,11 +93,11 @@ def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale
 
 
 WORLDS = (0.0, 1.0, -np.inf)
-"""Numbers that all cells may have: with them choices, such as that of a mask, fall otherwise."""
+"""Numbers with which every cell is filled, so that choices, such as that of a mask, differ."""
 
 
 class LiveFormulas(CellFormulas):
-    """The explanations of cells, to be filled in from the tape, as each choice would have them.
+    """The explanations of cells for each outcome of their choices, to be filled in from the tape.
 
     Attributes:
         tapes: of each problem of the page.
@@ -148,7 +147,7 @@ def _packed(text: str) -> str:
 
 
 class Worlds:
-    """Explains cells in the real world, and in others in which choices fall otherwise."""
+    """Explains cells in the real world, and in others, in which choices turn out differently."""
 
     def __init__(self, trace: Trace, decimals: int, full: bool, fixed: Container[Step]) -> None:
         self.fixed = fixed
@@ -162,13 +161,13 @@ class Worlds:
         return step.array if step in self.fixed else np.full(step.array.shape, number)
 
     def explain(self, step: Step, place: Index) -> list[Explanation]:
-        """Return the explanation of a cell, then how it would be if choices fell otherwise."""
+        """Return the explanation of a cell, then those for other outcomes of choices."""
         real = self.real.explain(step, place)
         if step not in self.choosing:
             keys = [_key(one.explain(step, place)) for one in self.others]
             self.choosing[step] = self.others if any(key != _key(real) for key in keys) else []
         others = [one.explain(step, place) for one in self.choosing[step]]
-        if self.rounds and "unfolded" in real.nodes:  # which rounded steps may not follow from
+        if self.rounds and "unfolded" in real.nodes:  # which may not give the rounded result
             nodes, worked = (
                 {name: part for name, part in parts.items() if name != "unfolded"}
                 for parts in (real.nodes, real.worked)
@@ -183,7 +182,7 @@ def _has_nan(explanation: Explanation) -> bool:
 
 
 def _key(explanation: Explanation) -> object:
-    """Return what is equal for explanations that were worked in the same way."""
+    """Return a key that is equal for explanations with the same calculation."""
     return [structure(one.term, []) for one in explanation.worked.values()]
 
 

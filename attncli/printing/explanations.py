@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
-from attncli.core.tape.cell_names import Index, cell_name
-from attncli.core.tape.find_cells import Cells
+from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, number_text
 from attncli.core.text.strings import kept, visible

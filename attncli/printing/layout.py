@@ -17,7 +17,7 @@ from attncli.core.text.strings import LIMIT, cell_width, label_text, label_width
 from attncli.printing.formats import in_parts
 
 ROOM = 8
-"""Width, in characters, of the room for a number that is yet to be written."""
+"""Width, in characters, of an empty cell in which a number is to be written."""
 
 EMPTY_CELL = ("", "faint")
 """The text and the style of a cell that has no number."""
@@ -26,7 +26,7 @@ TO_WRITE = ("", "")
 """The text and the style of a cell in which a number is to be written."""
 
 LineIndex = int | None
-"""A row or a column; None for those that are left out."""
+"""The index of a row or a column; None stands for those that are left out."""
 
 
 class Matrix(Record, eq=False):
@@ -111,13 +111,13 @@ Span = tuple[str, str]
 Line = list[Span]
 
 BETWEEN, APART = " ", "  "
-"""The blanks between blocks that belong together, and between those that do not."""
+"""The blanks between blocks that belong together, and between other blocks."""
 
 GAP = "  "
 """The text between two numbers."""
 
 CELL_WIDTH = 8
-"""About how many columns a number takes, with those before it."""
+"""Approximate width of a number and of the gap before it, in columns of the terminal."""
 
 PAPER_WIDTH = 100
 """Width of a line of blocks when there is no terminal; a matrix wider than that stays whole."""
@@ -154,7 +154,7 @@ class Layout(Record):
         return block.width <= self.room
 
     def packed(self, blocks: Sequence[Block]) -> Block:
-        """Return blocks as many beside each other as there is room for, a blank line between."""
+        """Return as many blocks side by side as fit in a line, with a blank line between lines."""
         rows: list[list[Block | str]] = []
         used = self.room + 1
         for block in blocks:
@@ -197,9 +197,9 @@ def heading_line(step: Step, shapes: str = "") -> Line:
 
 
 def wrapped(line: Line, width: int | None, hanging: str | None = None) -> list[Line]:
-    """Return a line of prose in as many as a terminal needs; without a width it stays as it is.
+    """Return a line of prose as lines that fit a terminal; without a width it stays one line.
 
-    It is parted at blanks; the other lines are indented by `hanging`, or else as the first is.
+    It is broken at blanks; lines after the first are indented by `hanging`, or else like the first.
 
     >>> line = [("  the mask ", "name"), ("is left out", "")]
     >>> [plain_text(part) for part in wrapped(line, 12)]
@@ -227,7 +227,7 @@ def wrapped(line: Line, width: int | None, hanging: str | None = None) -> list[L
 
 
 def broken(line: Line, pieces: Iterable[str], width: int | None, hanging: int) -> Iterator[Line]:
-    """Yield a line that may break before each piece, to go on below after `hanging` blanks."""
+    """Yield a line, broken before pieces that do not fit; the next line has `hanging` blanks."""
     for piece in pieces:
         if width is not None and line_width(line) + 1 + cell_width(piece) > width:
             yield line
@@ -247,12 +247,12 @@ def plain_text(line: Line) -> str:
 def plain(
     pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
 ) -> Iterator[bytes]:
-    """Yield pages of lines, without their styles or as `write` has them, a blank line between."""
+    """Yield pages with a blank line between; `write` writes a line, by default without styles."""
     return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n")
 
 
 def beside(parts: Sequence[Block | str]) -> Block:
-    """Return blocks and signs side by side: first rows level, signs at the middle."""
+    """Return blocks and signs side by side, first rows level and signs at half height."""
     blocks = [part for part in parts if isinstance(part, Block)]
     top = max(block.top for block in blocks)
     rows = max(block.height - block.top for block in blocks)
@@ -273,7 +273,7 @@ def beside(parts: Sequence[Block | str]) -> Block:
 
 
 def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator[Line]:
-    """Yield the first lines of a column, a gap, then the other lines, and blanks without an end."""
+    """Yield the first lines of a column, a gap, the other lines, then blank lines without end."""
     blank: Line = [(" " * width, "")]
     return chain(islice(lines, first), repeat(blank, gap), lines, repeat(blank))
 

@@ -17,7 +17,7 @@ from attncli.core.attention.scores import SCORES, SplitHeads
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.numbers.value_forms import ArrayForm
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, TEXT_KEYS

@@ -62,6 +62,9 @@ DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of such rows alone."""
 
+MAX_LEVELS = 64
+"""Maximum depth of nested values, which bounds the stack. Chosen."""
+
 NULL_WORDS = ("~", "null", "Null", "NULL")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import Fault, KeyPath
-from attncli.core.numbers.value_forms import TRUTH, Form
+from attncli.core.numbers.forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.tape.cell_names import ALIASES, may_mean_step

@@ -18,8 +18,8 @@ from attncli.core.errors import (
     located,
     refuse,
 )
+from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
-from attncli.core.numbers.value_forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS

@@ -1,8 +1,8 @@
 """The documents of a text in YAML or JSON; every scalar stays the text that was written.
 
 The text is read in parts, each as soon as it is complete: lines of `---` separate YAML documents; a
-JSON value ends with the line that closes its brackets. JSON is decoded without `yaml_text`, which
-also tells where a value is written.
+JSON value ends with the line that closes its brackets. JSON is decoded without `yaml_values`,
+which is imported only to locate a value.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
+    MAX_LEVELS,
     Blank,
     Chunk,
     Document,
@@ -127,7 +128,7 @@ class _Part:
         return is_closed and self.last.endswith("\n")
 
     def is_ended_by(self, line: str, after_json_line: bool) -> bool:
-        """Return whether a line starts another part; a line that was cut off leaves brackets open.
+        """Return whether a line starts another part, even if the part before it was cut off.
 
         `after_json_line` is True if an earlier part was JSON on one line.
         """
@@ -171,7 +172,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
 
 def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
-    """Return JSON values, each with the offsets of its start and end, and where no more is read."""
+    """Return JSON values with their start and end offsets, and the offset where reading stopped."""
     values = []
     at = 0
     with suppress(ValueError, RecursionError):
@@ -202,7 +203,7 @@ JSON_DECODER = json.JSONDecoder(
 
 
 def _as_text(value: Any, depth: int = 0) -> Raw:
-    """Return a value with true, false and null as the words that they are in YAML."""
+    """Return a value with true, false and null as the words that YAML has for them."""
     if depth > MAX_LISTS:
         raise ValueError
     if isinstance(value, list):
@@ -217,7 +218,7 @@ def _as_text(value: Any, depth: int = 0) -> Raw:
 
 
 def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
-    """Yield the documents of YAML; rows that lack the blanks before them are indented."""
+    """Yield the documents of YAML; rows that are not indented as YAML requires are indented."""
     from attncli.reading import yaml_values
 
     text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
@@ -258,7 +259,12 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
 
 
 def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
-    """Return a value without the keys that are null; add those and keys without value to a list."""
+    """Return a value without the keys that are null; add those and keys without value to a list.
+
+    What JSON nests more deeply than YAML may be stays as it is: no key of a problem is there.
+    """
+    if len(path) > MAX_LEVELS:
+        return raw
     if isinstance(raw, dict):
         values = {key: value for key, value in raw.items() if value is not None}
         open_keys += (

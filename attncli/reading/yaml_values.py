@@ -21,10 +21,8 @@ from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
 from attncli.core.text.strings import visible
 from attncli.reading import document
-from attncli.reading.document import Chunk, Raw, yaml_lines
+from attncli.reading.document import MAX_LEVELS, Chunk, Raw, yaml_lines
 
-MAX_LEVELS = 64
-"""Maximum depth of nested values, which bounds the stack. Chosen."""
 TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other", "leave some of them out"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""

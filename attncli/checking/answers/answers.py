@@ -1,4 +1,4 @@
-"""The matrices of a submission: the step that each of them is, its numbers and their precision."""
+"""The matrices of a submission: the step that each answers, its numbers and their precision."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIKE_BLOCKED = -999.0
 """Maximum number that programs write for the −∞ of a blocked cell."""
 
 FLOATS = ("float16", "float32", "float64")
-"""Types of numbers that a computer worked out, the coarsest first."""
+"""Types of numbers that a program calculated, the coarsest first."""
 
 ONE_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
@@ -80,18 +80,21 @@ class ShapeMismatch(Record, eq=False):
 
 
 Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
-"""What was written, by the name of the step."""
+"""The numbers that were written, by the name of the step."""
 
 Skipped: TypeAlias = tuple[tuple[str, str], ...]
-"""The keys that mean no step, or hold no numbers, each with a hint; "" for what is no answer."""
+"""The keys that mean no step, or hold no numbers, each with a hint; "" if it is not an answer."""
 
 
 def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
-    """Return the matrices of a submission, each by the step of the trace that it is.
+    """Return the matrices of a submission by the step of the trace that they answer.
 
-    Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
-    an unknown label does, a cell that is written twice, and a submission without any step, unless
-    it has remarks such as a date, or is a file with a slip of a step's name.
+    Labels beside rows and columns give their order. A matrix of the wrong shape raises no error.
+
+    Raises:
+        InputError: for an unknown label, and for a cell that is written twice. Also for a
+            submission without any step, unless it has remarks such as a date, or is a file with a
+            slip in a step's name.
     """
     faults, unknown = list[Fault](), list[Fault]()
     parts: dict[str, list[KeyedMatrix]] = {}
@@ -141,7 +144,7 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
 
 
 def _is_slip(fault: Fault) -> bool:
-    """Return True for the name of no step that is nearly one."""
+    """Return True for a name that is no step's, but nearly one."""
     return isinstance(fault, NotThere) and fault.nearest != ""
 
 
@@ -185,7 +188,7 @@ def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
 
 
 def dtype_of(raw: Any) -> str:
-    """Return the type of the first number of a matrix, "" where it is a plain number or text."""
+    """Return the type of the first number of a matrix; "" for a plain number or text."""
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
@@ -215,8 +218,8 @@ def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
 def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
     """Return the hint for a skipped key that may be a step's; "" if it is clearly no answer.
 
-    That is a copy of an input of the problem, and what holds no matrix, unless its name is that of
-    a cell.
+    A copy of an input of the problem is no answer; nor is anything but a matrix, unless its name is
+    that of a cell.
     """
     if len(fault.path) > 1:
         return fault.message
@@ -232,7 +235,7 @@ def _hint(fault: Fault, raw: Any, trace: Trace) -> str:
 
 
 def shape_of(raw: Any) -> Shape:
-    """Return the shape of a matrix; () for what is none, such as a date, a remark, or names."""
+    """Return the shape of a matrix; () for anything else, such as a date, a remark, or names."""
     if isinstance(raw, str | int | float) and "\n" not in str(raw).strip():
         return ()
     try:
@@ -280,7 +283,7 @@ def _written(
 def on_paper(
     step: Step, matrices: list[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
-    """Return the cells of a step that are written under some keys; "" where nothing is."""
+    """Return the cells of a step that are written under some keys; "" for the others."""
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         placed = texts_in_place(step, matrices[0], shape)

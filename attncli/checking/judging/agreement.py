@@ -1,8 +1,8 @@
 """When written numbers agree with others: rounding, units, and every threshold of judging.
 
 Each threshold has its unit and its reason: *derived* follows from arithmetic; *measured* was set by
-the survey that is named, and moves only with it; *chosen* is a convention that a teacher would
-accept.
+the survey that is named, and changes only if that is repeated; *chosen* is a convention that a
+teacher would accept.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ FLOAT_ERROR = 1e-9
 bound (terms · 2⁻⁵³) of any calculation that is checked."""
 
 FLOAT_ERROR_OF_EXACT = 1e-12
-"""Maximum relative error of a number that has no more digits than were written: tanh 14 is not 1,
-and is 0.9999 if cut off. Chosen."""
+"""Maximum relative error of a number that counts as exact, with no more digits than were written.
+It is so small because tanh 14 is not exactly 1: cut off, it is 0.9999. Chosen."""
 
 NEAR_ZERO = 1e-3
 """Error granted to every number of a matrix, relative to that of its largest: a sum whose terms
 cancel is off by a share of its terms, not of the sum. Chosen."""
 
 SMALLEST_TERM, LARGEST_TERM = 1e-2, 1.0
-"""Bounds of the largest number for `NEAR_ZERO`. All numbers of a matrix may be sums that cancel;
-and beside e^60, other numbers are tolerated no larger an error. Chosen."""
+"""Bounds of the largest number that `NEAR_ZERO` is relative to. The lower one is for a matrix whose
+numbers are all sums that cancel; the upper one keeps the error of e^60 from being granted to small
+numbers beside it. Chosen."""
 
 # ---- what written digits mean
 
@@ -74,8 +75,9 @@ MAX_FINER = 5.0
 the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss above it."""
 
 MAX_OTHERWISE = 0.05
-"""Maximum error, relative to a number of another right calculation, that rounding may explain: the
-practice page leaves it to the program. Chosen; benchmarks/practice.py counts what differs."""
+"""Maximum error, relative to a number of another right calculation, that rounding may explain. The
+practice page does not call such a number wrong, but leaves it to `attn check`. Chosen;
+benchmarks/practice.py counts what differs."""
 
 # ---- rounding schedules
 
@@ -98,12 +100,12 @@ MAX_TRIED_NUMBERS = 3_000_000
 # ---- what explains a wrong step
 
 MAX_COINCIDENCE = 0.01
-"""Maximum expected number of random wrong steps that an explanation would fit, for one without a
-"perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+"""Maximum expected number of random wrong steps that an explanation would fit, if it is to be
+reported without "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
 NEARLY_ONE = 1.02
-"""Minimum common factor of all numbers that is reported as one. Chosen: a smaller one comes from a
-small change to every number."""
+"""Minimum factor, common to all numbers of a step, that is reported. Chosen: a smaller factor may
+come from a small change to every number."""
 
 
 Unit: TypeAlias = Array | float
@@ -120,7 +122,7 @@ def float_error(expected: Values) -> Array:
 
 
 def reach(unit: Unit, expected: Values, units: float = ROUNDED) -> Interval:
-    """Return which written numbers agree with what is expected; arguments as for `agrees`."""
+    """Return the interval of written numbers that agree with each expected one; see `agrees`."""
     ends = interval(expected)
     more = units * unit + float_error(ends)
     return Interval(ends.low - more, ends.high + more)
@@ -178,7 +180,7 @@ def largest(array: Array) -> float:
 TIE_ERROR = 1e-9
 """Maximum error, in units in the last place, of a float that counts as a half. Chosen."""
 
-CALCULATOR = 2e-8
+CALCULATOR_ERROR = 2e-8
 """Maximum distance, in units in the last place, by which a float below a whole number of units is
 cut off to that number. Calculators show ten digits: tanh 12 is 1, and tanh 9 is 0.999. Chosen."""
 
@@ -215,7 +217,7 @@ class RoundingRule(Record):
     def __call__(self, numbers: Array) -> Array:
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + TIE_ERROR))
+            whole = np.floor(units + (CALCULATOR_ERROR if self.mode == CUT else 0.5 + TIE_ERROR))
             if self.mode == EVEN and (ties := self.ties(numbers)).any():
                 powers = np.broadcast_to(power, units.shape)[ties]
                 whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
@@ -251,7 +253,7 @@ class RoundingRule(Record):
         """Return the least and the largest size of numbers as they are, rounded, and cut off."""
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + TIE_ERROR)
+            cut, up = np.floor(units + CALCULATOR_ERROR), np.floor(units + 0.5 + TIE_ERROR)
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def any_finer(self, numbers: Values) -> Interval:
@@ -289,8 +291,9 @@ MIN_FOR_RULE = 3
 POWER = re.compile(r"[-+]?[0-9]{1,4}")
 """The power of ten at the end of a decimal number, after the letter e."""
 
-MAX_OWN = 2
-"""Maximum number of decimals by which a submission is assumed to round. Chosen."""
+MAX_RULES = 2
+"""Maximum number of rules, each with another count of decimals, that a submission is assumed to
+round by. Chosen."""
 
 
 def only_unit(unit: Array) -> float | None:
@@ -327,7 +330,7 @@ def are_whole(values: Array, unit: Array) -> Array:
 def units_beside_decimals(
     values: Array, unit: Array, texts: Array, submission: Sequence[str]
 ) -> Array:
-    """Return the units of numbers that were calculated from others, or that others come from.
+    """Return the units of calculated numbers, or of those from which others were calculated.
 
     A whole number below 100 has as many decimals as most other numbers of its step, or of the
     submission if it is the only one: 11 beside 3.12 is 11.00. It is left as it is if all may have
@@ -387,7 +390,7 @@ def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
         if count:
             decimals[places] += 1
             digits.append(count)
-    rules = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
+    rules = [RoundingRule(count) for count, _ in decimals.most_common(MAX_RULES)]
     most = max(digits, default=0)
     is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):

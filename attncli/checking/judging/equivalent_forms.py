@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from math import log2
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.checking.judging.agreement import is_same
+from attncli.checking.judging.agreement import agrees, is_same
 from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
@@ -199,15 +200,28 @@ def operation_or_input(step: Step) -> Expression:
     return step if step.operation is None else step.operation
 
 
+def with_same_result(right: Reference, forms: Forms) -> Iterator[tuple[str, Change, Reference]]:
+    """Yield the forms that lead to the same result, each with its calculation.
+
+    Scaling K before it is normed, say, scales nothing; and where steps are rounded, another form
+    may lead to another result.
+    """
+    *_, result = right.trace
+    for said, change in forms:
+        remake = partial(right.changed, partial(with_change, change=change))
+        other = right.kept((said, frozenset(change)), remake)
+        if agrees(other.trace[result.name].array, 0.0, result.array).all():
+            yield said, change, other
+
+
 def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Reference, str]]:
     """Yield right calculations in which a step that is shown alone has other numbers.
 
     Each comes with the step that has these numbers, and with the name of one, or "": if that is
     shown, too, the numbers are no longer right.
     """
-    for said, change in (*masked_early(right.trace, right.trace.steps), *shifts(right.trace)):
-        remake = partial(right.changed, partial(with_change, change=change))
-        other = right.kept((said, frozenset(change)), remake)
+    forms = chain(masked_early(right.trace, right.trace.steps), shifts(right.trace))
+    for _, change, other in with_same_result(right, forms):
         if not is_same(other.trace[step.name].array, step.array).all():
             moved = (
                 name for name in change if name != step.name and step.plain.startswith("masked")

@@ -1,4 +1,4 @@
-"""How a submission is read: which steps its letters mean, and in which right way it was worked."""
+"""How a submission is read: which steps its letters mean, and which correct way it was worked."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from attncli.checking.judging.equivalent_forms import (
     other_forms,
     shifts,
     with_change,
+    with_same_result,
 )
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Finding, Judged, Misshapen
@@ -41,7 +42,7 @@ MAX_READINGS = 64
 Chosen."""
 
 FORWARD = ("scores", "scaled", "masked", "weights", "context", "output")
-"""The steps that any letter may mean if its matrix has their very shape."""
+"""The steps that any letter may mean if its matrix has exactly their shape."""
 
 WORD = re.compile(
     rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|[^\[]+)(.*)", re.DOTALL
@@ -53,7 +54,7 @@ SUBSCRIPTS = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
 
 
 class Judgment(Protocol):
-    """What a report says that helps to choose a reading; see `Report`."""
+    """The part of a `Report` by which a reading is chosen."""
 
     @property
     def steps(self) -> Mapping[str, Judged]: ...
@@ -70,10 +71,10 @@ class Letter(Record):
     """A letter, or another word for several steps, in a submission."""
 
     base: str
-    rests: Mapping[str, str]  # what is behind it, by the keys of the submission
+    rests: Mapping[str, str]  # what is written behind it, by the keys of the submission
     meant: tuple[str, ...]  # the steps that people call so, the most usual first
-    fitting: tuple[str, ...] = ()  # those, and others, in whose shape it can be laid out; or ""
-    exact: frozenset[str] = frozenset()  # those that have the very shape
+    fitting: tuple[str, ...] = ()  # the steps, of any name, whose shape it fits; ("",) for none
+    exact: frozenset[str] = frozenset()  # those of the same shape
 
 
 def judged_as_read(
@@ -81,16 +82,18 @@ def judged_as_read(
 ) -> tuple[ReportT, tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the report on a submission in the reading of its letters that makes most of it right.
 
-    Readings that make as much right are compared as `_score` says. A letter that may still mean
-    several steps is left out. Beside the report come a sentence for each unusual reading, and the
-    keys that are left out, with hints.
+    `_score` decides between readings that make the same amount right. A letter that may still mean
+    several steps is left out.
+
+    Returns:
+        The report, a sentence for each unusual reading, and the keys left out, with hints.
     """
     letters = [*_letters(submission, trace)]
-    likeliest = _likeliest(submission, letters, trace, judge) if letters else []
-    if not likeliest:
+    best = _best_readings(submission, letters, trace, judge) if letters else []
+    if not best:
         return judge(submission), (), ()
-    report = likeliest[0][1]
-    every = zip(*(steps for steps, _ in likeliest), strict=True)
+    report = best[0][1]
+    every = zip(*(steps for steps, _ in best), strict=True)
     may_be = [tuple(dict.fromkeys(names)) for names in every]
     clear = [names[0] if _is_clear(names, report) else "" for names in may_be]
     said, skipped = list[str](), list[tuple[str, str]]()
@@ -110,7 +113,7 @@ def judged_as_read(
     return report, tuple(said), tuple(skipped)
 
 
-def _likeliest(
+def _best_readings(
     submission: Submission,
     letters: Sequence[Letter],
     trace: Trace,
@@ -182,7 +185,7 @@ def _letters(submission: Submission, trace: Trace) -> Iterator[Letter]:
 
 
 def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> int | None:
-    """Return 2 if all matrices of a letter have the shape of a step, 1 if they can be laid out so.
+    """Return 2 if all matrices of a letter have the shape of a step, 1 if they can be given it.
 
     0 is returned if their shapes are wrong, None if they mean no cells of the step.
     """
@@ -222,12 +225,18 @@ def _read_as(
 def _score(
     report: Judgment, read: Submission, trace: Trace, unusual: Collection[str]
 ) -> tuple[int, ...]:
-    """Return what makes a reading likely, the weightiest first.
+    """Return what makes a reading likely, the most important first.
 
-    That is how many numbers are right in steps of which half is, or three quarters of one that is
-    called so by few (others may be right by accident), how many wrong steps a mistake explains, how
-    many numbers follow from no mistake, how many are right in steps of which a quarter is, how many
-    steps are judged under the name that is read, and whether they are in order.
+    These are the counts of
+
+    - right numbers in steps of which at least half is right, or three quarters in `unusual` steps,
+      whose numbers may be right by accident;
+    - wrong steps that a mistake explains;
+    - those of the right numbers that do not follow from an error;
+    - right numbers in other steps of which at least a quarter is right;
+    - steps that are judged under the name that was read;
+
+    and last, whether the steps are in the order of the calculation.
     """
     right = correct = few = 0
     for name, counts in ((name, judged.counts) for name, judged in report.steps.items()):
@@ -267,8 +276,8 @@ class Way(Record, eq=False):
 WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
-def likeliest(way: Way) -> Way:
-    """Return the way with the fewest wrong steps that makes no correct one wrong."""
+def likeliest_way(way: Way) -> Way:
+    """Return the way of working with the fewest wrong steps that makes no correct step wrong."""
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
             possible = way.wrong | (other.matrices.keys() - way.matrices.keys())
@@ -278,7 +287,7 @@ def likeliest(way: Way) -> Way:
 
 
 def _is_seen(way: Way, names: Collection[str]) -> bool:
-    """Return True if a way gives half of the numbers of one of some steps."""
+    """Return True if a way of working gives half of the numbers of at least one of these steps."""
     for name in names:
         one = way.matrices.get(name)
         if isinstance(one, Written):
@@ -328,25 +337,24 @@ def _scores_adjusted(way: Way) -> Iterator[Way]:
 def _in_form(
     forms: Callable[[Trace, Collection[str]], Forms], way: Way, is_evident: bool = True
 ) -> Iterator[Way]:
-    """Yield another form of the calculation.
+    """Yield other forms of the calculation.
 
-    It must give half of a wrong step that it changes. If not evident, as its numbers may be
-    mistakes, it must change every wrong step before a shown one.
+    An evident form gives half of the numbers of a wrong step that it changes. Numbers of any other
+    form may also come from a mistake: it must change every wrong step, and the submission must
+    show a step after them.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
     if not is_evident and way.matrices.keys().isdisjoint(later):
         return
-    for said, change in forms(before, way.matrices):
-        if is_evident or not way.wrong.isdisjoint(change):
-            remake = partial(way.reference.changed, partial(with_change, change=change))
-            right = way.reference.kept((said, frozenset(change)), remake)
-            if not agrees(right.trace[order[-1]].array, 0.0, before[order[-1]].array).all():
-                continue  # scaling K before it is normed, say, scales nothing
-            kept = {step.name for step in right.trace if step.array is before[step.name].array}
-            other = replace(way, reference=right, said=(*way.said, said))
-            if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
-                yield other
+    possible = forms(before, way.matrices)
+    if not is_evident:
+        possible = (form for form in possible if not way.wrong.isdisjoint(form[1]))
+    for said, _, right in with_same_result(way.reference, possible):
+        kept = {step.name for step in right.trace if step.array is before[step.name].array}
+        other = replace(way, reference=right, said=(*way.said, said))
+        if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
+            yield other
 
 
 SEARCHES: tuple[WaySearch, ...] = (

@@ -19,9 +19,9 @@ from attncli.checking.mistakes.mistake import (
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.position_operations import (
     PAIRS,
-    AddedByPlace,
     Angles,
     AtDistances,
+    BiasAdded,
     Embedded,
     OfAngles,
     Rotated,
@@ -64,7 +64,7 @@ def _with_waves(step: Step, trace: Trace, kinds: Any, name: str, values: Iterabl
 
 @mistake("The positions were left out.", "Calculate {formula}.")
 def positions_left_out(step: Step, trace: Trace) -> Changes:
-    yield from _changed(step, trace, Embedded | AddedByPlace, lambda m: m.operands[0])
+    yield from _changed(step, trace, Embedded | BiasAdded, lambda m: m.operands[0])
     node = step.operation
     if isinstance(node, Rotated):
         yield _not_turned(trace, "QK"), {}
@@ -101,23 +101,23 @@ def degrees_for_radians(step: Step, trace: Trace) -> Changes:
 
 
 @mistake("What is added for the distance has the wrong sign.", "Calculate {formula}.")
-def sign_of_position_bias(node: AddedByPlace | AtDistances) -> Nodes:
+def sign_of_position_bias(node: BiasAdded | AtDistances) -> Nodes:
     yield negative(node) if isinstance(node, AtDistances) else _added(node, np.negative)
 
 
 @mistake("The distance was not multiplied by the slope.", "Calculate {formula}.")
-def slope_forgotten(node: AddedByPlace) -> Nodes:
+def slope_forgotten(node: BiasAdded) -> Nodes:
     if np.all(slopes := node.rule.names.get("slope", 0.0)):
         yield _added(node, lambda numbers: numbers / np.reshape(slopes, (-1, 1, 1)))
 
 
 @mistake("The slopes went to the wrong heads.", "Take them in order: the first is for head 1.")
-def slopes_exchanged(node: AddedByPlace) -> Nodes:
+def slopes_exchanged(node: BiasAdded) -> Nodes:
     if np.size(node.rule.names.get("slope", 0.0)) > 1:
         yield _added(node, lambda numbers: numbers[::-1])
 
 
-def _added(node: AddedByPlace, function: Callable[[Array], Array]) -> Expression:
+def _added(node: BiasAdded, function: Callable[[Array], Array]) -> Expression:
     """Return scores with a function of what a rule gives for each head, query and key added."""
     numbers = function(node.numbers(*array_of(node).shape[1:]))
     return wrong(lambda scores: scores + numbers, node.operand)

@@ -1,4 +1,4 @@
-"""Mistakes between the scores and the output: in the weights, the mixture and the heads."""
+"""Mistakes between the scores and the output: in the weights, the weighted sums, and the heads."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
 )
 def softmax_over_queries(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
-        yield Transposed(replace(node, along=_other_way(node.along)))
+        yield Transposed(replace(node, along=_other_axis(node.along)))
     elif total := made_by(Sum, node.divisor):
-        yield replace(node, divisor=replace(total, along=_other_way(total.along)))
+        yield replace(node, divisor=replace(total, along=_other_axis(total.along)))
 
 
 @mistake(
@@ -75,12 +75,12 @@ def softmax_over_queries(node: Sum | Divide) -> Nodes:
 )
 def softmax_over_all(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
-        yield Sum(node, _other_way(node.along))
+        yield Sum(node, _other_axis(node.along))
     elif total := made_by(Sum, node.divisor):
-        yield replace(node, divisor=Sum(total, _other_way(total.along)))
+        yield replace(node, divisor=Sum(total, _other_axis(total.along)))
 
 
-def _other_way(along: int) -> int:
+def _other_axis(along: int) -> int:
     return -3 - along  # the axes are −1 and −2
 
 
@@ -209,7 +209,7 @@ def _inputs(trace: Trace) -> Iterator[Step]:
 
 
 def _inputs_of_layer(trace: Trace) -> Iterator[Step]:
-    """Yield the step that the values of a layer are made from."""
+    """Yield the step from which the values of a layer are calculated."""
     if trace.problem.kind == "transformer" and "V" in trace.steps:
         for part in walk(made_of(trace.steps["V"])):
             if isinstance(part, Step) and part.operation is not None:
@@ -228,7 +228,7 @@ def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
 
 
 def _other_values(step: Step, *names: str) -> Changes:
-    """Yield the changes in which the weights mix something else than the values."""
+    """Yield the changes in which the weights mix other rows than the values."""
     node = made_of(step)
     if not _is_mixture(node):
         return
@@ -259,7 +259,7 @@ def weights_of_other_side(step: Step, trace: Trace) -> Changes:
 
 
 def _worked_out(step: Step) -> Expression:
-    """Return how a step of memory's side is made from steps of both sides."""
+    """Return the expression of a step of memory's side, in steps of the other side and inputs."""
     return transform(
         made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
     )
@@ -294,19 +294,19 @@ PIECES = "A head is a contiguous piece of every row: the first d_k features are 
 
 @mistake("Neighbouring features went to different heads.", PIECES)
 def heads_interleaved(step: Step, trace: Trace) -> Changes:
-    return _cut_otherwise(step, trace, split_in_turns, merged_in_turns)
+    return _other_heads(step, trace, split_in_turns, merged_in_turns)
 
 
 @mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
-    return _cut_otherwise(step, trace, split_by_lines, merged_by_lines)
+    return _other_heads(step, trace, split_by_lines, merged_by_lines)
 
 
-def _cut_otherwise(
+def _other_heads(
     step: Step, trace: Trace, split: Callable[..., Any], merged: Callable[[Any], Any]
 ) -> Changes:
-    """Yield a step cut into heads or merged otherwise; then Q, K and V; then all that is."""
+    """Yield changes of how heads are split or merged: in this step; in Q, K and V; everywhere."""
 
     def rule(node: Expression) -> Nodes:
         if isinstance(node, SplitHeads):

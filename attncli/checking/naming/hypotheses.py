@@ -1,4 +1,4 @@
-"""Hypotheses of what went wrong in a step, all tested in the same way; and those of one number."""
+"""Hypotheses of what went wrong in a step, tested alike; and those about a single number."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from attncli.core.tape.step import LEADING, Operation, Step
 from attncli.core.text.strings import label_text
 
 MAX_WORKED_SIZE = 500
-"""Maximum size of a step that is worked as a whole to get one number."""
+"""Maximum size of a step that is calculated as a whole to explain one of its numbers."""
 
 
 class Hypothesis(Record, eq=False):
-    """One way in which wrong numbers may have come about; arrays have the layout of the step."""
+    """One possible cause of wrong numbers; arrays have the layout of the step's array."""
 
     finding: Finding
-    expected: Values | None = None  # what the step becomes; None for what follows
+    expected: Values | None = None  # the values of the step; None for those that follow
     written: Array | None = None  # the numbers without the slip; None for what is written
-    unit: Array | None = None  # the units of these
+    unit: Array | None = None  # the units in the last place of `written`
     fitted: int = 0  # number of cells that it was fitted to, which are no evidence
-    is_fact: bool = False  # True if it only states what is seen, here or in another step
+    is_fact: bool = False  # True if it states only what can be seen
 
 
 class WrongStep:
@@ -65,7 +65,7 @@ class WrongStep:
         return WrongStep(self.judge, self.judged, is_in)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
-        """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
+        """Return the factors of each product that a cell sums; [] for no sum, or a long step."""
         if is_long(self.step):
             return []
         summands = _summands(self._worked.term(self.step, place))
@@ -87,7 +87,7 @@ class WrongStep:
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
     ) -> Array:
-        """Return the cells that a hypothesis gives or leaves right.
+        """Return the cells whose number a hypothesis gives, or leaves right.
 
         In half of the wrong cells its interval must be narrower than the error that it explains.
         """
@@ -108,7 +108,7 @@ class WrongStep:
     def chance(self, hypothesis: Hypothesis, tried: int) -> float:
         """Return how many of the hypotheses that were tried would fit as well by coincidence.
 
-        One agrees by chance with the probability of the interval width, relative to the error.
+        A number agrees by chance with a probability of the interval's width over twice its error.
         """
         if hypothesis.is_fact:
             return 0.0
@@ -126,10 +126,10 @@ class WrongStep:
 
     @cached_property
     def _independent(self) -> tuple[list[int], ...]:
-        """The places of the wrong cells that are evidence of their own.
+        """The places of the wrong cells that are independent evidence.
 
-        Lines with the same numbers count once. Of the shares of a line, so do equal ones, and the
-        last one follows from the others.
+        Lines with the same numbers count once. In a line of shares, equal shares count once, and
+        the last share does not count, as it follows from the others.
         """
         along, lines = axis_of_shares(self.step), dict[Index, dict[Index, tuple[float, float]]]()
         axis = -1 if along is None else along
@@ -199,7 +199,7 @@ def _summands(term: Term) -> list[tuple[Term, ...]]:
 
 
 def _grid(*arrays: Array) -> Array:
-    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0."""
+    """Return for each place the largest of 1, 0.1, … that divides the numbers there; 0 for none."""
     grid = np.zeros(arrays[0].shape)
     for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)
@@ -213,7 +213,7 @@ SlipSearch: TypeAlias = Callable[[WrongStep], Iterator[Hypothesis]]
 def explained_by(wrong: WrongStep, search: SlipSearch) -> Finding | None:
     """Return the first hypothesis of a search that gives every number, if there is one.
 
-    It is a guess where it may hold by chance, or where another one of the search holds as well.
+    It is reported as a guess if it may hold by chance, or if another hypothesis holds as well.
     """
     tried = list(search(wrong))
     holding = [one for one in tried if wrong.holds(one)]
@@ -236,7 +236,7 @@ TERM_SLIPS = (
     (-1, "single_cell_slip", "was left out"),
     (1, "single_cell_slip", "was counted twice"),
 )
-"""For each slip, the multiple of a term by which the sum is too large, its id, and its words."""
+"""For each slip, the multiple of a term by which the sum is too large, the id, and the words."""
 
 CARRIES = (1, 10, 100)
 """Errors of sums that people add up by hand. Chosen."""
@@ -309,7 +309,7 @@ def _product_text(factors: Sequence[float]) -> str:
 
 
 def off_by(wrong: WrongStep) -> str:
-    """Return by how much a sum is off, where that is an amount of `CARRIES`; or ""."""
+    """Return a sentence on the error of a sum if it is one of `CARRIES`; else ""."""
     (place,) = wrong.cells
     off = float(wrong.values[place] - wrong.judged.yours[place])
     if abs(off) not in CARRIES or not wrong.terms(place):

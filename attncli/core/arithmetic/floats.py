@@ -1,7 +1,7 @@
-"""Arrays of floats: formulas evaluated with care, and outlines without numbers.
+"""Accurate formulas for arrays of floats, and outlines, which are arrays without numbers.
 
-Care is taken where the plain expression would lose digits or overflow. Of an `Outline` only the
-shape counts: a calculation with outlines shows how much memory it takes.
+The formulas are those whose plain expression would lose digits or overflow. An `Outline` has only a
+shape: a calculation with outlines shows how much memory the real one takes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SPLITTER = {8: 134217729.0, 4: 4097.0}
 
 
 FEW = 256
-"""Up to this number of elements, Python is faster than operations on arrays."""
+"""Maximum number of elements for which Python is faster than operations on arrays."""
 
 
 def all_finite(array: Array) -> bool:
-    """Return whether no number is infinite or nan; for few, in less time than `all` takes."""
+    """Return whether no number is infinite or nan; few numbers are tested without a slow `all`."""
     is_finite = np.isfinite(array)
     return b"\0" not in is_finite.tobytes() if array.size <= FEW else bool(is_finite.all())
 
@@ -62,8 +62,8 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
 def total(array: Array, along: int) -> Array:
     """Return the sum along an axis (-1 or -2), which stays with size 1, correct to about a unit.
 
-    Few numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of many, one half is added to
-    the other again and again, and what each addition rounds away is kept and added at the end
+    Up to `FEW` numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of more, one half is
+    added to the other repeatedly, and what each addition rounds away is kept and added at the end
     (Knuth's two-sum). Of a large array, some rows are summed at a time, to save memory.
     """
     if hasattr(array, "called"):  # it records the calls that are made with it
@@ -131,16 +131,16 @@ def _split(array: Array, splitter: float) -> tuple[Array, Array]:
 
 
 BYTES_OF_OBJECT = 32
-"""Size of an element that is a float of Python: 8 bytes in the array, and 24 of its own."""
+"""Size of an element that is a float of Python: 8 bytes in the array, and 24 of the object."""
 
 BYTES_OF_RECORDS = 2**10
-"""Size of what is kept with an array: its header, its operation, its step. Measured, about."""
+"""Approximate size of the records kept with an array: header, operation, step. Measured."""
 
 
 class Outline(np.ndarray[Any, Any]):
     """An array in the memory of one number, whose functions return outlines.
 
-    Where one value of the whole array is asked for, every number is 1, and nothing is an exception.
+    A reduction of the whole array to one value treats every number as 1, and raises nothing.
     """
 
     in_use = 0  # bytes that the outlines in use stand for

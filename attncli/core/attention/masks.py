@@ -17,9 +17,9 @@ from attncli.core.arithmetic.elements import Array, because
 from attncli.core.attention.parameters import Table
 from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.formulas import tree
-from attncli.core.numbers import value_forms
+from attncli.core.numbers import forms
+from attncli.core.numbers.forms import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.matrices import to_array, to_vector
-from attncli.core.numbers.value_forms import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import cut
@@ -177,17 +177,12 @@ TWO_WORDS = r"^[\s,]*[^\s,]+[\s,]+[^\s,]+[\s,]*$"
 PAIR: Schema = {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2}
 MASK_TEXT: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
 
-ZEROS_AND_ONES = value_forms.ArrayForm(
-    _zeros_and_ones, (MASK_TEXT, *value_forms.BITS), stack="either", broadcasts=True
+ZEROS_AND_ONES = forms.ArrayForm(
+    _zeros_and_ones, (MASK_TEXT, *forms.BITS), stack="either", broadcasts=True
 )
-LENGTHS = Form(
-    to_vector, (whole_number(0), value_forms.STRING, *value_forms.in_one_line(whole_number(0)))
-)
-WINDOW = Form(_window, (PAIR, value_forms.STRING | {"pattern": TWO_WORDS}))
-POSITION = {
-    "align": value_forms.choice(("top-left", "bottom-right")),
-    "offset": value_forms.count(least=None),
-}
+LENGTHS = Form(to_vector, (whole_number(0), forms.STRING, *forms.in_one_line(whole_number(0))))
+WINDOW = Form(_window, (PAIR, forms.STRING | {"pattern": TWO_WORDS}))
+POSITION = {"align": forms.choice(("top-left", "bottom-right")), "offset": forms.count(least=None)}
 """Keys of `mask` that align queries with keys, and count the keys before the first query."""
 
 

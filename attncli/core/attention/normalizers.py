@@ -29,7 +29,7 @@ from attncli.core.attention.softmax import (
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.numbers.value_forms import vector
+from attncli.core.numbers.forms import vector
 from attncli.core.records import Record, replace
 from attncli.core.tape.backward_operations import Hadamard, Passed, Subtract
 from attncli.core.tape.evaluation import array_of

@@ -1,7 +1,6 @@
-"""Operations by the places of tokens: angles whose sines are added or that turn, and biases.
+"""Operations that depend on positions: sines that are added, rotations, and biases of scores.
 
-Each rule for a bias gives its numbers for a part of the scores, so that tiles need no n × m
-numbers.
+A bias gives its numbers for a tile of the scores at a time, so that n × m numbers are never needed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MAX_PAIRS = 4
 """Maximum number of pairs of features that a note lists."""
 
 PAIRS = ("neighbours", "halves")
-"""Which features are a pair: 1 and 2, 3 and 4, …; or the first of each half, the second, …"""
+"""Which features are a pair: 1 and 2, 3 and 4, …; or the first ones of both halves, the second …"""
 
 
 def _plain(number: float) -> tree.Formula:
@@ -59,7 +58,7 @@ class Waves(Record):
         return angles.reshape(1, 1, tokens, -1)
 
     def written(self, token: int, pair: int) -> tree.Formula:
-        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` where that has no end."""
+        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` if the power is not whole."""
         t = self.start + token
         under = self.base ** (2 * pair / self.size)
         if not t or under == 1:
@@ -78,7 +77,7 @@ class Waves(Record):
         return slice(0, half), slice(half, self.size)
 
     def of(self, function: str, angles: Array) -> Array:
-        """Return the sines or cosines of angles; to terms each is a constant such as cos 1."""
+        """Return the sines or cosines of angles; among terms each is a constant such as cos 1."""
         if not are_elements(angles):
             numbers: Array = getattr(np, function)(angles)
             return numbers
@@ -93,7 +92,7 @@ class Waves(Record):
         return filled(angles.shape, element)
 
     def paired(self, first: Any, second: Any) -> Any:
-        """Return features of which these are the first and the second of each pair."""
+        """Return the features, from the first and the second one of each pair."""
         if self.pairs == "halves":
             features = joined([first, second], -1)
         else:
@@ -107,8 +106,8 @@ class Waves(Record):
         return tree.Fraction(tree.Name("t"), tree.Power(_plain(self.base), part))
 
 
-class FromPlaces(Operation):
-    """Numbers that follow from the places of tokens alone; the operand tells how many there are."""
+class FromPositions(Operation):
+    """Numbers that depend only on the positions of tokens, whose count is that of the operand."""
 
     operand: Expression
     waves: Waves
@@ -133,7 +132,7 @@ class FromPlaces(Operation):
         yield from ()
 
 
-class Angles(FromPlaces):
+class Angles(FromPositions):
     """The angle by which each pair of features of each token is turned (Su et al. 2021, eq. 15)."""
 
     shape = "n' d -> n pair"
@@ -151,7 +150,7 @@ class Angles(FromPlaces):
         return self.waves.notation
 
 
-class Sinusoids(FromPlaces):
+class Sinusoids(FromPositions):
     """The sine and the cosine of each angle side by side (Vaswani et al. 2017, section 3.5)."""
 
     functions: tuple[str, str] = ("sin", "cos")
@@ -172,7 +171,7 @@ class Sinusoids(FromPlaces):
 
 
 class Embedded(Add):
-    """The tokens with the rows of their positions, which do not change, added."""
+    """The sum of the tokens and the rows of their positions, which are constant."""
 
     why = "Attention has no order of its own: what is added says where a token stands."
 
@@ -207,7 +206,7 @@ class OfAngles(Operation):
 
 
 class Rotated(Operation):
-    """Each pair (x, y) of features turned: (x cos θ − y sin θ, x sin θ + y cos θ).
+    """Each pair (x, y) of features, rotated: (x cos θ − y sin θ, x sin θ + y cos θ).
 
     Su et al. 2021, section 3.4.2. Features that are in no pair stay as they are.
     """
@@ -244,7 +243,7 @@ class Rotated(Operation):
         return joined([pairs, others], -1) if others.shape[-1] else pairs
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Dx is dy turned back: the inverse of a rotation is its transpose."""
+        """Dx is dy, rotated back: the inverse of a rotation is its transpose."""
         yield self.operand, replace(self, operand=upstream, back=not self.back)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -268,7 +267,7 @@ def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
 
 
 def slopes_of(heads: int) -> list[float]:
-    """Return the published slopes; of 2^k heads 2^(−8h/2^k), for other numbers some between.
+    """Return the published slopes: 2^(−8h/2^k) of 2^k heads; of other counts, also some between.
 
     >>> slopes_of(3)
     [0.0625, 0.00390625, 0.25]
@@ -278,15 +277,15 @@ def slopes_of(heads: int) -> list[float]:
     return [2.0 ** (-8 * h / power) for h in range(1, power + 1)] + between
 
 
-class ByPlace(Record, eq=False):
-    """A number for each head h, query i and key j: an expression, or one of a line of numbers."""
+class PositionBias(Record, eq=False):
+    """What is added to the score of head h, query i and key j: an expression, or from `line`."""
 
     formula: tree.Formula
-    names: Mapping[str, Any] = EMPTY  # what other names are: a number, or one for each head
-    line: Array | None = None  # by distance j − i, as far as there are any, (heads, 2k + 1)
+    names: Mapping[str, Any] = EMPTY  # the values of other names: a number, or one for each head
+    line: Array | None = None  # a number for each distance j − i from −k to k, (heads, 2k + 1)
     shift: int = 0  # the place of the first query among the keys
-    key: str = ""  # of a table that the problem gives
-    is_negligible: bool = False  # whether it only makes scores so small that they may vanish
+    key: str = ""  # the key of the problem that holds the table, if one does
+    is_negligible: bool = False  # whether it makes scores so small that tiles may skip them
 
     def at(self, head: int, rows: slice, keys: slice) -> Array:
         """Return what is added to some scores of a head, (rows, keys)."""
@@ -305,8 +304,8 @@ class ByPlace(Record, eq=False):
         return np.broadcast_to(numbers, (len(i), len(j)))
 
     def near(self, head: int, rows: slice, least: float) -> slice:
-        """Return the keys to which more than `least` is added, for some queries."""
-        assert self.line is not None  # or none are negligible
+        """Return the range of keys to whose scores more than `least` is added, for some queries."""
+        assert self.line is not None  # as for every negligible bias
         places = np.flatnonzero(self.line[head] > least) - self.line.shape[1] // 2 + self.shift
         return slice(rows.start + int(places[0]), rows.stop + int(places[-1]))
 
@@ -328,11 +327,11 @@ class ByPlace(Record, eq=False):
         )
 
 
-class AddedByPlace(Operation):
-    """Scores with what a rule gives for the places of query and key added."""
+class BiasAdded(Operation):
+    """The sum of the scores and a bias for the positions of query and key."""
 
     operand: Expression
-    rule: ByPlace
+    rule: PositionBias
     why = "What is added tells keys that are near from keys that are far away."
 
     @property
@@ -372,7 +371,7 @@ class AddedByPlace(Operation):
 
 
 class AtDistances(Operation):
-    """The number of a table for the distance j − i of each query and key, within −k … k."""
+    """For each query and key, the number of a table for their distance j − i, clipped to −k … k."""
 
     table: Expression
     size: tuple[int, int]  # number of queries, and of keys

@@ -17,9 +17,9 @@ from attncli.core.attention.position_operations import (
     BASE,
     PAIRS,
     Angles,
-    ByPlace,
     Embedded,
     OfAngles,
+    PositionBias,
     Rotated,
     Sinusoids,
     Waves,
@@ -27,7 +27,7 @@ from attncli.core.attention.position_operations import (
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
-from attncli.core.numbers.value_forms import Form, choice, count, listed, vector, whole_number
+from attncli.core.numbers.forms import Form, choice, count, listed, vector, whole_number
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
@@ -38,7 +38,7 @@ Settings = Mapping[str, Any]
 """The parameters of a row, by name."""
 
 ByPlaceFields = dict[str, Any]
-"""The fields of a `ByPlace` that a row determines."""
+"""The fields of a `PositionBias` that a row determines."""
 
 
 def _start(raw: object, path: KeyPath) -> int | tuple[int, ...]:
@@ -222,7 +222,7 @@ def checked(positions: Settings, problem: Any) -> dict[str, Any]:
     return rows
 
 
-def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[ByPlace]:
+def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> list[PositionBias]:
     """Return the rules for what is added to the scores."""
     shift = first_place(mask, n, m)
     is_own_seen = mask.keys() <= {"causal", *POSITION} and 0 <= shift <= m - n
@@ -232,7 +232,7 @@ def by_place(positions: Settings, heads: int, mask: Mask, n: int, m: int) -> lis
             fields = POSITIONS[name].build(positions, heads, n + m + abs(shift))
             # Far keys may vanish if the nearest, from which nothing is subtracted, is seen.
             is_negligible = name == "alibi" and is_own_seen and fields["line"].max() <= 0
-            rules.append(ByPlace(**fields, shift=shift, is_negligible=is_negligible))
+            rules.append(PositionBias(**fields, shift=shift, is_negligible=is_negligible))
     return rules
 
 

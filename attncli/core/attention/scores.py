@@ -20,7 +20,7 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Formula, Number, Phrase, Words
 from attncli.core.records import Record, replace
-from attncli.core.tape.backward_operations import Hadamard, Rearranged, features, plural
+from attncli.core.tape.backward_operations import Hadamard, Rearranged, columns_of_operands, plural
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
@@ -337,7 +337,9 @@ class ConcatenatePairs(Pairs):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """The columns of each, summed over its pairs."""
-        for along, (side, part) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
+        for along, (side, part) in zip(
+            (-2, -3), columns_of_operands(upstream, self.q, self.k), strict=True
+        ):
             yield side, SumPairs(part, along)
 
     def notation(self, columns: bool) -> tree.Formula:

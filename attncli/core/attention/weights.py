@@ -15,7 +15,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
-from attncli.core.attention.position_operations import AddedByPlace, AtDistances
+from attncli.core.attention.position_operations import AtDistances, BiasAdded
 from attncli.core.attention.scores import SCORES, RepeatHeads
 from attncli.core.errors import fail
 from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
@@ -85,7 +85,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
             table = _put(tape, rule.key, rules.positions["table"], ("distance",))
             biased = Add(biased, AtDistances(table, (n, m), rule.shift))
         else:
-            biased = AddedByPlace(biased, rule)
+            biased = BiasAdded(biased, rule)
     s = tape.record("biased", biased) if biased is not s else s
     keep = kept(rules.mask, n, m)
     if keep is not None:

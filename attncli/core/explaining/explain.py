@@ -1,4 +1,4 @@
-"""How one number comes about: the operation that computed it, worked with the numbers put in.
+"""How one number was calculated: the operation that computed it, with the numbers filled in.
 
 The same `apply` that computes a step runs on arrays of terms, which record the operations on them;
 no operation or method has code of its own here.
@@ -21,8 +21,7 @@ from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cell_names import Index, at_of, cell, cell_name
-from attncli.core.tape.find_cells import Cells
+from attncli.core.tape.cell_names import Cells, Index, at_of, cell, cell_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
 from attncli.core.text.strings import LIMIT, visible
@@ -34,7 +33,7 @@ MAX_NAMES_SHOWN = 4
 
 
 class Source(Record):
-    """A cell that another one was made of.
+    """A cell from which another one was calculated.
 
     Attributes:
         step: the name of a step or of an input.
@@ -46,7 +45,7 @@ class Source(Record):
 
 
 class FilledFormula(Record, eq=False):
-    """A formula with numbers put in: how it is worked, its leaves, and the numbers of these."""
+    """A formula with numbers filled in: its term, the leaves of that, and the number of each."""
 
     term: Term
     leaves: Sequence[Term]
@@ -54,17 +53,17 @@ class FilledFormula(Record, eq=False):
 
 
 class Explanation(Record):
-    """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.
+    """How a cell was calculated: name = formula = unfolded = numbers = unrounded ≈ result.
 
     Attributes:
         nodes: the parts of that chain as formulas, by these names; a part may be missing.
-        sources: the cells that it was made of, each once.
+        sources: the cells from which it was calculated, each once.
         reasons: what decided a choice, such as `mask[I, good] = 0`.
-        given: whether the problem gave it.
+        given: whether the number is an input of the problem.
         value: the number itself.
-        worked: the formulas with numbers put in, by their parts of the chain; those of letters by
-            the letter.
-        chosen: the choices with reasons, in the order of these.
+        worked: the formulas with numbers, by the name of their part of the chain; those of letters
+            by the letter.
+        chosen: the choices that `reasons` explain, in the same order.
     """
 
     nodes: Mapping[str, tree.Formula]
@@ -240,7 +239,7 @@ class Explainer:
         decimals: int = DEFAULT_DECIMALS,
         full: bool = False,
         numbers: Callable[[Step], Array] | None = None,
-        to_refill: bool = False,  # whether other numbers are filled in: all parts are told
+        to_refill: bool = False,  # whether other numbers are filled in later: no part is left out
     ) -> None:
         self.trace = trace
         self.decimals = decimals
@@ -324,14 +323,14 @@ class Explainer:
         return tree.Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
 
     def _prints(self, shown: float, result: str) -> bool:
-        """Return True if a number is what is printed as the result."""
+        """Return True if a number would be printed as the result is."""
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
         wanted = _as_float(result)
         return shown == wanted or abs(shown - wanted) <= unit / 2
 
     def _unfold(self, term: Term) -> Term:
-        """Return a term with the leaves replaced whose steps are short ways to write others."""
+        """Return a term in which cells of abbreviating steps are replaced by their own terms."""
 
         def rule(part: Term) -> Term:
             if isinstance(part, Leaf) and _unfolds(part):
@@ -351,7 +350,7 @@ class Explainer:
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
     ) -> Iterator[tree.Formula]:
-        """Yield the meanings of letters."""
+        """Yield a formula for the meaning of each letter."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
             numbers = self._numbers(letter.operands[0], result, worked, letter.symbol)
@@ -382,7 +381,7 @@ class Explainer:
 
 
 def _unfolds(part: Term) -> bool:
-    """Return True for a cell of a step that is a short way to write others."""
+    """Return True for a cell of a step that only abbreviates a longer formula."""
     node = part.step.operation if isinstance(part, Leaf) else None
     return isinstance(node, Operation) and node.unfolds
 

@@ -26,7 +26,7 @@ from attncli.core.text.notebook import Shown
 from attncli.core.text.strings import called_by, did_you_mean, visible
 
 if TYPE_CHECKING:
-    from attncli.core.tape.find_cells import Cells
+    from attncli.core.tape.cell_names import Cells
 
 Result = TypeVar("Result")
 

@@ -29,7 +29,7 @@ from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import label_text
 
 RENAMED = {"output": "attended", "hidden": "score_hidden"}
-"""Names in a layer for the last step of attention and for the hidden layer of its scores."""
+"""Other names, in a layer, of the last step of attention and of the hidden layer of its scores."""
 
 RESIDUAL = "What was found is added to what was there, so that nothing is lost."
 LOGITS = "One number for each word that may follow."
@@ -172,7 +172,7 @@ def _refuse_outside(places: Sequence[int], size: int) -> None:
 
 
 class Rows(Operation):
-    """Some rows of a matrix; `words` are what they are called."""
+    """Some rows of a matrix; `words` are their labels."""
 
     operand: Expression
     places: tuple[int, ...]
@@ -193,7 +193,7 @@ class Rows(Operation):
 
 
 class Returned(Operation):
-    """Rows put back in their places, added up where one was looked up several times."""
+    """Rows put back in their places; the sum of them where a row was looked up several times."""
 
     operand: Expression
     places: tuple[int, ...]
@@ -251,7 +251,7 @@ class CrossEntropy(Loss):
 
     def slopes(self) -> Derivatives:
         """Dlogits = (p − 1 at the target) / n, for p = softmax of the logits."""
-        assert self.logits is not None  # what the probabilities are made of
+        assert self.logits is not None  # from which the probabilities are calculated
         count = float(array_of(self.probabilities)[..., 0].size)
         difference = Subtract(self.probabilities, Targets(self.probabilities, self.places))
         yield self.logits, Scale(difference, over=count)

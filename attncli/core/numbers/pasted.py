@@ -1,4 +1,4 @@
-"""Matrices as people paste them: prints of programs, Markdown, LaTeX, spreadsheets.
+"""Matrices as people paste them: output of programs, Markdown, LaTeX, spreadsheets.
 
 Each form is rewritten as lines of words or of cells, in which every number keeps its offset.
 """
@@ -28,7 +28,7 @@ from attncli.core.numbers.written import SEVERAL
 from attncli.core.text.strings import visible
 
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
-"""Signs of a keyboard for brackets over several lines and for lines of boxes."""
+"""ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
 LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
 PRINTED = (
     r"\s*+(?:Parameter containing:\s*+)?(?:[\w.]++\(\s*+)?(\[.*\])"
@@ -41,9 +41,9 @@ ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
 SEVERAL_MATRICES = "the text holds several matrices; write {}"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
-"""The line below the heads of a table; `| - | - |` are cells."""
+"""The line below the headings of a table; `| - | - |` is a row of cells."""
 BARE_LABEL = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
-"""A word that is a label, and not a misspelt number, although only blanks follow it."""
+"""A word that is a label, not a misspelt number, even without a colon or bar after it."""
 
 
 def grid_of(text: str) -> LabelledGrid:
@@ -132,7 +132,7 @@ def _cells(line: tuple[int, str], separator: str) -> Words:
 
 
 def _is_spreadsheet(rows: Sequence[Words]) -> bool:
-    """Return True if tabs separate cells: equally many in each row, each one number or words."""
+    """Return True if tabs separate cells: the same count in each row, each a number or words."""
     if len({len(row) for row in rows}) != 1 or len(rows[0]) == 1:
         return False
     several = [cell for row in rows for _, cell in row if len(words_of(cell, "")) > 1]
@@ -237,7 +237,7 @@ def _cut(lines: Words, ends: Sequence[int]) -> Words:
 
 
 def _fitting(labels: Labels, rows: Sequence[Words]) -> Labels:
-    """Return labels without the columns' where it is unclear above which column each is."""
+    """Return labels, without those of the columns if it is unclear to which column each belongs."""
     firsts, heads = labels
     width = len(rows[0]) if rows else 0
     if heads and firsts is None and len(heads) == width + 1:
@@ -256,7 +256,7 @@ LAYOUT = (
     r"|\\(?:hline|toprule|midrule|bottomrule|displaystyle|q?quad|notag|attnroom)(?![a-zA-Z])"
     r"|\\[,;:!\s\[\]()]|\$"
 )
-"""Commands that change no number; \\attnroom is the blank of a worksheet."""
+"""Commands that change no number; \\attnroom is an empty field of a worksheet."""
 COMMENT_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
 """The sign of a comment at the end of a line; \\% is percent."""
 AFTER_MATRIX = (
@@ -317,7 +317,7 @@ def cells_of(text: str, start: int = 0) -> list[Words]:
 
 
 def without_tex(text: str) -> str:
-    r"""Return a text of the same length with the numbers of LaTeX in the signs of the parser.
+    r"""Return a text of the same length, with numbers in LaTeX rewritten for the parser.
 
     >>> without_tex(r"\frac{1}{2} & -\infty").split()
     ['1/2', '&', '-inf']

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import AXES
-from attncli.core.numbers.value_forms import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.core.numbers.forms import DEFINITIONS, NOTHING, Schema, given, or_nothing
 from attncli.core.problem.key_values import names_of, pattern_of
 from attncli.core.problem.keys import KEYS, layer_forms
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind

@@ -17,13 +17,13 @@ import numpy as np
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
+from attncli.core.numbers.forms import OTHER_WORDS
 from attncli.core.numbers.matrices import as_raw, block_rows
-from attncli.core.numbers.value_forms import OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
-from attncli.core.problem.values import OF_TARGET
+from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
 from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, visible
 
@@ -330,9 +330,9 @@ def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> Key
 
 
 def _tests_of_layer(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
-    from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE
+    from attncli.core.attention.norms_and_activations import WITH_GATE
 
-    known, activation = (*ACTIVATIONS, *WITH_GATE), values["activation"] or "relu"
+    known, activation = feed_forward_activations(), values["activation"] or "relu"
     half = "W_1" in keys and "W_2" not in keys
     yield half, "W_1", "W_1 needs W_2", "write W_2, which leads back to the features"
     yield "b_3" in keys and "W_3" not in keys, "b_3", "b_3 has no use without W_3", "write W_3"

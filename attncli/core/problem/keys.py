@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from attncli.core.numbers.value_forms import (
+from attncli.core.numbers.forms import (
     LABELS,
     TEXT,
     TRUTH,
@@ -56,7 +56,6 @@ class Key(Record, eq=False):
 
 
 ACTIVATION = choice(("tanh", "none"))
-FEED_FORWARD_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
 
 GAIN_NAMES, SHIFT_NAMES = "gamma_# γ_# gamma# g_#", "beta_# β_# beta#"
 """Other names of the vectors of a norm; # is its number."""
@@ -267,7 +266,7 @@ class ProblemFields:
         choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
     )
     activation: str | None = key(
-        choice((*ACTIVATION.words(), *FEED_FORWARD_ACTIVATIONS)),
+        choice(lambda: (*ACTIVATION.words(), *values.feed_forward_activations())),
         "the activation of the hidden layer, in kinds pooling and transformer",
         example="tanh, none, relu, gelu, …",
     )
@@ -283,7 +282,9 @@ class ProblemFields:
         instead={"layers: [{W_q: …}, {W_q: …}], one for each": "n_layers num_layers depth"},
     )
     norm: str = key(
-        choice(values.NORM_NAMES), "transformer: the norm of each half of a layer", "layer"
+        choice(lambda: (*values.layer_norms(), "none")),
+        "transformer: the norm of each half of a layer",
+        "layer",
     )
     place: str = key(
         choice(("pre", "post")), "transformer: whether norms come before or after", "pre"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from attncli.core.errors import KeyPath, fail, needing
-from attncli.core.numbers import value_forms
-from attncli.core.numbers.value_forms import Form, Schema
+from attncli.core.numbers import forms
+from attncli.core.numbers.forms import Form, Schema
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, dotted, to_number
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
@@ -80,7 +80,7 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     words = re.findall(BETWEEN_COMMAS, raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
-    names = (value_forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    names = (forms.as_text(word, (*path, index)).strip() for index, word in enumerate(words))
     steps = tuple(dict.fromkeys(filter(None, names)))
     if not steps and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
@@ -123,7 +123,7 @@ def _names(raw: object, path: KeyPath) -> dict[str, str]:
     said = "must be a step for each name", "write such as {a: scores, b: weights}"
     steps = dict[str, str]()
     for key, value in by_name(raw, path, *said).items():
-        name, meant = key, value_forms.as_text(value, (*path, key)).strip()
+        name, meant = key, forms.as_text(value, (*path, key)).strip()
         if name in ALIASES and meant not in ALIASES:
             name, meant = meant, name
         if re.fullmatch(COURSE_NAME, name) is None:
@@ -147,39 +147,37 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return raw if isinstance(raw, Marking) else Marking(**PARTS_OF_MARKING.read(raw, path))
 
 
-POINTS = value_forms.number(most=1_000_000)
+POINTS = forms.number(most=1_000_000)
 ASKED_STEPS: tuple[Schema, ...] = (
-    value_forms.LIST_OF_WORDS | {"maxItems": 0},
-    value_forms.LIST_OF_WORDS | {"contains": {"not": value_forms.STRING | {"pattern": r"^\s*$"}}},
-    value_forms.ANY_WORD | {"pattern": r"[^\s,]"},
+    forms.LIST_OF_WORDS | {"maxItems": 0},
+    forms.LIST_OF_WORDS | {"contains": {"not": forms.STRING | {"pattern": r"^\s*$"}}},
+    forms.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": value_forms.or_nothing(POINTS.schema())},
-    value_forms.STRING,
+    {"type": "object", "additionalProperties": forms.or_nothing(POINTS.schema())},
+    forms.STRING,
 )
 FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-SHARE_OF_POINTS = Form(_share, (value_forms.any_of([FROM_0_TO_1, value_forms.WRITTEN]),))
+SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
-    "decimals": value_forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "tolerance": value_forms.number(),
+    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "tolerance": forms.number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,
     "few_digits": SHARE_OF_POINTS,
-    "dtype": value_forms.choice(FLOAT_TYPES),
-    "rtol": value_forms.number(),
+    "dtype": forms.choice(FLOAT_TYPES),
+    "rtol": forms.number(),
 }
-PARTS_OF_MARKING = value_forms.mapping(
-    MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}"
-)
+PARTS_OF_MARKING = forms.mapping(MARKING_PARTS, "such as {decimals: 2, ask: [weights, output]}")
 MARKING = replace(PARTS_OF_MARKING, read=read_marking)
 
 COURSE_NAMES = Form(
     _names,
     (
-        value_forms.STRING,
+        forms.STRING,
         {"type": "object", "propertyNames": {"pattern": f"^{COURSE_NAME}$"}}
-        | {"additionalProperties": value_forms.ANY_WORD},
+        | {"additionalProperties": forms.ANY_WORD},
     ),
 )

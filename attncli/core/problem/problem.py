@@ -12,18 +12,18 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
-from attncli.core.attention.parameters import Rules, settings_of
-from attncli.core.attention.position_operations import ByPlace
+from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
+from attncli.core.attention.position_operations import PositionBias
 from attncli.core.attention.positions import by_place, checked
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
-from attncli.core.numbers.value_forms import ArrayForm
 from attncli.core.problem import key_values, shapes
 from attncli.core.problem.keys import ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
-from attncli.core.problem.values import SCALE_NAMES, factor, mask_warnings
+from attncli.core.problem.values import mask_warnings
 from attncli.core.records import replace
 from attncli.core.tape.step import LEADING
 from attncli.core.text.strings import OF_LAYER
@@ -348,7 +348,7 @@ class Problem(ProblemFields):
         n, m = self.sizes.size("n") or 1, self.keys
         by_position = by_place(positions, self.heads, placed, n, m)
         if isinstance(self.bias, Formula):
-            by_position.append(ByPlace(self.bias, {"n": n, "m": m, "heads": self.heads}))
+            by_position.append(PositionBias(self.bias, {"n": n, "m": m, "heads": self.heads}))
         return Rules(
             score=score.pop("name"),
             parameters=score,

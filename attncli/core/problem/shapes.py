@@ -14,7 +14,7 @@ from attncli.core.attention.norms_and_activations import NORMS
 from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
-from attncli.core.numbers.value_forms import ArrayForm, Form
+from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
-from math import isfinite
 from typing import Any, TypeAlias
 
-from attncli.core.attention.parameters import SETTINGS, Factor, Parameter
+from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
-from attncli.core.formulas.text import text as text_of
-from attncli.core.formulas.tree import Formula, Fraction, Name, Number, Relation, substituted
-from attncli.core.numbers import value_forms
+from attncli.core.numbers import forms
+from attncli.core.numbers.forms import Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
-from attncli.core.numbers.value_forms import Form, Schema
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
-    NumberAsWritten,
     dotted,
-    evaluate,
     in_any_case,
     is_number,
     of_expression,
@@ -35,19 +30,19 @@ from attncli.core.text.strings import visible
 Table: TypeAlias = Mapping[str, Any]
 
 
-def _table(name: str, room: str = "") -> Table:
-    """Return a table of a module of `core/attention/`, which by default has the table's name."""
-    table: Table = vars(import_module(f"attncli.core.attention.{room or name}"))[name.upper()]
+def _table(name: str, module: str = "") -> Table:
+    """Return a table in a module of `core/attention/`, by default in the module of its name."""
+    table: Table = vars(import_module(f"attncli.core.attention.{module or name}"))[name.upper()]
     return table
 
 
 class NamedRow(Form):
-    """The form of a row of a table: its name alone, or {name: …} with its parameters."""
+    """The form of a key that chooses a row of a table: a name, or {name: …} with parameters."""
 
     noun: str = ""  # what messages call a row
     table: Callable[[], Table] = dict
-    default: str = ""  # the row where there are only parameters
-    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its parameters
+    default: str = ""  # the row that is meant if only parameters are written
+    settings: Mapping[str, Form] = EMPTY  # keys that every row takes, beside its parameters
     is_list: bool = False  # whether several rows may be listed
 
     def words(self) -> list[str]:
@@ -66,47 +61,41 @@ class NamedRow(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in self.table().items():
             same.setdefault(row.parameters, []).append(name)
-        alone = value_forms.choice([name for name in self.table() if not self.required(name)])
-        written = value_forms.any_of([alone.schema(), *map(self._mapping, same.values())])
-        return (
-            value_forms.any_of([written, value_forms.listed(written)]) if self.is_list else written
-        )
+        alone = forms.choice([name for name in self.table() if not self.required(name)])
+        written = forms.any_of([alone.schema(), *map(self._mapping, same.values())])
+        return forms.any_of([written, forms.listed(written)]) if self.is_list else written
 
     def _mapping(self, names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": value_forms.choice(names), **self.accepted(names[0])}
+        parts = {"name": forms.choice(names), **self.accepted(names[0])}
         required = [p.name for p in self.required(names[0])]
-        return value_forms.schema_of(
-            parts, required if self.default in names else ["name", *required]
-        )
+        return forms.schema_of(parts, required if self.default in names else ["name", *required])
 
     def row_of(self, raw: object, path: KeyPath) -> dict[str, object]:
         """Return the name of a row and the values of its parameters, in the order of the table."""
-        mapping = raw if isinstance(raw, Mapping) else {"name": value_forms.as_text(raw, path)}
+        mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
         table = self.table()
         names = (p.name for row in table.values() for p in row.parameters)
-        values = value_forms.known_parts(
-            mapping, path, dict.fromkeys(["name", *self.settings, *names])
-        )
+        values = forms.known_parts(mapping, path, dict.fromkeys(["name", *self.settings, *names]))
         if "name" not in values and not self.default:
             hint = f"write {path[0]}: {{name: {', or '.join(table)}}}"
             raise fail(f"{dotted(path)} needs a name", *path, hint=hint, needs="values")
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = value_forms.choice(table).read(values.pop("name", self.default), path)
+            name = forms.choice(table).read(values.pop("name", self.default), path)
         if faults:  # raise them together with those of the settings
             settings = {key: values[key] for key in self.settings if key in values}
-            value_forms.read_parts(settings, path, self.settings, faults)
+            forms.read_parts(settings, path, self.settings, faults)
         accepted, parameters = self.accepted(name), table[name].parameters
         wanted = {p.name: p.default for p in parameters if p.default is not None} | values
         ordered = {key: wanted[key] for key in accepted if key in wanted}
         faults += self._unfitting(name, accepted, values, path)
-        return {"name": name} | value_forms.read_parts(ordered, path, accepted, faults)
+        return {"name": name} | forms.read_parts(ordered, path, accepted, faults)
 
     def _unfitting(
         self, name: str, accepted: Collection[str], values: Mapping[str, object], path: KeyPath
     ) -> Iterator[Fault]:
-        """Yield a fault for each key that a row does not take, and one for those it lacks."""
+        """Yield a fault for each key that a row does not take, and one for all that it lacks."""
         row = f"the {self.noun} {name}"
         for key in (key for key in values if key not in accepted):
             takes = ", ".join(accepted) or "no parameters"
@@ -123,7 +112,7 @@ def _named_row(
 ) -> NamedRow:
     row = NamedRow(
         lambda raw, path: row.row_of(raw, path),  # noqa: PLW0108 - the row is defined here
-        parts=lambda: {"name": value_forms.choice(table()), **row.accepted(*table())},
+        parts=lambda: {"name": forms.choice(table()), **row.accepted(*table())},
         noun=noun,
         table=table,
         default=default,
@@ -138,7 +127,7 @@ ONE_POSITION = _named_row("kind of positions", partial(_table, "positions"))
 
 
 def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the numbers of each kind of positions by its name, and arrays by their keys."""
+    """Return the parameters of each kind of positions by its name, and arrays by their keys."""
     numbers: dict[str, object] = {}
     rows = raw if isinstance(raw, list | tuple) else _rows_of_results(raw)
     for place, written in enumerate(rows):
@@ -152,7 +141,7 @@ def _all_positions(raw: object, path: KeyPath) -> dict[str, object]:
 
 
 def _rows_of_results(raw: object) -> list[object]:
-    """Return the rows of what `_all_positions` returns, as results hold it; else the value."""
+    """Return the rows in a mapping from `_all_positions`, as results hold it; else [raw]."""
     parts = dict(raw) if isinstance(raw, Mapping) else {}
     rows: list[object] = []
     for name, row in _table("positions").items():
@@ -168,32 +157,40 @@ POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
 
-PAST_PARTS = {"K": value_forms.matrix("either"), "V": value_forms.matrix("either")}
+PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
 
 
 def _past(raw: object, path: KeyPath) -> dict[str, object]:
     """Return the keys and the values of earlier tokens."""
-    parts = value_forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
+    parts = forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
     if parts.keys() != PAST_PARTS.keys():
         hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
         needs = "values" if isinstance(raw, Mapping) else ""
         raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return value_forms.read_parts(parts, path, PAST_PARTS)
+    return forms.read_parts(parts, path, PAST_PARTS)
 
 
 PAST = Form(_past, parts=lambda: PAST_PARTS)
 
-NORM_NAMES = ("layer", "rms", "none")
 
-EMBEDDING = value_forms.mapping(
-    {"vocabulary": value_forms.LABELS, "table": value_forms.matrix()},
+def layer_norms() -> list[str]:
+    return [*_table("layer_norms", "norms_and_activations")]
+
+
+def feed_forward_activations() -> list[str]:
+    tables = (_table(name, "norms_and_activations") for name in ("activations", "with_gate"))
+    return [name for table in tables for name in table]
+
+
+EMBEDDING = forms.mapping(
+    {"vocabulary": forms.LABELS, "table": forms.matrix()},
     "embedding: {vocabulary: [I, am], table: [[1, 0], [0, 1]]}",
 )
-FINAL_NORM = value_forms.mapping(
+FINAL_NORM = forms.mapping(
     {
-        "norm": value_forms.choice(NORM_NAMES[:2]),
-        "eps": value_forms.number(or_equal=True),
-        **dict.fromkeys(("gain", "shift"), value_forms.vector()),
+        "norm": forms.choice(layer_norms),
+        "eps": forms.number(or_equal=True),
+        **dict.fromkeys(("gain", "shift"), forms.vector()),
     },
     "final_norm: {gain: [1, 1], shift: [0, 0]}",
 )
@@ -216,10 +213,8 @@ TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|^(?=[\s\S]*{TRUTH_WORD})\s*\S+\s+\S"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format(
-    "|".join(in_any_case(s[1:]) for s in value_forms.MATRIX_SUFFIXES)
-)
-MATRIX_OR_FILE: Schema = value_forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
+MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
@@ -239,21 +234,18 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return value_forms.read_parts(value_forms.known_parts(raw, path, parts), path, parts)
+    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask,
-    ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *value_forms.BITS),
-    _mask_parts,
-    names_file=True,
+    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
 )
 
 
 def mask_warnings(
     mask: Mapping[str, object], written: Any, n: int | None, m: int | None
 ) -> Iterator[str]:
-    """Yield a warning for each part of a mask for n queries and m keys that has two readings."""
+    """Yield a warning for each ambiguous part of a mask for n queries and m keys."""
     if mask.get("causal") and n != m and not mask.keys() & {"align", "offset"}:
         said = f"mask: causal lets query 1 of {n} see only key 1 of {m}"
         way = "{causal: true, align: top-left}, or bottom-right if the queries are the last tokens"
@@ -266,9 +258,9 @@ def mask_warnings(
 
 
 ROUND_PARTS = {
-    "decimals": value_forms.count(0, MAX_DIGITS_OF_FLOATS),
-    "significant": value_forms.count(1, MAX_DIGITS_OF_FLOATS),
-    "half": value_forms.choice(("up", "even")),
+    "decimals": forms.count(0, MAX_DIGITS_OF_FLOATS),
+    "significant": forms.count(1, MAX_DIGITS_OF_FLOATS),
+    "half": forms.choice(("up", "even")),
 }
 ROUNDING_KEYS = ("decimals", "significant")
 """A rounding has exactly one of these."""
@@ -282,41 +274,38 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = value_forms.known_parts(raw, path, ROUND_PARTS)
+    mapping = forms.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in ROUNDING_KEYS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return value_forms.read_parts(mapping, path, ROUND_PARTS)
+    return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-TWO_OR_3SF = (
-    value_forms.whole_number(0, MAX_DIGITS_OF_FLOATS),
-    value_forms.STRING | {"pattern": SIGNIFICANT},
-)
+TWO_OR_3SF = (forms.whole_number(0, MAX_DIGITS_OF_FLOATS), forms.STRING | {"pattern": SIGNIFICANT})
 ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=ROUNDING_KEYS)
 
 SUM = "sum"
 OF_TARGET = "loss"
 LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error", OF_TARGET)
-"""Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
+"""Losses of the output z: Σ z; Σ (z − target)² over 1, 2 or the count of z; cross-entropy."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": value_forms.choice(LOSSES),
-    **dict.fromkeys(("target", "upstream"), value_forms.matrix("batch")),
+    "loss": forms.choice(LOSSES),
+    **dict.fromkeys(("target", "upstream"), forms.matrix("batch")),
 }
 
 
 def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return a loss by its name, or an upstream gradient, which a matrix alone is."""
+    """Return a loss by its name, or an upstream gradient; a matrix alone is the latter."""
     if isinstance(raw, str) and not re.search(MATRIX_OR_FILE["pattern"], raw):
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    parts = value_forms.known_parts(raw, path, GRADIENT_PARTS)
+    parts = forms.known_parts(raw, path, GRADIENT_PARTS)
     if ("loss" in parts) == ("upstream" in parts):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    values = value_forms.read_parts(parts, path, GRADIENT_PARTS)
+    values = forms.read_parts(parts, path, GRADIENT_PARTS)
     has_target, is_error = "target" in parts, values.get("loss", SUM) not in (SUM, OF_TARGET)
     if is_error and not has_target:
         message = f"the loss {values['loss']} needs target, of the shape of the output"
@@ -330,7 +319,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *value_forms.STACKS["batch"]),
+    ({"enum": [SUM, OF_TARGET]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),
@@ -347,15 +336,11 @@ def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
 ANSWERS = Form(_answers, ({"type": "object"},))
 
 
-SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
-"""The sizes that a scale expression may use."""
-
-
 def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if is_number(raw):
         return repr(to_number(raw, path)).removesuffix(".0")
-    text = value_forms.as_text(raw, path)
+    text = forms.as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
     try:
@@ -366,14 +351,12 @@ def _scale(raw: object, path: KeyPath) -> str:
     return text
 
 
-SCALE = Form(
-    _scale, ({"type": "number"}, value_forms.STRING | {"pattern": of_expression(SCALE_NAMES)})
-)
+SCALE = Form(_scale, ({"type": "number"}, forms.STRING | {"pattern": of_expression(SCALE_NAMES)}))
 
 BIAS_NAMES = ("i", "j", "h", "n", "m", "heads")
-"""The query, the key and the head, from 1, and how many there are of each."""
+"""The query, the key and the head, counted from 1, and the number of each."""
 
-BIAS_MATRIX = value_forms.matrix("either", broadcasts=True, infinite=True)
+BIAS_MATRIX = forms.matrix("either", broadcasts=True, infinite=True)
 
 
 def _bias(raw: object, path: KeyPath) -> Any:
@@ -387,46 +370,5 @@ def _bias(raw: object, path: KeyPath) -> Any:
         raise fail(f"bias: {error}", *path, needs=error.needs) from None
 
 
-BIAS_TEXT = value_forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
-
-
-@lru_cache(maxsize=64)  # without it, a stream of small problems takes 1.2 times as long
-def factor(text: str, **sizes: int) -> Factor | None:
-    """Return a scale expression with sizes put in; None where it is 1.
-
-    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
-    """
-    names = {name: float(size) for name, size in sizes.items()}
-
-    def with_sizes(formula: Formula) -> NumberAsWritten:
-        return NumberAsWritten(evaluate(formula, names), _in_numbers(formula, sizes))
-
-    try:
-        symbol = parse(text, SCALE_NAMES)
-        times, over = with_sizes(symbol), NumberAsWritten(1.0, Number("1"))
-        if isinstance(symbol, Fraction) and isfinite(under := with_sizes(symbol.under)):
-            times, over = with_sizes(symbol.over), under
-            symbol = symbol.under if float(times) == 1 else symbol
-        value = evaluate(symbol, names)
-    except NumberError as error:
-        raise fail(f"scale: {error}", "scale") from None
-    if not isfinite(times / over):
-        raise fail("scale must be finite", "scale")
-    if times == over:
-        return None
-    rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
-    chain = (symbol, _in_numbers(symbol, sizes), Number(rounded))
-    distinct = {text_of(formula): formula for formula in chain}  # √d_k = √3 = 1.7321
-    shown = Relation(tuple(distinct.values())) if len(distinct) > 1 else None
-    return Factor(times, over, symbol, shown)
-
-
-def _in_numbers(formula: Formula, sizes: Mapping[str, int]) -> Formula:
-    """Return an expression with numbers in place of the names of sizes."""
-
-    def rule(node: Formula) -> Formula | None:
-        word = text_of(node) if isinstance(node, Name) else ""
-        return Number(str(sizes[word])) if word in sizes else None
-
-    return substituted(formula, rule)

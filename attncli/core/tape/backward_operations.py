@@ -1,6 +1,6 @@
-"""The operations that backward passes are made of, beside products, sums and factors.
+"""The operations that only backward passes need, beside products, sums and factors.
 
-`Operation.derivative` puts them together; they have no derivatives.
+`Operation.derivative` composes them into derivatives; most have none themselves.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class ThroughTanh(Hadamard):
 
 
 class Passed(Operation):
-    """A derivative where the forward pass let numbers through, 0 where it blocked them."""
+    """The upstream gradient where the forward pass let a number through, 0 where it blocked it."""
 
     upstream: Expression
     seen: Expression
@@ -131,7 +131,7 @@ class Passed(Operation):
 
 
 class Columns(Operation):
-    """Some columns of a matrix: the features of one of several matrices that are side by side."""
+    """Some columns of a matrix: those of one of several matrices that are side by side."""
 
     operand: Expression
     start: int
@@ -183,7 +183,7 @@ class Outer(Operation):
         return tree.Times((left, tree.Transpose(right)), " ")
 
 
-def features(upstream: Expression, *operands: Expression) -> Derivatives:
+def columns_of_operands(upstream: Expression, *operands: Expression) -> Derivatives:
     """Yield, for each of several operands that are side by side, the columns that belong to it."""
     start = 0
     for operand in operands:
@@ -193,7 +193,7 @@ def features(upstream: Expression, *operands: Expression) -> Derivatives:
 
 
 class Summed(Operation):
-    """The sum along the axes along which a value was used again and again."""
+    """The sum of a derivative along the axes along which its value was broadcast."""
 
     operand: Expression
     sizes: tuple[int, ...]  # of the value
@@ -219,7 +219,7 @@ def plural(axis: str) -> str:
 
 
 class Rearranged(Operation):
-    """The operand with its numbers in other places, which formulas do not mention."""
+    """The operand with its numbers rearranged, which formulas do not show."""
 
     operand: Expression
 
@@ -231,7 +231,7 @@ class Rearranged(Operation):
 
 
 class Spread(Rearranged):
-    """A value repeated along axes, for each number that it is the derivative of."""
+    """A derivative repeated along axes, for each number that it belongs to."""
 
     sizes: tuple[int, ...]
 

@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
+from attncli.core.records import Record
 from attncli.core.tape.step import LEADING, Step, row_letter
 from attncli.core.text.strings import OF_LAYER
 
@@ -21,6 +22,31 @@ Index = tuple[int, ...]
 
 PLAIN_WORD = re.compile(r"[\w.-]+")
 """A label that has no special meaning in any format."""
+
+
+class Cells(Record):
+    """Some cells of a step: along each axis of its value one place, or several in a row."""
+
+    step: Step
+    along: tuple[int | range, ...]
+    is_transposed: bool = False  # whether the name is that of the whole step transposed
+
+    @property
+    def places(self) -> list[Index]:
+        """Every cell, as an index into the `value` of the step."""
+        return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
+
+    @property
+    def at(self) -> tuple[int | slice, ...]:
+        """All cells, as an index of NumPy into the `value` of the step; () for all that it has."""
+        if self.is_whole:
+            return ()
+        return tuple(x if isinstance(x, int) else slice(x.start, x.stop) for x in self.along)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are every cell of the step."""
+        return self.along == tuple(map(range, self.step.value.shape))
 
 
 def place_of(step: Step, at: Index) -> Index:
@@ -102,7 +128,7 @@ def _is_plain(label: str, signs: str) -> bool:
 
 
 def told_apart(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return labels with the number of the place behind each that occurs several times.
+    """Return labels, each that occurs several times with the number of its place behind it.
 
     >>> told_apart(("the", "cat", "the"))
     ('the(1)', 'cat', 'the(3)')
@@ -112,9 +138,12 @@ def told_apart(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{x}({number})" if counts[x] > 1 else x for number, x in pairs)
 
 
-@lru_cache  # every cell of a matrix asks
+@lru_cache  # called for every cell of a matrix
 def are_clear(labels: tuple[str, ...]) -> list[bool]:
-    """Whether each label is unambiguous; if one is not, no label that is a number is."""
+    """Return whether each label is unambiguous.
+
+    If any label is ambiguous, so is every label that is a number: it may be that of a place.
+    """
     counts = Counter(labels)
     clear = [_is_plain(x, ',[]"') and counts[x] == 1 for x in labels]
     return [c and (all(clear) or not x.isdecimal()) for c, x in zip(clear, labels, strict=True)]
@@ -188,7 +217,7 @@ OTHERS = (
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits"),
 )
-"""The beginnings of the names of all other steps, after `d_` or `new_`."""
+"""The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
 
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
@@ -197,9 +226,9 @@ IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 
 
 def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> list[str]:
-    """Return the steps that a word may mean: those of that name, else those that people call so.
+    """Return the steps that a word may mean: those of that name, else those with it as an alias.
 
-    Steps that are `added` change nothing, and are meant only if no other is.
+    Steps in `added` change nothing, and are returned only if the word means no other step.
     """
     if word in steps:
         return [word]
@@ -219,7 +248,7 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
     return _any_step(frozenset(inputs)).fullmatch(_plain(OF_LAYER.sub("", word))) is not None
 
 
-@lru_cache(8)  # the names of 300 files ask 1,800 times
+@lru_cache(8)  # called 1,800 times for the names of 300 files
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
@@ -228,7 +257,7 @@ def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
 
 
 def has_time(name: str) -> bool:
-    """Return whether a step is one of several that are called by their times, as scores_2 is."""
+    """Return whether the name of a step ends with a time, as scores_2 does."""
     match = PARTS.fullmatch(name)
     return match is not None and match["time"] is not None
 

@@ -1,6 +1,6 @@
-"""Expressions evaluated, walked through and rewritten; and calculations worked again.
+"""Functions that evaluate, walk through and rewrite expressions, and replays of calculations.
 
-A `Replay` works with other numbers or other operations in some of the steps.
+A `Replay` calculates again with other numbers, or other operations, in some of the steps.
 """
 
 from __future__ import annotations
@@ -205,19 +205,19 @@ def with_operands(operation: Operation, rule: Callable[[Expression], Expression]
 def rewritten(
     expression: Expression, rule: Callable[[Expression], Iterable[Expression]]
 ) -> Iterator[Expression]:
-    """Yield the expressions in which one node is replaced by one of those that a rule gives for it.
+    """Yield each expression in which one node is replaced by an alternative that the rule gives.
 
-    The whole expression comes first, then its parts in order, but not the operations of its steps.
+    The whole expression comes first, then its parts in order, but not the operations of steps.
     """
     yield from rule(expression)
     if isinstance(expression, Operation):
         for place, operand in enumerate(expression.operands):
             for other in rewritten(operand, rule):
                 others = iter([*expression.operands[:place], other])
-                yield with_operands(expression, partial(_next_or_own, others))
+                yield with_operands(expression, partial(_next_or_same, others))
 
 
-def _next_or_own(others: Iterator[Expression], operand: Expression) -> Expression:
+def _next_or_same(others: Iterator[Expression], operand: Expression) -> Expression:
     return next(others, operand)
 
 

@@ -1,16 +1,24 @@
-"""The names of cells, read: which cells `scores[am, I]`, `weights[:, I]` or z_am mean."""
+"""The reader of names of cells: which cells `scores[am, I]`, `weights[:, I]` or z_am mean."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain, product
+from itertools import chain
 from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape import cell_names
+from attncli.core.tape.cell_names import (
+    Cells,
+    are_clear,
+    cell_name,
+    has_time,
+    meant,
+    told_apart,
+    words_of,
+)
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.strings import near_words, visible
@@ -25,31 +33,6 @@ HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGN
 
 TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
-
-
-class Cells(Record):
-    """Some cells of a step: along each axis of its value one place, or several in a row."""
-
-    step: Step
-    along: tuple[int | range, ...]
-    is_transposed: bool = False  # whether the name is that of the whole step transposed
-
-    @property
-    def places(self) -> list[cell_names.Index]:
-        """Every cell, as an index into the `value` of the step."""
-        return list(product(*([x] if isinstance(x, int) else x for x in self.along)))
-
-    @property
-    def at(self) -> tuple[int | slice, ...]:
-        """All cells, as an index of NumPy into the `value` of the step; () for all that it has."""
-        if self.is_whole:
-            return ()
-        return tuple(x if isinstance(x, int) else slice(x.start, x.stop) for x in self.along)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether they are every cell of the step."""
-        return self.along == tuple(map(range, self.step.value.shape))
 
 
 def find_cells(
@@ -70,7 +53,7 @@ def find_cells(
     try:
         return reader.read(name)
     except InputError as error:
-        for other, reason in _others(name, reader):
+        for other, reason in _likely_names(name, reader):
             if reader.accepts(other):
                 hint = f"write {visible(other)}{reason}"
                 faults = (Fault(x.message, x.path, hint, needs=x.needs) for x in error.faults)
@@ -117,7 +100,7 @@ class _Reader(Record):
         return replace(_cells(step, groups, name), is_transposed=is_transposed)
 
     def exact(self, base: str) -> Step | None:
-        """Return the step, or input, of its name, or that of its course; also of an only layer."""
+        """Return the step or input of a name, or of a course's name, also of the only layer."""
         names = (base, base.removeprefix("layers.1."))
         known_steps = (known.get(name) for name in names for known in (self.steps, self.inputs))
         of_course = (step for step in self.steps.values() if base and step.called == base)
@@ -131,16 +114,17 @@ class _Reader(Record):
         step = self.of_letter(word)
         step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
         if step is None:
-            names = cell_names.meant(word, self.steps, self.added)
+            names = meant(word, self.steps, self.added)
             if len(names) > 1:
                 raise several_meant(word, names)
             step = self.steps[names[0]] if names else None
         return step
 
     def likeliest(self, steps: Iterable[Step]) -> Step | None:
-        """Return the one of several steps with one symbol that is probably meant: the last.
+        """Return the step that is probably meant, of several with the same symbol: the last one.
 
-        Those that change something, and mix values, as rows with that letter on pages do, go first.
+        A step that changes something is preferred; then one that mixes values, as the rows that
+        have this letter on pages do.
         """
         likely = list(steps)
         likely = [one for one in likely if one.name not in self.added] or likely
@@ -150,7 +134,7 @@ class _Reader(Record):
     def of_letter(self, letter: str) -> Step | None:
         """Return the step whose rows have a letter: q for Q, z for the symbol Z.
 
-        Values that weights mix are v, also where they are an input itself.
+        v is a row of the values that weights mix, even if they are an input, X or memory.
         """
         for one in (*self.steps.values(), *self.inputs.values()):
             if row_letter(one) == letter:
@@ -161,16 +145,12 @@ class _Reader(Record):
         return self.inputs.get("memory", self.inputs.get("X")) if letter == "v" else None
 
     def of_time(self, word: str) -> Step | None:
-        """Return the step of a time that a word with a number behind it means: s_2 for scores_2."""
-        names = [
-            name
-            for name in cell_names.meant(word, self.steps, self.added)
-            if cell_names.has_time(name)
-        ]
+        """Return the step at a time that a word and a number mean: scores_2 for s_2."""
+        names = [name for name in meant(word, self.steps, self.added) if has_time(name)]
         return self.steps[names[0]] if len(names) == 1 else None
 
     def of_row(self, base: str) -> Cells | None:
-        """Return the cells of a row by the name that it has in formulas: q_am, in every head."""
+        """Return the cells of a row, in every head, by its name in formulas: q_am."""
         pieces = base.split("_")
         for count in range(len(pieces) - 1, 0, -1):
             letter, word = "_".join(pieces[:count]), "_".join(pieces[count:])
@@ -183,20 +163,17 @@ class _Reader(Record):
         return None
 
     def of_head(self, base: str) -> tuple[Step, str] | None:
-        """Return a step with heads and the number of one, where that is behind its name."""
+        """Return a step with heads and the number of a head that is written behind its name."""
         match = HEAD.fullmatch(base)
         step = match and (self.exact(match["name"]) or self.called(match["name"]))
         return (step, match["head"]) if match and step and "head" in step.leading else None
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in cell_names.words_of(step))]
+        known = [*self.steps, *(word for step in self.steps for word in words_of(step))]
         rest = name.strip()[len(base) :]
-        near = [
-            s
-            for word in near_words(base, known)
-            for s in cell_names.meant(word, self.steps, self.added)
-        ]
+        words = near_words(base, known)
+        near = [step for word in words for step in meant(word, self.steps, self.added)]
         near += near_words(base, self.inputs)
         hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
         if nearest:
@@ -207,7 +184,7 @@ class _Reader(Record):
 
 
 def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
-    """Return the steps that a word, a symbol or a pattern such as `d_*` means; none if none does.
+    """Return the steps that a word, a symbol or a pattern such as `d_*` means, which may be none.
 
     The arguments are as for `find_cells`; the name of an input means no step.
 
@@ -238,7 +215,7 @@ def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
         raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
     places: list[int] = []
     for part in filter(None, map(str.strip, text.split(","))):
-        is_place = "-" not in part or _known(step, axis, part)
+        is_place = "-" not in part or _labelled_places(step, axis, part)
         span = _span(step, axis, part if is_place else part.replace("-", ":", 1), name)
         places += [span] if isinstance(span, int) else span
     return list(dict.fromkeys(places))
@@ -283,7 +260,7 @@ def _wrong_lead(step: Step, name: str) -> InputError:
 
 
 def _first_cell(step: Step) -> str:
-    return cell_names.cell_name(step, (0,) * step.value.ndim)
+    return cell_name(step, (0,) * step.value.ndim)
 
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
@@ -314,8 +291,8 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
         return range(size)
     for colon in (match.start() for match in re.finditer(":", word)):
         ends = word[:colon].strip(), word[colon + 1 :].strip()
-        known_ends = [_known(step, axis, end) if end else [None] for end in ends]
-        if _known(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
+        known_ends = [_labelled_places(step, axis, end) if end else [None] for end in ends]
+        if _labelled_places(step, axis, word) or [len(places) for places in known_ends] != [1, 1]:
             continue
         (first,), (last,) = known_ends
         first, last = first or 0, size - 1 if last is None else last
@@ -323,7 +300,7 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
             message = f"{visible(name)}: {visible(ends[0])} comes after {visible(ends[1])}"
             raise fail(message, hint=f"write {visible(ends[1])}:{visible(ends[0])}")
         return range(first, last + 1)
-    places = _known(step, axis, word)
+    places = _labelled_places(step, axis, word)
     if len(places) == 1:
         return places[0]
     if places:
@@ -337,14 +314,14 @@ def _span(step: Step, axis: str, word: str, name: str) -> int | range:
     raise InputError(NotThere(message, hint=f"there are {known}"))
 
 
-def _known(step: Step, axis: str, word: str) -> list[int]:
-    """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
+def _labelled_places(step: Step, axis: str, word: str) -> list[int]:
+    """Return the places along an axis that a word means: a label, in quotes or not, or a number."""
     labels = step.labels.get(axis, ())
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
-    if word.isdecimal() and not all(cell_names.are_clear(labels)[i] for i in places):
+    if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
         places = []  # the number of a place
-    if not places:  # as tables have it
-        pairs = zip(labels, cell_names.told_apart(labels), strict=True)
+    if not places:  # the label and number that tables show, as the(1), if the label occurs twice
+        pairs = zip(labels, told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
     is_number = word.isdecimal() and len(word) < 10
     if not places and is_number and 1 <= int(word) <= _size(step, axis):
@@ -369,7 +346,7 @@ def _parts(group: str) -> list[str]:
     return [part.strip() for part in re.findall(r'((?:"[^"]*"|[^,"])+)', group)]
 
 
-def _others(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
+def _likely_names(name: str, reader: _Reader) -> Iterator[tuple[str, str]]:
     """Yield the names that may have been meant, the likeliest first, with a reason for the hint.
 
     NumPy counts from 0, and has a bracket for each axis or one for all: scores[1][0] is

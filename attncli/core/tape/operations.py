@@ -23,7 +23,7 @@ from attncli.core.tape.backward_operations import (
     Outer,
     Rearranged,
     ThroughTanh,
-    features,
+    columns_of_operands,
 )
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
@@ -292,7 +292,7 @@ class Concatenate(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Each gets the columns that it has in the result."""
-        yield from features(upstream, self.left, self.right)
+        yield from columns_of_operands(upstream, self.left, self.right)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`[output; X]`."""
@@ -319,7 +319,7 @@ class Stacked(Together):
         return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        yield from features(upstream, *self.parts)
+        yield from columns_of_operands(upstream, *self.parts)
 
 
 class Below(Together):

@@ -12,12 +12,12 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.records import Record
 
 TOO_LONG = 1e9
-"""From this size on a table writes 1.2346e+09: more digits before the point are hard to read."""
+"""Minimum size of a number that a table writes as 1.2346e+09; long whole parts are hard to read."""
 
 DEFAULT_DECIMALS = 4
 
 BUFFER = 2**16
-"""Number of numbers of a large matrix that are looked at together, to save memory."""
+"""Maximum count of numbers of a large matrix that are examined at a time, to save memory."""
 
 
 def fixed(value: float, decimals: int, form: str = "f") -> str:
@@ -112,7 +112,7 @@ def every_digit(value: float) -> str:
 
 
 def floats(array: Array) -> Any:
-    """Return an array as nested lists of floats that are written with the digits of its kind.
+    """Return an array as nested lists of floats, with the digits that its dtype holds.
 
     The float64 of the float32 0.1 is 0.10000000149011612; with the digits that tell it from other
     float32 numbers, as NumPy prints it, it is 0.1. No number is -0.
@@ -125,7 +125,7 @@ def floats(array: Array) -> Any:
 
 
 def joined(values: list[float], decimals: int | None, sign: str = ",") -> str:
-    """Return numbers as a file writes them, with a sign between: every digit, or so many decimals.
+    """Return numbers as a file writes them, with `sign` between: every digit, or some `decimals`.
 
     >>> joined([14.0, 0.1, float("-inf")], None), joined([0.125, float("inf")], 2, ";")
     ('14,0.1,-Infinity', '0.13;Infinity')

@@ -220,14 +220,15 @@ OTHER_WORDS = {
 class Choice(Form):
     """The form of one of several words, which may be the keys of a table."""
 
-    known: Collection[str] = ()
+    known: Callable[[], Collection[str]] = tuple
 
     def words(self) -> list[str]:
-        return [*self.known]
+        return [*self.known()]
 
     def schema(self) -> Schema:
-        others = [other for other, word in OTHER_WORDS.items() if word in self.known]
-        return any_of([{"enum": [*self.known]}, *map(_in_other_words, others)])
+        words = self.words()
+        others = [other for other, word in OTHER_WORDS.items() if word in words]
+        return any_of([{"enum": words}, *map(_in_other_words, others)])
 
 
 def _in_other_words(word: str) -> Schema:
@@ -235,10 +236,12 @@ def _in_other_words(word: str) -> Schema:
     return STRING | {"pattern": rf"^\s*{pattern}([\s_-]+{in_any_case('attention')})?\s*$"}
 
 
-def choice(known: Collection[str]) -> Choice:
+def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
+    """Return the form of one of some words, or of those that a function looks up when needed."""
+    look_up = words if callable(words) else lambda: words
 
     def read(raw: object, path: KeyPath) -> str:
-        word = as_text(raw, path)
+        word, known = as_text(raw, path), look_up()
         if word in known:
             return word
         plain = re.sub(r"[\s_-]+", "_", word.strip().lower()).removesuffix("_attention")
@@ -248,7 +251,7 @@ def choice(known: Collection[str]) -> Choice:
         message = f"unknown {dotted(path)} {visible(word)}"
         raise fail(message, *path, hint=other if " " in other else did_you_mean(word, known))
 
-    return Choice(read, known=known)
+    return Choice(read, known=look_up)
 
 
 def count(least: int | None = 1, most: int = LARGEST_COUNT) -> Form:
