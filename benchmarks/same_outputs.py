@@ -56,7 +56,7 @@ def commands() -> list[list[str]]:
     found += [
         ["worksheet", p, "-f", form]
         for p in problems
-        for form in ("markdown", "latex", "html", "yaml")
+        for form in ("markdown", "latex", "html", "yaml", "moodle")
     ]
     found += [["explain", p, "output"] for p in problems]
     found += [["check", p, "--problem-only"] for p in problems[:3]]

@@ -145,6 +145,17 @@ def test_what_follows_from_a_wrong_array() -> None:
     assert (report.first_wrong_step, report.steps["output"].status) == ("weights", "follows")
 
 
+def test_a_whole_array_is_no_answer_for_one_head() -> None:
+    report = check({"weights[1]": dump("weights")["weights"]})
+    assert (report.verdict, report.findings["weights"].id) == ("wrong", "wrong_shape")
+
+
+def test_heads_may_be_handed_in_one_by_one() -> None:
+    weights = dump("weights")["weights"]
+    assert check({"weights[1]": weights[0], "weights[2]": weights[1]}).verdict == "correct"
+    assert check({"weights[1]": weights[0], "weights[2]": weights[0]}).verdict == "wrong"
+
+
 def test_nan_is_wrong_where_a_key_is_seen() -> None:
     steps = dump("weights")
     steps["weights"][1, 2] = np.nan

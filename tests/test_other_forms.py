@@ -86,6 +86,30 @@ def test_another_form_is_right_and_said_once(form: Any, said: str) -> None:
     assert attncli.check(attncli.Problem(**KEYS), written).verdict == "wrong"
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+def test_the_largest_score_may_be_subtracted_from_a_sink_too(heads: int) -> None:
+    sinks = [0.5, 2.0][:heads]
+    keys: dict[str, Any] = {"scores": [[1, 2], [0, -1]], "V": [[1, 0], [0, 1]]}
+    if heads > 1:
+        keys = {**KEYS, "W_v": KEYS["W_k"], "W_q": KEYS["W_k"]}
+        keys = {key: [row[:2] for row in rows] for key, rows in keys.items()}
+        keys |= {"X": [[1.2, 3.1, 2.4], [1, 1, 3.3]], "heads": 2}
+    problem = attncli.Problem(**keys, normalize={"name": "softmax", "sink": sinks})
+    scores = np.log(attncli.compute(problem)["exp"].value.reshape(heads, 2, 2))
+    sink = np.reshape(sinks, (heads, 1, 1))
+    largest = np.maximum(scores.max(axis=-1, keepdims=True), sink)
+    exp = np.exp(scores - largest)
+    total = exp.sum(axis=-1, keepdims=True) + np.exp(sink - largest)
+    answers = {"exp": exp, "sum": total, "weights": exp / total}
+    shape = {name: np.squeeze(array, 0) if heads == 1 else array for name, array in answers.items()}
+    written = {name: array.round(4).tolist() for name, array in shape.items()}
+    result = attncli.check(problem, written)
+    assert result.verdict == "correct"
+    assert result.said == ("The largest score of each row was subtracted before the e^.",)
+    result = attncli.check(problem, written | {"sum": (shape["sum"] + 0.1).round(4).tolist()})
+    assert result.first_wrong_step == "sum"
+
+
 def test_a_wrong_number_in_another_form_is_shown_with_its_formula() -> None:
     steps = worked()
     own = shifted_scores(steps) | {"weights": steps["weights"], "output": steps["output"]}

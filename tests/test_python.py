@@ -342,6 +342,12 @@ def test_none_leaves_a_key_out() -> None:
     assert (problem.given, problem.heads, problem.W_q) == (("X",), 1, None)
 
 
+@pytest.mark.parametrize("value", [None, 1])
+def test_an_unknown_key_is_refused_whatever_its_value(value: object) -> None:
+    with pytest.raises(attncli.InputError, match="unknown key foo"):
+        attncli.Problem(X=[[1.0]], foo=value)  # type: ignore[call-arg]
+
+
 # Arrays of other libraries.
 
 NUMBERS = [[1, 3, 2], [1, 1, 3]]

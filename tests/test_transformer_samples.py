@@ -9,6 +9,7 @@ import numpy as np
 
 import attncli
 from tests.conftest import SAMPLES
+from tests.moodle_quiz import quiz_of
 
 
 def arrays_of(name: str) -> Any:
@@ -48,6 +49,20 @@ def test_the_model_continues_both_sentences(tmp_path: Path) -> None:
         assert [words[place] for place in probabilities.argmax(axis=-1)] == ["love", last, "."]
         assert probabilities.max(axis=-1).min() > 0.9
         assert trace["next"].value.tolist() == [0, 0, 0, 1]
+
+
+def test_mistakes_that_narrow_the_probabilities_are_passed_over() -> None:
+    """Without W_u there is a logit for each feature, and targets lie beyond the last."""
+    problem = attncli.load(SAMPLES / "transformer_training.yaml")
+    wrong = [[0.1, 0.2, 0.3], [0.5, 0.5, 0.5]]
+    result = attncli.check(problem, {"d_W_u": wrong})
+    assert (result.verdict, result.first_wrong_step) == ("wrong", "d_W_u")
+    asked = problem.marked({"ask": ["d_W_u"], "decimals": 2})
+    (question,) = quiz_of([asked])
+    right = attncli.compute(problem)["d_W_u"].value.ravel()
+    assert [
+        field.judge(f"{x:.2f}")[0] for field, x in zip(question.fields, right, strict=True)
+    ] == [1] * 6
 
 
 def test_a_step_of_training_lowers_the_loss() -> None:

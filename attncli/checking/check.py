@@ -7,8 +7,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers.answers import ShapeMismatch, contents_of, read_submission
-from attncli.checking.answers.program_arrays import Dumped, dtype_of, printed_floats, read_arrays
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, contents_of, read_submission
+from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_of_printed
 from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
@@ -246,7 +246,7 @@ class AnswerKey:
         return wrong, len(skipped)
 
     def _of_arrays(
-        self, submission: Submission, trace: Trace, arrays: Mapping[str, Dumped], dtype: str
+        self, submission: Submission, trace: Trace, arrays: Matrices, dtype: str
     ) -> Report:
         """Judge arrays that a program calculated."""
         from attncli.checking.comparison import compared
@@ -305,12 +305,12 @@ class AnswerKey:
             trace = reference.trace
             with located(submission.locate):
                 if dtype := dtype_of(submission.answers, self.marking):
-                    arrays, skipped = read_arrays(submission, trace)
+                    matrices, skipped = read_arrays(submission, trace)
                 else:
                     matrices, skipped = read_submission(submission, trace)
-                    arrays, dtype = printed_floats(matrices, trace)
+                    dtype = type_of_printed(matrices)
             if dtype:
-                report = self._of_arrays(submission, trace, arrays, dtype)
+                report = self._of_arrays(submission, trace, matrices, dtype)
                 return replace(report, skipped=skipped)
             way = likeliest_way(Way(reference, matrices, submission))
             steps, findings = carried_forward(way.judge)

@@ -6,25 +6,34 @@ No number of an array was rounded by hand; all carry the error of a calculation 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
 
 import numpy as np
 
-from attncli.checking.answers.answers import LIKE_BLOCKED
-from attncli.checking.answers.program_arrays import ROUNDOFF, Dumped
+from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
+from attncli.checking.answers.program_arrays import ROUNDOFF
 from attncli.checking.judging import equivalent_forms, judged_steps
-from attncli.checking.judging.agreement import FLOAT_ERROR
+from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED
 from attncli.checking.judging.equivalent_forms import operation_or_input
-from attncli.checking.judging.judged_steps import Difference, Finding, Judged, NotGiven
+from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
+from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
+from attncli.checking.judging.operands import Reference, middle
 from attncli.checking.mistakes.catalogue import CONVENTIONS, by_conventions
-from attncli.checking.naming.catalogued import in_order, is_like, mistakes_in
+from attncli.checking.naming.catalogued import is_like, mistakes_before
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.weights import ADJUSTED
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import Change, Replay, evaluate, sources, transform
+from attncli.core.tape.evaluation import (
+    Change,
+    Replay,
+    Values,
+    array_of,
+    evaluate,
+    sources,
+    transform,
+)
 from attncli.core.tape.step import LEADING, Expression, Step
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
@@ -46,6 +55,10 @@ FEW_WRONG = 5
 every convention and mistake changes more. Chosen."""
 
 
+OF_FLOATS: Hypotheses = ((judged_steps.FOLLOWS, follows_as_written),)
+"""The explanations of wrong numbers that nobody rounded."""
+
+
 def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, float]:
     """Return an estimate of the error that some steps carry in floats of a type.
 
@@ -61,7 +74,7 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
         for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
             if step.name in errors:
-                off = _largest(_off(numbers, step.array))
+                off = _largest(_distance(numbers, step.array))
                 errors[step.name] = max(errors[step.name], off)
     return errors
 
@@ -92,7 +105,7 @@ def _sample(
             del held[one]
 
 
-def _off(numbers: Array, right: Array) -> Array:
+def _distance(numbers: Array, right: Array) -> Array:
     """Return how far numbers are from the right ones; ∞ for nan, 0 for −∞ that is right."""
     with np.errstate(invalid="ignore"):
         off: Array = np.abs(numbers - right)
@@ -101,33 +114,86 @@ def _off(numbers: Array, right: Array) -> Array:
     return off
 
 
+def _sizes(array: Array) -> list[int]:
+    """Return the sizes of the axes that tell shapes apart; programs leave out those of size 1."""
+    return [size for size in array.shape if size > 1]
+
+
+def _most(off: Array) -> float:
+    return float(np.fmax.reduce(off, axis=None, initial=0.0))
+
+
 def _largest(numbers: Array) -> float:
     return float(np.abs(numbers).max(initial=0.0, where=np.isfinite(numbers)))
 
 
-class Comparison:
+class _Calculated(Given, eq=False):
+    """An array that a program calculated: its unit is the error of its floats.
+
+    Attributes:
+        is_right: which numbers are near enough to the right ones.
+        largest: the largest difference from the right numbers.
+    """
+
+    comparison: Comparison
+    is_right: Array
+    largest: float
+
+    def agrees(self, expected: Values, units: float = ROUNDED, unit: Array | None = None) -> Array:
+        """Return which numbers are near enough; the error grows with the largest number."""
+        numbers = middle(expected)
+        if numbers is self.step.array:
+            return self.is_right  # an array may be large, and is compared with this twice
+        limit = units / ROUNDED * self.comparison.limit(self.step, numbers)
+        return self.step.from_paper(~(self.comparison.off(self.step, numbers) > limit))
+
+    @property
+    def values(self) -> Array:
+        return self.written.values  # no copy, as arrays may be large
+
+
+class Comparison(Judge):
     """The arrays of one submission, compared with one way of calculating the problem.
 
     Attributes:
-        steps: each step of the calculation, judged.
+        steps: each step of the calculation, judged, with a `Difference` for each array.
         wrong: the names of those with a wrong number, in the order of computation.
     """
 
-    def __init__(
-        self, trace: Trace, arrays: Mapping[str, Dumped], marking: Marking, dtype: str
-    ) -> None:
-        self.trace, self.arrays, self.marking, self.dtype = trace, arrays, marking, dtype
+    def __init__(self, trace: Trace, arrays: Matrices, marking: Marking, dtype: str) -> None:
+        self.marking, self.dtype = marking, dtype
         self.errors = errors_of(trace, arrays, dtype)
-        self.steps: dict[str, Judged] = {}
-        self.known: dict[str, Array] = {}  # the numbers of steps that were compared
-        yours = Replay(trace, lambda step: self.known.get(step.name))
-        for step in trace:
-            self.steps[step.name] = judged = self._compared(step, yours)
-            if isinstance(judged, Difference) and not np.isnan(judged.values).any():
-                self.known[step.name] = step.from_paper(judged.values)
+        super().__init__(Reference(trace), arrays, hypotheses=OF_FLOATS)
+        vars(self.operands).pop("written", None)  # a whole calculation, which takes much memory
+        self.steps = {name: self._difference(judged) for name, judged in self.judged.items()}
         self.wrong = [name for name, one in self.steps.items() if one.has(judged_steps.WRONG)]
 
-    def _limit(self, step: Step, numbers: Array) -> float:
+    def _answer(self, step: Step, codes: Array, written: Written) -> Given:
+        limit, off = self.limit(step, step.array), self.off(step, step.array)
+        unit = np.broadcast_to(limit / ROUNDED, codes.shape)
+        is_whole = np.broadcast_to(np.False_, codes.shape)
+        is_right = step.from_paper(~(off > limit))
+        largest = _most(off)
+        return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, largest)
+
+    def _compared(self, answer: Given) -> Judged:
+        self._explained(answer)
+        # Later steps are not expected to follow from an array that holds nan.
+        return self._difference(answer) if answer.written.blank.any() else answer
+
+    def _difference(self, judged: Judged) -> Judged:
+        step, codes = judged.step, judged.codes
+        if isinstance(judged, Misshapen):
+            codes = np.full_like(codes, judged_steps.WRONG)
+            message = judged.mismatch.fault.message.rpartition(": ")[2]  # without the key
+            values = np.full(step.value.shape, np.nan)
+            return Difference(step, codes, values, np.inf, np.inf, f"T{message[1:]}.")
+        if not isinstance(judged, _Calculated):
+            return judged
+        values, errors = step.on_paper(judged.values), self.errors[step.name] or 1.0
+        return Difference(step, codes, values, judged.largest, judged.largest / errors)
+
+    def limit(self, step: Step, numbers: Array) -> float:
         """Return the maximum difference from numbers of a step, or from what others give for it."""
         right = _largest(step.array)
         largest = max(right, _largest(numbers))
@@ -137,29 +203,27 @@ class Comparison:
         carried = MAX_ERRORS[self.dtype] * self.errors[step.name] * larger
         return max(carried, FLOAT_ERROR * largest, TINY) + self.marking.tolerance
 
-    def _compared(self, step: Step, yours: Replay[Array]) -> Judged:
-        codes = np.full(step.value.shape, judged_steps.MISSING, np.int8)
-        dumped = self.arrays.get(step.name)
-        if dumped is None:
-            return NotGiven(step, step.from_paper(codes))
-        pair = dumped.beside(step.array)
-        if pair is None:
-            codes[...] = judged_steps.WRONG
-            values = np.full(codes.shape, np.nan)
-            return Difference(step, step.from_paper(codes), values, np.inf, np.inf, dumped.fault)
-        values, right = pair
-        blind = self._blind(step, lambda one: one.array)
-        off = np.where(dumped.missing | blind, 0.0, _off(values, right))
-        limit, largest = self._limit(step, step.array), float(off.max(initial=0.0))
-        is_wrong = off > limit
-        codes[...] = np.where(is_wrong, judged_steps.WRONG, judged_steps.CORRECT)
-        if largest > limit and self.known:
-            numbers = yours.result(step)
-            follows = _off(values, step.on_paper(numbers)) <= self._limit(step, numbers)
-            codes[is_wrong & follows] = judged_steps.FOLLOWS
-        codes[np.broadcast_to(dumped.missing, codes.shape)] = judged_steps.MISSING
-        errors = largest / (self.errors[step.name] or 1.0)
-        return Difference(step, step.from_paper(codes), values, largest, errors)
+    def off(
+        self, step: Step, numbers: Array, value_of: Callable[[Step], Array] = array_of
+    ) -> Array:
+        """Return how far an array is from numbers of its step, on paper.
+
+        It is nan in empty cells, and in those of queries that see no key in some head: programs
+        give nan there, or the mean of all values, or 0. `value_of` gives the numbers of `masked`.
+
+        Raises:
+            ValueError: if the array has another shape.
+        """
+        right, matrix = step.on_paper(numbers), self.matrices[step.name]
+        array, ignored = matrix.texts, self._blind(step, value_of)
+        is_misplaced = _sizes(array) == _sizes(step.value)  # it was written for some cells alone
+        if isinstance(matrix, Written):
+            array, is_misplaced = step.on_paper(matrix.values), False
+            ignored = ignored | step.on_paper(matrix.missing)
+        if is_misplaced or _sizes(array) != _sizes(right):
+            raise ValueError(array.shape)
+        off: Array = np.where(ignored, np.nan, _distance(array.reshape(right.shape), right))
+        return off
 
     def explained(self) -> Finding | None:
         """Return the convention, or else the mistake, that gives the first wrong array.
@@ -172,8 +236,8 @@ class Comparison:
             return None
         steps = [*self.trace.steps]
         earlier = steps[: steps.index(first.step.name)]
-        before = [first.step.name, *(name for name in earlier if name in self.arrays)]
-        every = [*before, *(name for name in self.arrays if name not in before)]
+        before = [first.step.name, *(name for name in earlier if name in self.matrices)]
+        every = [*before, *(name for name in self.matrices if name not in before)]
         conventions = [
             (self.misfit(every, change), convention_of(id_, self.trace.problem))
             for id_, change in by_conventions(self.trace)
@@ -184,9 +248,7 @@ class Comparison:
             axes = " × ".join(first.step.axes)
             return Finding("wrong_shape", first.fault, f"The axes are {axes}.")
         mistakes = []
-        shown = Replay(self.trace, lambda one: one.array if one.name in before else None)
-        hidden = shown.unknown_before(first.step)
-        for mistake in in_order(first.step, hidden, partial(mistakes_in, self.trace)):
+        for mistake in mistakes_before(self, first.step):
             misfit = self.misfit(before, mistake.change)
             if misfit <= 1:
                 is_all = self.misfit(every, mistake.change) <= 1
@@ -204,26 +266,23 @@ class Comparison:
         other = Replay(self.trace, worked=same, instead=change)
         largest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
         for name in names:
-            judged, dumped = self.steps[name], self.arrays[name]
+            judged = self.steps[name]
             if name in same:
                 if any(map(judged.has, not_right)):
                     return np.inf
                 continue
             try:
                 numbers = other(judged.step)
-                ignored = dumped.missing | self._blind(judged.step, other)
-                if (pair := dumped.beside(numbers)) is None:
-                    return np.inf
-                off = np.where(ignored, 0.0, _off(*pair))
+                off = self.off(judged.step, numbers, other)
             except ValueError:  # NumPy's, for shapes that do not go together
                 return np.inf
-            misfit = float(off.max(initial=0.0)) / self._limit(judged.step, numbers)
+            misfit = _most(off) / self.limit(judged.step, numbers)
             if not misfit <= 1:
                 return np.inf
             largest = max(largest, misfit)
             is_wrong = np.isin(judged.on_paper, not_right)
             is_wrong = is_wrong if is_wrong.shape == off.shape else np.ones(1, bool)
-            is_seen = is_seen or bool((is_wrong & ~ignored).any())
+            is_seen = is_seen or bool((is_wrong & ~np.isnan(off)).any())
         return largest if is_seen else np.inf
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
@@ -261,14 +320,14 @@ def convention_of(id_: str, problem: Problem) -> Finding:
 
 
 def compared(
-    trace: Trace, arrays: Mapping[str, Dumped], marking: Marking, dtype: str
+    trace: Trace, arrays: Matrices, marking: Marking, dtype: str
 ) -> tuple[Comparison, tuple[str, ...]]:
     """Return arrays compared with the right way of calculating that fits most of them.
 
     Also sentences on that way.
     """
     best, said = Comparison(trace, arrays, marking, dtype), list[str]()
-    for words, change in _right_ways(trace, best.known) if best.wrong else ():
+    for words, change in _right_ways(trace, arrays) if best.wrong else ():
         if best.wrong and best.misfit(best.wrong[:1], change) <= 1:
             again = Comparison(equivalent_forms.with_change(trace, change), arrays, marking, dtype)
             if len(again.wrong) < len(best.wrong):

@@ -1,4 +1,4 @@
-"""What a problem can't show: mistakes that change no number, and slips that look like rounding."""
+"""What a problem cannot show: mistakes that change no number, slips that look like rounding."""
 
 from __future__ import annotations
 

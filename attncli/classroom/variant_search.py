@@ -1,8 +1,8 @@
 """The search for numbers with which a problem shows every mistake.
 
-A search makes a limited number of draws. It begins with the best of a few fresh ones, draws one
-matrix after the other anew, or a row or a number of it, and keeps what is no worse, first in flaws
-of the numbers, then in mistakes that are hidden. If that stops helping, it begins again.
+A search makes a limited number of draws. It begins with the best of a few fresh ones. Then it draws
+one matrix after the other anew, or only a row or a number of it, and keeps the result unless it has
+more flaws, or as many flaws and more hidden mistakes. If that stops helping, it begins again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MAX_REASON_STEPS = 4
 
 
 class Pool:
-    """The mistakes that some calculations of one form show, as a variant therefore can."""
+    """The mistakes that sample calculations of one form show, and so may be shown by a variant."""
 
     def __init__(self, question: Question) -> None:
         self.question = question

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, on_paper
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, Skipped, Written, on_paper
 from attncli.checking.answers.cell_positions import KeyedMatrix
 from attncli.checking.answers.step_names import find_answer
 from attncli.core.arithmetic.elements import Array
@@ -16,7 +16,6 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.last_place import PRECISIONS
 from attncli.core.numbers.matrices import as_raw
 from attncli.core.problem.marking import Marking
-from attncli.core.records import Record
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
 from attncli.reading.document import Submission
@@ -82,25 +81,10 @@ def _may_be_typed(array: Array) -> bool:
     return is_cut or all(dtype(f"{number:.{digits}g}") == number for number in numbers)
 
 
-class Dumped(Record, eq=False):
-    """The array of a step that a program calculated, on paper; as it came if its shape differs."""
-
-    step: Step
-    array: Array
-    missing: Array | bool = False  # which cells hold nothing
-    fault: str = ""  # how the shape differs from that of the step
-
-    def beside(self, numbers: Array) -> tuple[Array, Array] | None:
-        """Return the array and numbers of the step, both on paper; None if the shapes differ."""
-        right = self.step.on_paper(numbers)
-        is_like = [n for n in self.array.shape if n > 1] == [n for n in right.shape if n > 1]
-        return (self.array.reshape(right.shape), right) if is_like else None
-
-
-def read_arrays(
-    submission: Submission, trace: Trace
-) -> tuple[dict[str, Dumped], tuple[tuple[str, str], ...]]:
+def read_arrays(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
     """Return the arrays by the names of their steps, and the keys that mean no step.
+
+    Their numbers have no unit: how far they may be off is known when they are judged.
 
     Raises:
         InputError: if no key means a step, or two the same cells.
@@ -119,36 +103,38 @@ def read_arrays(
         parts.setdefault(step.name, []).append(matrix)
     if unknown and not parts:
         raise next(iter(unknown.values()))
-    arrays = {name: _of_step(trace[name], every, submission) for name, every in parts.items()}
+    arrays: Matrices = {
+        name: _of_step(trace[name], every, submission) for name, every in parts.items()
+    }
     return arrays, tuple((word, "") for word in unknown)
 
 
-def _of_step(step: Step, parts: list[KeyedMatrix], submission: Submission) -> Dumped:
-    array = on_paper(step, parts, submission)
-    if isinstance(array, ShapeMismatch):
-        message = array.fault.message.rpartition(": ")[2]  # without the key
-        return Dumped(step, array.texts, fault=f"T{message[1:]}.")
-    if array.dtype.kind != "O":
-        return Dumped(step, array)
-    missing: Array = array == ""
-    return Dumped(step, np.where(missing, np.nan, array).astype(float), missing)
+def _of_step(
+    step: Step, parts: list[KeyedMatrix], submission: Submission
+) -> Written | ShapeMismatch:
+    placed = on_paper(step, parts, submission)
+    if isinstance(placed, ShapeMismatch):
+        return placed
+    cells: Array = step.from_paper(placed)
+    is_empty = np.zeros((), bool)
+    if cells.dtype.kind == "O":
+        is_empty = cells == ""
+        cells = np.where(is_empty, np.nan, cells).astype(float)
+    no_number = np.isnan(cells) & ~is_empty
+    unit = np.broadcast_to(0.0, cells.shape)
+    return Written(cells, unit, cells, unreadable=no_number if no_number.any() else None)
 
 
-def printed_floats(matrices: Matrices, trace: Trace) -> tuple[dict[str, Dumped], str]:
-    """Return written numbers as arrays, and their type, if all are printed short floats; or "".
+def type_of_printed(matrices: Matrices) -> str:
+    """Return the type of written numbers, if all are printed short floats; or "".
 
     Numbers beside them may have few digits, if that type holds them exactly: 0.625, or 14.
     """
-    written = {name: one for name, one in matrices.items() if isinstance(one, Written)}
-    kinds = {one.dtype for one in written.values()} & PRECISIONS.keys()
+    written = [one for one in matrices.values() if isinstance(one, Written)]
+    kinds = {one.dtype for one in written} & PRECISIONS.keys()
     if not kinds or len(written) < len(matrices):
-        return {}, ""
+        return ""
     dtype = max(kinds, key=ROUNDOFF.__getitem__)
-    others = (one.values for one in written.values() if one.dtype not in kinds)
-    if not all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others):
-        return {}, ""
-    arrays = {}
-    for name, one in written.items():
-        values, missing = (trace[name].on_paper(a) for a in (one.values, one.missing))
-        arrays[name] = Dumped(trace[name], values, missing)
-    return arrays, dtype
+    others = (one.values for one in written if one.dtype not in kinds)
+    is_held = all((x.astype(dtype) == x)[np.isfinite(x)].all() for x in others)
+    return dtype if is_held else ""

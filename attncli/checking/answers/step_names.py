@@ -1,4 +1,4 @@
-"""Names of steps in answers and in markings: the step, and its cells, that each of them means."""
+"""Names of steps in answers and in markings, and the step and the cells that each means."""
 
 from __future__ import annotations
 

@@ -108,17 +108,28 @@ def shifts(trace: Trace, shown: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
     powers = {
-        step.name: exponential for step in trace if isinstance(exponential := step.operation, Exp)
+        step.name: power
+        for step in trace
+        if isinstance(power := step.operation, Exp) and not isinstance(power, ShiftedExp)
     }
-    plain = {name: power for name, power in powers.items() if not isinstance(power, ShiftedExp)}
-    sinks = [
-        exponential.right for step in trace if isinstance(exponential := step.operation, WithSink)
-    ]
-    sink = sinks[0].sink if sinks and isinstance(sinks[0], SinkPower) else None
+    sinks = dict(_sinks(trace))
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change = {name: shifted(power, axis, sink)[0] for name, power in plain.items()}
+        change: dict[str, Expression] = {}
+        for name, power in powers.items():
+            total, whole, sink = sinks.get(name, ("", None, None))
+            change[name], of_sink = shifted(power, axis, sink)
+            if whole is not None and of_sink is not None:
+                change[total] = replace(whole, right=of_sink)
         if change:
             yield f"The largest score of {whose} was subtracted before the e^.", change
+
+
+def _sinks(trace: Trace) -> Iterator[tuple[str, tuple[str, WithSink, Expression]]]:
+    """Yield for powers that a sink is added to: their name, that of their sum, it, the sink."""
+    for step in trace:
+        whole = step.operation
+        if isinstance(whole, WithSink) and isinstance(whole.right, SinkPower):
+            yield sources(step)[0].name, (step.name, whole, whole.right.sink)
 
 
 def other_forms(trace: Trace, shown: Collection[str] = ()) -> Forms:

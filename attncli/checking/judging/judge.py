@@ -1,4 +1,4 @@
-"""Each cell of a student's answers, judged by hypotheses of how its number was calculated."""
+"""The judge: each cell of a student's answers is tested by hypotheses of how it was calculated."""
 
 from __future__ import annotations
 
@@ -71,13 +71,19 @@ class Judge:
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         codes = np.full(step.array.shape, judged_steps.CORRECT, np.int8)
         codes[written.missing] = judged_steps.MISSING
-        answer = Given(step, codes, written, *self._units(step, written))
-        if not (answer.agrees(step.array, unit=answer.unit_if_correct) | written.missing).all():
-            codes[~written.missing] = judged_steps.WRONG
-            return self._compared(answer)
-        return answer
+        answer = self._answer(step, codes, written)
+        near = answer.agrees(step.array, unit=answer.unit_if_correct) | written.missing
+        codes[~near] = judged_steps.WRONG
+        return answer if near.all() else self._compared(answer)
 
-    def _compared(self, answer: Given) -> Judged:
+    def _answer(self, step: Step, codes: Array, written: Written) -> Given:
+        return Given(step, codes, written, *self._units(step, written))
+
+    def _explained(self, answer: Given) -> tuple[Array, str]:
+        """Set the status of each cell to that of the first hypothesis that explains its number.
+
+        Also return the numbers of these hypotheses, and the words of the first that has some.
+        """
         codes, expected, words = answer.codes, answer.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in self.hypotheses:
@@ -90,6 +96,11 @@ class Judge:
                     expected, rest = np.where(row, explained.numbers, expected), rest & ~row
                 expected = np.where(explained.cells & rest, explained.numbers, expected)
                 words = words or (explained.words if explained.cells.any() else "")
+        return expected, words
+
+    def _compared(self, answer: Given) -> Judged:
+        expected, words = self._explained(answer)
+        codes = answer.codes
         if not ((codes != judged_steps.CORRECT) & (codes != judged_steps.MISSING)).any():
             return answer
         wrong = codes == judged_steps.WRONG
@@ -168,6 +179,10 @@ def correct(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
 
 def follows(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
     return (_near(operands, answer, numbers) for numbers in _followed(operands, answer))
+
+
+def follows_as_written(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
+    yield _near(operands, answer, operands.written.result(answer.step))
 
 
 def last_digit(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:

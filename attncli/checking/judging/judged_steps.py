@@ -1,6 +1,6 @@
-"""The steps of a student's answers, judged: statuses, findings, and what earns no points.
+"""The result of judging each step: statuses, findings, and which steps earn no points.
 
-Follow-through earns nothing where it follows from invented numbers without any work.
+Numbers that follow from invented numbers earn nothing if they need no work.
 """
 
 from __future__ import annotations

@@ -316,5 +316,7 @@ def bounded(numbers: Values) -> Interval:
 
 def middle(numbers: Values) -> Array:
     """Return numbers as they are, and the middle of each interval."""
+    if not isinstance(numbers, Interval):
+        return numbers
     ends = interval(numbers)
     return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

@@ -1,4 +1,4 @@
-"""Mistakes in comparing queries and keys: other matrices are compared, or by another function."""
+"""Mistakes in what scores compare: other matrices than queries and keys, or another function."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
         return judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
 
     is_choice = step.plain == "next"  # of one word among a few, which chance gives, too
-    before = [] if is_alone or is_choice else judge.operands.ranges.unknown_before(step)
+    before = [] if is_alone or is_choice else judge.operands.written.unknown_before(step)
     return in_order(step, before, find)
 
 

@@ -1,4 +1,4 @@
-"""Elements of arrays that are no floats, such as terms that remember how they were made.
+"""Elements of arrays that are not floats, such as terms, which remember their calculation.
 
 The functions let such elements remember why a value was chosen; floats pass through as they are.
 """

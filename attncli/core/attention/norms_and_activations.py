@@ -1,9 +1,9 @@
-"""What changes the features of each token by itself: norms, and the activations of layers.
+"""Norms and activations, which change the features of each token by itself.
 
-Norms are of queries and keys, so that scores do not grow with their lengths, and of layers. To add
-one of layers: write a function that records its steps, below its row in `LAYER_NORMS`.
+Norms of queries and keys keep scores from growing with their lengths. To add a norm of layers:
+write a function that records its steps, below its row in `LAYER_NORMS`.
 
-Activations are all but ReLU a number times a gate of it. To add one: write its gate with a
+Every activation but ReLU multiplies a number by its gate. To add one: write its gate with a
 derivative, and a function below its row in `ACTIVATIONS`.
 """
 

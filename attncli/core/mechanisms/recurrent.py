@@ -1,4 +1,4 @@
-"""Attention over the states of recurrent networks: in the network, of one text, of two texts.
+"""Attention over states of recurrent networks: inside a network, over a text, between two texts.
 
 A network whose state attends to the states before it (Cheng et al. 2016, section 3.1, in the form
 of a plain network): the state h_t is made from the input and the context c_{t−1}; then h_t attends

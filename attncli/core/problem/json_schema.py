@@ -1,7 +1,7 @@
 """The JSON Schema of a problem file, and the types of its keys for type checkers.
 
-The schema comes from the tables that read a file; a fault that it cannot show is marked, see
-`Fault.needs`. `ProblemKeys` lists the keys again, as type checkers read no tables.
+The schema comes from the tables that read a file. `Fault.needs` marks the faults that it cannot
+express. `ProblemKeys` lists the keys again, as type checkers cannot read tables.
 """
 
 from __future__ import annotations
