@@ -12,7 +12,7 @@ import numpy as np
 from attncli.checking.answers.answers import LIKE_BLOCKED, Matrices, Written
 from attncli.checking.answers.program_arrays import ROUNDOFF
 from attncli.checking.judging import equivalent_forms, judged_steps
-from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED
+from attncli.checking.judging.agreement import FLOAT_ERROR, ROUNDED, largest
 from attncli.checking.judging.equivalent_forms import operation_or_input
 from attncli.checking.judging.judge import Hypotheses, Judge, follows_as_written
 from attncli.checking.judging.judged_steps import Difference, Finding, Given, Judged, Misshapen
@@ -69,12 +69,12 @@ def errors_of(trace: Trace, steps: Collection[str], dtype: str) -> dict[str, flo
     longest = max(max(step.array.shape[-2:]) for step in (*trace, *trace.inputs.values()))
     of_sums = longest**0.5 / MAX_ERRORS[dtype] if dtype in ("float32", "float64") else 1.0
     roundoff = ROUNDOFF[dtype] * max(1.0, of_sums)
-    errors = {name: roundoff * _largest(trace[name].array) for name in steps}
+    errors = {name: roundoff * largest(trace[name].array) for name in steps}
     size = sum(step.array.size for step in trace)
     for seed in range(min(max(MANY_NUMBERS // size, 1), MAX_SAMPLES)):
         for step, numbers in _sample(trace, np.random.default_rng(seed), roundoff):
             if step.name in errors:
-                off = _largest(_distance(numbers, step.array))
+                off = largest(_distance(numbers, step.array))
                 errors[step.name] = max(errors[step.name], off)
     return errors
 
@@ -123,10 +123,6 @@ def _most(off: Array) -> float:
     return float(np.fmax.reduce(off, axis=None, initial=0.0))
 
 
-def _largest(numbers: Array) -> float:
-    return float(np.abs(numbers).max(initial=0.0, where=np.isfinite(numbers)))
-
-
 class _Calculated(Given, eq=False):
     """An array that a program calculated: its unit is the error of its floats.
 
@@ -173,8 +169,7 @@ class Comparison(Judge):
         unit = np.broadcast_to(limit / ROUNDED, codes.shape)
         is_whole = np.broadcast_to(np.False_, codes.shape)
         is_right = step.from_paper(~(off > limit))
-        largest = _most(off)
-        return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, largest)
+        return _Calculated(step, codes, written, unit, unit, is_whole, self, is_right, _most(off))
 
     def _compared(self, answer: Given) -> Judged:
         self._explained(answer)
@@ -195,13 +190,13 @@ class Comparison(Judge):
 
     def limit(self, step: Step, numbers: Array) -> float:
         """Return the maximum difference from numbers of a step, or from what others give for it."""
-        right = _largest(step.array)
-        largest = max(right, _largest(numbers))
+        right = largest(step.array)
+        most = max(right, largest(numbers))
         if self.marking.rtol is not None:
-            return max(self.marking.rtol * largest, TINY) + self.marking.tolerance
-        larger = largest / right if right else 1.0
+            return max(self.marking.rtol * most, TINY) + self.marking.tolerance
+        larger = most / right if right else 1.0
         carried = MAX_ERRORS[self.dtype] * self.errors[step.name] * larger
-        return max(carried, FLOAT_ERROR * largest, TINY) + self.marking.tolerance
+        return max(carried, FLOAT_ERROR * most, TINY) + self.marking.tolerance
 
     def off(
         self, step: Step, numbers: Array, value_of: Callable[[Step], Array] = array_of
@@ -264,7 +259,7 @@ class Comparison(Judge):
         steps = [*self.trace.steps]
         same = {n: self.trace[n].array for n in steps[: min(map(steps.index, change))]}
         other = Replay(self.trace, worked=same, instead=change)
-        largest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
+        farthest, is_seen, not_right = 0.0, False, (judged_steps.WRONG, judged_steps.FOLLOWS)
         for name in names:
             judged = self.steps[name]
             if name in same:
@@ -279,17 +274,14 @@ class Comparison(Judge):
             misfit = _most(off) / self.limit(judged.step, numbers)
             if not misfit <= 1:
                 return np.inf
-            largest = max(largest, misfit)
+            farthest = max(farthest, misfit)
             is_wrong = np.isin(judged.on_paper, not_right)
             is_wrong = is_wrong if is_wrong.shape == off.shape else np.ones(1, bool)
             is_seen = is_seen or bool((is_wrong & ~np.isnan(off)).any())
-        return largest if is_seen else np.inf
+        return farthest if is_seen else np.inf
 
     def _blind(self, step: Step, numbers: Callable[[Step], Array]) -> Array:
-        """Return which cells of a step, on paper, are of queries that see no key in some head.
-
-        Programs give nan there, or the mean of all values, or 0.
-        """
+        """Return which cells of a step, on paper, are of queries that see no key in some head."""
         masked = self.trace.steps.get("masked")
         if masked is None or step.trailing[:1] != ("query",):
             return np.zeros((1,) * len(step.axes), bool)

@@ -1,19 +1,18 @@
-"""Explanations on a page: lines for a terminal, JSON, and formulas in LaTeX and Markdown."""
+"""Explanations: the cells that are explained together, and their lines for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
-from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.explaining.explain import CHAIN_PARTS, Explainer, Explanation, cells, written
+from attncli.core.explaining.explain import Explainer, Explanation, cells, written
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
-from attncli.core.text.numbers import every_digit, number_text
-from attncli.core.text.strings import kept, visible
+from attncli.core.text.numbers import number_text
+from attncli.core.text.strings import kept
 from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
 
@@ -95,51 +94,6 @@ def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> It
     return plain(lines(request, selection) for request in requests)
 
 
-def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    from attncli.printing.record import json_lines
-
-    def record(request: Request) -> dict[str, Any]:
-        step = request.step
-        return {
-            "title": request.trace.problem.title,
-            "step": step.name,
-            "formula": step.formula,
-            **({"why": step.why} if selection.why else {}),
-            "axes": list(step.axes),
-            "cells": [_cell(one) for _, one in request.found(selection.digits, full=True)],
-        }
-
-    return json_lines(map(record, requests))
-
-
-def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    from attncli.printing import latex
-
-    texts = []
-    for request in requests:
-        explanations = request.found(selection.digits, selection.full)
-        body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in explanations)
-        texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
-    yield latex.with_scripts("".join(texts)).encode()
-
-
-def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    from attncli.core.formulas.printers import ascii_text
-    from attncli.printing import markdown
-
-    parts: list[str] = []
-    problem = None
-    for request in requests:
-        parts += ["\n"] if parts else []
-        if request.trace.problem is not problem:
-            problem = request.trace.problem
-            title = markdown.escaped(visible(problem.title))
-            parts += [f"**{title}**\n\n"] if title else []
-        for depth, explanation in request.found(selection.digits, selection.full):
-            parts.append(f"{'  ' * depth}- $`{_aligned(explanation, '', ascii_text)}`$\n")
-    yield "".join(parts).encode()
-
-
 def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
     """Yield every cell of the selected steps with its closed form and its decimals."""
     for number, step in enumerate(selection.steps(exact.trace)):
@@ -153,28 +107,3 @@ def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
             texts = dict.fromkeys((closed, number_text(float(value), selection.digits)))
             rest = "".join(f" = {text}" for text in texts if text is not None)
             yield [(cell_name(step, place), "label"), (rest, "")]
-
-
-def _cell(explanation: Explanation) -> dict[str, Any]:
-    texts = {name: explanation.part(name) for name in CHAIN_PARTS} | {"reason": explanation.reason}
-    return {
-        **{name: text for name, text in texts.items() if text},
-        "value": every_digit(explanation.value) if isinf(explanation.value) else explanation.value,
-        "sources": [{"step": x.step, "index": list(x.index)} for x in explanation.sources],
-    }
-
-
-def _aligned(explanation: Explanation, sign: str, escape: Callable[[str], str]) -> str:
-    """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
-    from attncli.core.formulas.printers import tex
-
-    name, *parts = (tex(part, escape) for part in explanation.chain.parts)
-    last = r"\approx" if explanation.chain.last == "≈" else "="
-    signs = [*["="] * (len(parts) - 1), last]
-    text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
-    if explanation.reasons:
-        reasons = r";\ ".join(tex(reason, escape) for reason in explanation.reasons)
-        text += rf"\text{{, as }}{reasons}"
-    elif explanation.given:
-        text += r"\ \text{(given)}"
-    return f"{name} {sign}{text}"

@@ -142,7 +142,7 @@ FORMATS: dict[str, Format] = {
     ),
     "json": Format(
         (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
-        _in("printing.grades.as_json"), _in("printing.explanations.as_json"), is_page=False,
+        _in("printing.grades.as_json"), _in("printing.record.explanations"), is_page=False,
     ),
     "csv": Format(
         (".csv",), "blocks; with --only STEP the bare numbers", _in("printing.csv.as_csv"),
@@ -169,7 +169,7 @@ FORMATS: dict[str, Format] = {
     ),
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
-        _in("printing.markdown.reports"), _in("printing.explanations.as_markdown"),
+        _in("printing.markdown.reports"), _in("printing.markdown.explanations"),
         _in("printing.markdown.traces"),
     ),
     "gradescope": Format(
@@ -186,7 +186,7 @@ FORMATS: dict[str, Format] = {
     ),
     "latex": Format(
         (".tex",), "a fragment, or a document with --standalone", _in("printing.latex.traces"),
-        explanations=_in("printing.explanations.as_latex"), worksheets=_in("printing.latex.traces"),
+        explanations=_in("printing.latex.explanations"), worksheets=_in("printing.latex.traces"),
     ),
 }  # fmt: skip
 

@@ -10,15 +10,19 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attncli.core.formulas.printers import ascii_text, number, tex
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.text.strings import visible
-from attncli.printing.formats import Selection, pieces
+from attncli.printing.formats import ExplanationSelection, Selection, pieces
 from attncli.printing.layout import Matrix
-from attncli.printing.markdown import bracketed, column_style, heading, sign
+from attncli.printing.markdown import bracketed, column_style, explained, heading, sign
 from attncli.printing.page import Entry, Figure, Page, page_of
 from attncli.printing.views import Panel
+
+if TYPE_CHECKING:
+    from attncli.printing.explanations import Request
 
 MAX_TEX_WIDTH = 70
 """Maximum width, in characters, of operands and result that are written side by side."""
@@ -60,6 +64,16 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         yield _standalone("\\newpage\n".join(bodies)).encode()
         return
     yield from pieces(map(_fragment, bodies), "\n")
+
+
+def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    """Yield the explanations of each step as equations that are aligned at their signs."""
+    texts = []
+    for request in requests:
+        cells = request.found(selection.digits, selection.full)
+        body = " \\\\\n".join(explained(cell, escaped, "&") for _, cell in cells)
+        texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
+    yield with_scripts("".join(texts)).encode()
 
 
 def _fragment(body: str) -> str:

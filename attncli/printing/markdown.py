@@ -17,14 +17,16 @@ from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import label_text, shortened, visible
-from attncli.printing.formats import ReportSelection, Selection, pieces
+from attncli.printing.formats import ExplanationSelection, ReportSelection, Selection, pieces
 from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of
 from attncli.printing.views import Panel
 
 if TYPE_CHECKING:
     from attncli.classroom.grading import Graded
+    from attncli.core.explaining.explain import Explanation
     from attncli.printing.class_report import ClassReport
+    from attncli.printing.explanations import Request
     from attncli.printing.report import Remark, ReportPage
 
 MAX_LINE_WIDTH = 90
@@ -43,6 +45,35 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a document with mathematics; a rule separates problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
     return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
+
+
+def explanations(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    """Yield a list of formulas, in which operands are below what is made of them."""
+    parts: list[str] = []
+    problem = None
+    for request in requests:
+        parts += ["\n"] if parts else []
+        if request.trace.problem is not problem:
+            problem = request.trace.problem
+            title = escaped(visible(problem.title))
+            parts += [f"**{title}**\n\n"] if title else []
+        for depth, explanation in request.found(selection.digits, selection.full):
+            parts.append(f"{'  ' * depth}- $`{explained(explanation, ascii_text)}`$\n")
+    yield "".join(parts).encode()
+
+
+def explained(explanation: Explanation, escape: Callable[[str], str], alignment: str = "") -> str:
+    """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
+    name, *parts = (as_tex(part, escape) for part in explanation.chain.parts)
+    last = r"\approx" if explanation.chain.last == "≈" else "="
+    signs = [*["="] * (len(parts) - 1), last]
+    formula = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
+    if explanation.reasons:
+        reasons = r";\ ".join(as_tex(reason, escape) for reason in explanation.reasons)
+        formula += rf"\text{{, as }}{reasons}"
+    elif explanation.given:
+        formula += r"\ \text{(given)}"
+    return f"{name} {alignment}{formula}"
 
 
 def escaped(text: str) -> str:

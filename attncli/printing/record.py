@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,17 @@ from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
-from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
+from attncli.printing.formats import (
+    WRITE_SIZE,
+    ExplanationSelection,
+    Selection,
+    in_parts,
+    some_rows,
+)
+
+if TYPE_CHECKING:
+    from attncli.core.explaining.explain import Explanation
+    from attncli.printing.explanations import Request
 
 HOLE = f"rows{os.urandom(16).hex()}"
 """Text in the place of a large matrix until its rows are written; nothing else holds it."""
@@ -44,6 +54,34 @@ def _matrix(
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     return json_lines(record(trace, selection, _matrix) for trace in traces)
+
+
+def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    """Yield a line of JSON for the explained cells of each step."""
+
+    def record_of(request: Request) -> dict[str, Any]:
+        step = request.step
+        return {
+            "title": request.trace.problem.title,
+            "step": step.name,
+            "formula": step.formula,
+            **({"why": step.why} if selection.why else {}),
+            "axes": list(step.axes),
+            "cells": [_explained(one) for _, one in request.found(selection.digits, full=True)],
+        }
+
+    return json_lines(map(record_of, requests))
+
+
+def _explained(explanation: Explanation) -> dict[str, Any]:
+    from attncli.core.explaining.explain import CHAIN_PARTS  # which traces do not need
+
+    texts = {name: explanation.part(name) for name in CHAIN_PARTS} | {"reason": explanation.reason}
+    return {
+        **{name: text for name, text in texts.items() if text},
+        "value": every_digit(explanation.value) if isinf(explanation.value) else explanation.value,
+        "sources": [{"step": x.step, "index": list(x.index)} for x in explanation.sources],
+    }
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:

@@ -278,7 +278,7 @@ def slopes_of(heads: int) -> list[float]:
 
 
 class PositionBias(Record, eq=False):
-    """What is added to the score of head h, query i and key j: an expression, or from `line`."""
+    """A summand of the score of head h, query i and key j: an expression, or from `line`."""
 
     formula: tree.Formula
     names: Mapping[str, Any] = EMPTY  # the values of other names: a number, or one for each head

@@ -38,10 +38,7 @@ OPERANDS = {"Expression", "Step", "tuple[Expression, ...]", "tuple[Step, ...]", 
 
 
 class ShapeError(ValueError):
-    """An operation has no result for its operands: as a rule, their shapes do not go together.
-
-    The operations of a correct calculation never raise it; those of a mistake may.
-    """
+    """Raised where operands have no result: as after a mistake, their shapes do not fit."""
 
 
 class Operation(Record, eq=False):
