@@ -106,8 +106,8 @@ def tried(
 
 def data_of(page: str) -> dict[str, Any]:
     """Return what the script of a page reads; nothing where there is none."""
-    found = re.search(r'<script id="made"[^>]*>(.*?)</script>', page, re.DOTALL)
-    data: dict[str, Any] = json.loads(found[1]) if found else {"shapes": [], "cells": {}}
+    match = re.search(r'<script id="made"[^>]*>(.*?)</script>', page, re.DOTALL)
+    data: dict[str, Any] = json.loads(match[1]) if match else {"shapes": [], "cells": {}}
     return data
 
 

@@ -186,10 +186,10 @@ def test_scores_after_the_scale_and_the_mask_are_said() -> None:
 
 def test_blocked_cells_may_be_large_negative_numbers() -> None:
     masked = attncli.compute(problem(X=X.astype(float)))["masked"].value
-    given = np.where(np.isinf(masked), np.finfo("f4").min, masked).astype("f4")
-    assert check({"masked": given}).verdict == "correct"
-    given[0, 0, 1] = 0.5
-    assert check({"masked": given}).first_wrong_step == "masked"
+    numbers = np.where(np.isinf(masked), np.finfo("f4").min, masked).astype("f4")
+    assert check({"masked": numbers}).verdict == "correct"
+    numbers[0, 0, 1] = 0.5
+    assert check({"masked": numbers}).first_wrong_step == "masked"
 
 
 def test_a_wrong_shape() -> None:

@@ -116,8 +116,8 @@ def test_what_follows_from_a_slip_is_not_wrong() -> None:
     e = np.exp([12.0, 10, 9])
     row = [f"{x:.4f}" for x in e / e.sum()]
     cells = [row, ["0.2676", "0.7275", "0.0049"], ["0.9094", "0.0453", "0.0453"]]
-    given = {"scores": [[12, 10, 9], [10, 11, 6], [9, 6, 6]], "weights": cells}
-    report = attncli.check(problem(), given)
+    keys = {"scores": [[12, 10, 9], [10, 11, 6], [9, 6, 6]], "weights": cells}
+    report = attncli.check(problem(), keys)
     assert (report.verdict, report.first_wrong_step) == ("wrong", "scores")
     assert statuses(report, "weights") == ["follows"] * 3 + ["correct"] * 6
     assert list(report.findings) == ["scores"]
@@ -126,12 +126,12 @@ def test_what_follows_from_a_slip_is_not_wrong() -> None:
 def test_rounding_early_or_late_is_not_wrong() -> None:
     """Of rounded exponentials the sum is 1232733.84, of unrounded ones ….83: neither is wrong."""
     for total in ("1232733.84", "1232733.83"):
-        given = {
+        keys = {
             "exp": [["1202604.28", "22026.47", "8103.08"], ["~"] * 3, ["~"] * 3],
             "sum": [[total], ["~"], ["~"]],
             "weights": [["0.98", "0.02", "0.01"], ["~"] * 3, ["~"] * 3],
         }
-        assert attncli.check(problem(), given).verdict == "correct"
+        assert attncli.check(problem(), keys).verdict == "correct"
 
 
 def test_a_problem_with_rounded_steps_accepts_every_digit_too() -> None:

@@ -251,15 +251,7 @@ def test_a_table_without_cells_or_names_says_how(
         assert (mapped.status, mapped.err) == (1, "")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "name,Ada\nscores,I,am\nI,1,0\nam,0,4\n",
-        "name,Ada\nscores\n1,0\n0,4\n",
-        "student,Ada\ntitle,Small\nscores\n1,0\n0,4\nweights\n0.7,0.3\n",
-        "scores,K[1],K[2]\nI,1,0\nam,0,4\n",
-    ],
-)
+@cases("class_tables", "matrices_under_their_keys_are_no_table_of_a_class")
 def test_matrices_under_their_keys_are_no_table_of_a_class(text: str, tmp_path: Path) -> None:
     ((_, answers),) = read(text, tmp_path, ROSTER)
     assert isinstance(answers, dict)

@@ -110,15 +110,7 @@ def test_only_keeps_the_order_of_computation(attn: Attn) -> None:
     assert list(json.loads(out)["steps"]) == ["scores", "output"]
 
 
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("csv", "0.98,0.02,0.01\n0.27,0.73,0.00\n0.91,0.05,0.05\n"),
-        ("json", "[[0.98, 0.02, 0.01], [0.27, 0.73, 0.0], [0.91, 0.05, 0.05]]"),
-        ("yaml", "- [0.98, 0.02, 0.01]\n"),
-        ("table", "0.98  0.02  0.01"),
-    ],
-)
+@cases("command_line", "decimals")
 def test_decimals(form: str, expected: str, attn: Attn) -> None:
     assert expected in attn("compute", GOOD, "--only", "weights", "-d", "2", "-f", form).out
 

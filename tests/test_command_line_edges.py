@@ -439,17 +439,17 @@ def test_a_matrix_turned_round_has_the_cells_of_the_matrix(
 
 def test_heads_of_a_matrix_turned_round_stay(attn: Attn) -> None:
     sample = "sample_inputs/heads_cut.yaml"
-    found = attn("explain", sample, "Kᵀ[head 2][1, am]", "Kᵀ[head 2]")
-    assert found.status == 0, found.err
-    assert found.out.splitlines()[1].startswith("K[head 2][am, 1] ")
+    result = attn("explain", sample, "Kᵀ[head 2][1, am]", "Kᵀ[head 2]")
+    assert result.status == 0, result.err
+    assert result.out.splitlines()[1].startswith("K[head 2][am, 1] ")
 
 
 def test_bad_cells_do_not_hide_the_others(attn: Attn) -> None:
-    found = attn("explain", GOOD, "scores[am, I]", "nope[1,1]", "output[am, 1]", "scores[9]")
-    assert found.status == 2
-    assert "scores[am, I] = " in found.out
-    assert "output[am, 1] = " in found.out
-    assert found.err.count("there is no") == 2
+    result = attn("explain", GOOD, "scores[am, I]", "nope[1,1]", "output[am, 1]", "scores[9]")
+    assert result.status == 2
+    assert "scores[am, I] = " in result.out
+    assert "output[am, 1] = " in result.out
+    assert result.err.count("there is no") == 2
     nothing = attn("explain", GOOD, "nope")
     assert (nothing.status, nothing.out) == (2, "")
 
@@ -484,16 +484,7 @@ def test_every_step_may_be_asked_for() -> None:
                 assert may_mean_step(word, KEYS), (path, word)
 
 
-@pytest.mark.parametrize(
-    ("name", "flags", "same"),
-    [
-        ("weights", ["--normalize", "none"], "scores"),
-        ("A", ["--normalize", "none"], "scores"),
-        ("scaled", [], "scores"),
-        ("maske*", [], "scores"),
-        ("concat", [], "output"),
-    ],
-)
+@cases("command_line_edges", "only_shows_a_step_that_changes_nothing")
 def test_only_shows_a_step_that_changes_nothing(
     name: str, flags: list[str], same: str, attn: Attn
 ) -> None:

@@ -265,8 +265,8 @@ def test_a_slip_of_a_name_is_said_in_the_verdict(attn: Attn, tmp_path: Path) -> 
 
 
 def test_few_steps_are_listed_for_a_skipped_key(attn: Attn, tmp_path: Path) -> None:
-    given = {"kind": "decode", "X": [[1, 0], [0, 1], [1, 1]], "W_q": [[1, 0], [0, 1]]}
-    (tmp_path / "p.json").write_text(json.dumps({**given, "W_k": [[0, 1], [1, 0]]}))
+    keys = {"kind": "decode", "X": [[1, 0], [0, 1], [1, 1]], "W_q": [[1, 0], [0, 1]]}
+    (tmp_path / "p.json").write_text(json.dumps({**keys, "W_k": [[0, 1], [1, 0]]}))
     (tmp_path / "a.yaml").write_text("q_1: [1, 0]\nW_q[9]: 1\nX[9, 9]: 1\n")
     lines = attn("check", tmp_path / "p.json", tmp_path / "a.yaml").out.splitlines()
     (said,) = (line for line in lines if line.startswith("skipped: "))

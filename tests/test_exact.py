@@ -124,16 +124,7 @@ def test_axes_are_where_they_stand() -> None:
     assert_near(*exact_of(X=x, bias=bias, mask="causal"))
 
 
-@pytest.mark.parametrize(
-    ("options", "step", "text"),
-    [
-        ({"scale": "1/3"}, "scaled", "2/3"),
-        ({"scale": "2/sqrt(d_k + 1)"}, "scaled", "4√3/3"),
-        ({"softcap": "1/3"}, "capped", "tanh(6)/3"),
-        ({"normalize": {"name": "softmax", "temperature": "3/7"}}, "exp", "e^(14/3)"),
-        ({"normalize": {"name": "softmax", "base": "sqrt(3)"}}, "exp", "3"),
-    ],
-)
+@cases("exact", "numbers_of_options_are_exact")
 def test_numbers_of_options_are_exact(options: dict[str, Any], step: str, text: str) -> None:
     score = {"scores": [[2]], "V": [[1]]} if "scale" not in options else {"X": [[1, 1]]}
     (found,) = closed(step, **score, **options)[0]
@@ -213,11 +204,11 @@ def test_powers_of_very_many_digits_are_left_out(
     keys: dict[str, Any], left_out: str, kept: str, attn: Attn
 ) -> None:
     text = json.dumps(keys).encode()
-    found = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
-    steps = {name: list(chain(*step["exact"])) for name, step in found["steps"].items()}
+    record = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
+    steps = {name: list(chain(*step["exact"])) for name, step in record["steps"].items()}
     assert None in steps[left_out]
     assert not kept or None not in steps[kept]
-    assert any("are too long to be read, and left out" in one for one in found["warnings"])
+    assert any("are too long to be read, and left out" in one for one in record["warnings"])
 
 
 def test_powers_of_many_digits_are_kept() -> None:

@@ -47,11 +47,11 @@ def test_random_problems_are_right_or_refused() -> None:
             array = trace[name].array
             assert array.dtype == case["dtype"], name
             for head, (right, bounds) in enumerate(heads):
-                found = array[0, min(head, array.shape[1] - 1)].ravel().astype(float)
+                numbers = array[0, min(head, array.shape[1] - 1)].ravel().astype(float)
                 most = np.array([np.inf if bound is None else bound for bound in bounds])
-                off = np.abs(found - right) - np.spacing(np.abs(right))
-                assert np.isfinite(found).all(), f"{name} of line {number}"
-                assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {found}"
+                off = np.abs(numbers - right) - np.spacing(np.abs(right))
+                assert np.isfinite(numbers).all(), f"{name} of line {number}"
+                assert (off <= most * (1 + 1e-9)).all(), f"{name} of line {number}: {numbers}"
 
 
 INNER: dict[str, dict[str, Any]] = {
@@ -129,9 +129,9 @@ def test_gradients_of_float32_are_float32(name: str) -> None:
 def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
     """The cosine ignores lengths, so 2^n X has 2^−n of the derivative; by powers of two exactly."""
     q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
-    given: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
-    plain = attncli.compute(attncli.Problem(Q=q, K=k, **given))
-    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **given))
+    keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
+    plain = attncli.compute(attncli.Problem(Q=q, K=k, **keys))
+    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **keys))
     np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
     np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
     assert plain["d_Q"].array.all()
@@ -164,8 +164,8 @@ def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("significant", [1, 17])
 def test_a_number_that_is_rounded_beyond_a_float_is_refused(significant: int) -> None:
-    given: dict[str, Any] = {"K": [[1e-300]], "V": [[1]], "round": {"significant": significant}}
-    problem = attncli.Problem(Q=[[1.7e308]], **given)
+    keys: dict[str, Any] = {"K": [[1e-300]], "V": [[1]], "round": {"significant": significant}}
+    problem = attncli.Problem(Q=[[1.7e308]], **keys)
     if significant == 17:
         assert attncli.compute(problem)["Q"].value == [[1.7e308]]
         return

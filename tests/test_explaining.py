@@ -102,15 +102,15 @@ def test_the_cells_that_a_formula_names_hold_its_numbers(path: Path) -> None:
 
 def test_a_dot_product() -> None:
     trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
-    found = explain(trace, trace["scores"], (1, 0))
-    assert found.name == "scores[am, I]"
-    assert found.formula == "q_am · k_I"
-    assert found.numbers == "1·1 + 1·3 + 3·2"
-    assert found.result == "10"
-    assert found.sources == tuple(
+    explanation = explain(trace, trace["scores"], (1, 0))
+    assert explanation.name == "scores[am, I]"
+    assert explanation.formula == "q_am · k_I"
+    assert explanation.numbers == "1·1 + 1·3 + 3·2"
+    assert explanation.result == "10"
+    assert explanation.sources == tuple(
         Source(step, (row, column)) for column in range(3) for step, row in (("Q", 1), ("K", 0))
     )
-    assert found.line == "scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10"
+    assert explanation.line == "scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10"
 
 
 def test_a_weight() -> None:
@@ -201,10 +201,10 @@ def test_a_long_sum_is_shown_whole_only_when_asked(attn: Attn, tmp_path: Path) -
 
 
 def test_json_has_the_parts_and_the_sources(attn: Attn) -> None:
-    found = json.loads(
+    record = json.loads(
         attn("explain", "sample_inputs/i_am_good.yaml", "scores[am, I]", "-f", "json").out
     )
-    assert found["cells"] == [
+    assert record["cells"] == [
         {
             "name": "scores[am, I]",
             "formula": "q_am · k_I",
@@ -338,9 +338,9 @@ def test_one_number_of_many_needs_no_more_than_its_row() -> None:
     """(400 × 64) · (64 × 400) would be ten million products; the row's 64 take no time."""
     x = np.arange(400 * 64).reshape(400, 64) % 7 - 3
     trace = attncli.compute(attncli.Problem(X=x))
-    found = explain(trace, trace["scores"], (7, 300), full=True)
-    assert value_of(found.numbers) == int(x[7] @ x[300])
-    assert len(found.sources) == 128
+    explanation = explain(trace, trace["scores"], (7, 300), full=True)
+    assert value_of(explanation.numbers) == int(x[7] @ x[300])
+    assert len(explanation.sources) == 128
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
@@ -531,5 +531,5 @@ def test_steps_are_not_written_out_where_only_rounded_numbers_give_the_result() 
     # e^-9.7 is more than half a unit; of the scores as printed, it would be e^-10.
     keys: dict[str, Any] = {"scores": [[17800000000030, 17800000000020.3]], "V": [[1], [2]]}
     trace = attncli.compute(attncli.Problem(**keys, round=1))
-    found = explain(trace, trace["weights"], (0, 0))
-    assert (found.numbers, found.unfolded) == ("1 / 1", "")
+    explanation = explain(trace, trace["weights"], (0, 0))
+    assert (explanation.numbers, explanation.unfolded) == ("1 / 1", "")

@@ -44,8 +44,8 @@ def test_tidy_has_every_number_once_at_its_place(path: Path, attn: Attn) -> None
     assert len(rows) == sum(step.value.size for _, step in known)
     for number, step in known:
         own = [row for row in rows if (row["problem"], row["step"]) == (number, step.name)]
-        found = np.array([float(row["value"]) for row in own])
-        np.testing.assert_array_equal(found.reshape(step.value.shape), step.value)
+        numbers = np.array([float(row["value"]) for row in own])
+        np.testing.assert_array_equal(numbers.reshape(step.value.shape), step.value)
         assert {bool(row["head"]) for row in own} == {"head" in step.axes}
         assert {bool(row["batch"]) for row in own} == {"batch" in step.axes}
         names = ("batch", "head", "row", "column", "hidden")
@@ -198,15 +198,7 @@ def files_of(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize(
-    ("out", "arguments", "names"),
-    [
-        ("new/sub/", ["-f", "html"], ["new/sub/A.html", "new/sub/b.html"]),
-        ("old", ["-f", "tidy"], ["old/A.tidy.csv", "old/b.tidy.csv"]),
-        ("p/{number:02}-{title}.json", [], ["p/01-A.json", "p/02-b.json"]),
-        ("{title}/x{{}}.npz", [], ["A/x{}.npz", "b/x{}.npz"]),
-    ],
-)
+@cases("files_out", "a_file_for_each_problem")
 def test_a_file_for_each_problem(
     out: str, arguments: list[str], names: list[str], attn: Attn, tmp_path: Path
 ) -> None:
@@ -370,14 +362,7 @@ def test_many_numbers_are_written_as_each_is() -> None:
 HALVES = b"X: [[1.25, 2.5, -0.125, -0.3, -0.04]]\nscore: dot\n"
 
 
-@pytest.mark.parametrize(
-    ("digits", "expected"),
-    [
-        ("0", ["1", "3", "0", "0", "0"]),
-        ("1", ["1.3", "2.5", "-0.1", "-0.3", "0.0"]),
-        ("2", ["1.25", "2.50", "-0.13", "-0.30", "-0.04"]),
-    ],
-)
+@cases("files_out", "every_format_rounds_ties_away_from_zero_and_prints_no_minus_zero")
 def test_every_format_rounds_ties_away_from_zero_and_prints_no_minus_zero(
     digits: str, expected: list[str], attn: Attn, tmp_path: Path
 ) -> None:

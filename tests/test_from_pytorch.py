@@ -279,10 +279,10 @@ def test_the_lowest_floats_of_a_mask_block_and_its_window_is_known() -> None:
 
 def test_positions_that_rope_does_not_have_are_refused() -> None:
     ids = np.arange(5, 8)[None].view(Tensor)
-    given: dict[str, Any] = {"attention_mask": None, "position_ids": ids}
-    problem = attncli.from_torch(LlamaAttention(), X, angles(5), **given)
+    keys: dict[str, Any] = {"attention_mask": None, "position_ids": ids}
+    problem = attncli.from_torch(LlamaAttention(), X, angles(5), **keys)
     assert problem.positions["rope"]["start"] == 5
-    text = said(LlamaAttention(), X, angles(4), **given)
+    text = said(LlamaAttention(), X, angles(4), **keys)
     assert text.startswith("position_embeddings are not those of RoPE with base 100 from 5")
 
 

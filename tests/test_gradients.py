@@ -49,7 +49,7 @@ from attncli.core.tape.operations import (
 )
 from attncli.core.tape.step import Operation, Step, notation_of
 from attncli.core.tape.tape import Tape
-from tests.conftest import Attn, cases
+from tests.conftest import Attn, cases, table
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
 
@@ -159,17 +159,7 @@ OPERATIONS: list[Operation] = [
     ),
 ]
 
-OTHERS = {
-    "Hardmax": "has none",
-    "CrossEntropy": "takes its softmax for granted; every problem with a target tries it",
-    "Shares": "takes its sum for granted; every problem with a softmax tries it",
-    "Enhanced": "is of co_attention, which has no gradient",
-    "Streamed": "keeps no steps to go back through",
-    "AsColumn": "only stands on a page",
-    "Loss": "is a base",
-    "Pairs": "is a base",
-    "Parts": "is a base",
-}
+OTHERS = table("gradients", "OTHERS")
 """The operations of the forward pass that are not tried by themselves, and why."""
 
 
@@ -342,8 +332,8 @@ def test_one_head_is_none(keys: Keys, upstream: Any) -> None:
     """A stack of one matrix, and W_o = identity, are what stands without them."""
     plain, stacked = of(upstream, **keys), of(upstream, **keys, heads=1, W_o=[[1, 0], [0, 1]])
     for key in keys:
-        found = stacked[f"d_{key}"].value
-        np.testing.assert_allclose(found, plain[f"d_{key}"].value, atol=1e-12)
+        numbers = stacked[f"d_{key}"].value
+        np.testing.assert_allclose(numbers, plain[f"d_{key}"].value, atol=1e-12)
 
 
 @LAWS

@@ -83,9 +83,9 @@ def test_texts_about_a_problem_come_back_from_every_form(
 ) -> None:
     texts = {"title": "Two words", "student": "Ada: =1", "variant": "07"}
     file = tmp_path / f"results.{form}"
-    given = attncli.Problem(X=[[1, 0], [0, 2]], **texts)  # type: ignore[arg-type]
+    problem = attncli.Problem(X=[[1, 0], [0, 2]], **texts)  # type: ignore[arg-type]
     written = tmp_path / "problem.yaml"
-    written.write_text(problem_file(given))
+    written.write_text(problem_file(problem))
     attn("compute", written, "-o", file)
     assert attncli.load(file).texts == texts
 

@@ -10,7 +10,6 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.core.attention import tile_loop, weights
 from attncli.core.attention.normalizers import NORMALIZERS
 from attncli.core.attention.scores import SCORES
 from tests.bounds import of_mixed, share_of_bound
@@ -218,8 +217,8 @@ def test_scaled_dot_times_root_d_k_is_dot(seed: int, n: int, m: int, d: int) -> 
 @given(SEEDS, SIZE, SIZE, SIZE)
 def test_general_with_identity_is_dot(seed: int, n: int, m: int, d: int) -> None:
     keys = {"Q": numbers(seed, n, d), "K": numbers(seed + 1, m, d), "V": np.eye(m)}
-    found = compute(keys, score={"name": "general", "W": np.eye(d)})
-    np.testing.assert_array_equal(found["scores"].value, compute(keys, score="dot")["scores"].value)
+    trace = compute(keys, score={"name": "general", "W": np.eye(d)})
+    np.testing.assert_array_equal(trace["scores"].value, compute(keys, score="dot")["scores"].value)
 
 
 @law
@@ -344,8 +343,8 @@ def test_cached_keys_with_an_offset_are_the_last_rows_of_all(
     whole = compute({"X": x, "mask": "causal"})
     keys = {"Q": x[cached:], "K": x, "V": x}
     for aligned in ({"offset": cached}, {"align": "bottom-right"}):
-        found = compute(keys, mask={"causal": True} | aligned).output
-        assert (np.abs(found - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
+        output = compute(keys, mask={"causal": True} | aligned).output
+        assert (np.abs(output - whole.output[cached:]) <= of_mixed(whole)[0, 0, cached:]).all()
 
 
 @law
@@ -501,75 +500,3 @@ def test_elements_of_a_batch_know_nothing_of_each_other(keys: Keys) -> None:
         if isinstance(lengths, list):
             one["mask"] = keys["mask"] | {"lengths": lengths[b]}
         close(compute(one).output, whole[b])
-
-
-# Streaming.
-
-
-def streamed(keys: Keys, block: int) -> attncli.Trace:
-    """Calculate the output alone, in tiles of about so many scores."""
-
-    def tiling(q: Any, k: Any, _: int, whole_rows: bool) -> tile_loop.Tiling:
-        return tile_loop.Tiling(1 + block // 7, k.shape[-2] if whole_rows else block, 2)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "MANY_SCORES", 1)
-        patch.setattr(tile_loop, "tiling_of", tiling)
-        return attncli.compute(attncli.Problem(**keys), only=("output",))
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(problems(), st.integers(1, 40))
-def test_streamed_is_plain(keys: Keys, block: int) -> None:
-    plain = compute(keys)
-    found = streamed(keys, block)
-    if "scores" not in keys and keys["normalize"]["axis"] == "keys":
-        assert not {"scores", "exp", "weights"} & set(found.steps)
-    assert found["output"].axes == plain["output"].axes
-    assert share_of_bound(found, plain) <= 1
-
-
-@pytest.mark.parametrize("keys", LAYOUTS.values(), ids=list(LAYOUTS))
-def test_streamed_is_plain_in_every_layout(keys: Keys) -> None:
-    plain = compute(keys)
-    for block in (1, 7, 30):
-        found = streamed(keys, block)
-        assert found["output"].axes == plain["output"].axes, block
-        assert share_of_bound(found, plain) <= 1, block
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_streamed_is_plain_for_every_score_function(score: str) -> None:
-    shapes = {"d_q": 4, "d_k": 4, "hidden": 3, "d_q + d_k": 8}
-    parameters: Keys = {
-        p.name: numbers(9, *(shapes[x] for x in p.shape)) if p.shape else 1.5
-        for p in SCORES[score].parameters
-    }
-    keys: Keys = {"Q": numbers(1, 4, 30, 4), "K": numbers(2, 2, 20, 4), "V": numbers(3, 2, 20, 3)}
-    keys |= {"heads": 4, "kv_heads": 2, "bias": numbers(4, 4, 30, 20)}
-    keys |= {"score": {"name": score} | parameters, "mask": {"causal": True, "window": [9, 0]}}
-    found = streamed(keys, 200)
-    assert "weights" not in found
-    assert share_of_bound(found, compute(keys)) <= 1
-
-
-def test_streamed_warns_of_the_same_rows_as_plain() -> None:
-    keys: Keys = {"Q": numbers(1, 4, 2), "K": numbers(2, 2, 2), "V": numbers(3, 2, 1)}
-    keys["mask"] = [[1, 1], [0, 0], [1, 1], [0, 0]]
-    warnings = " ".join(streamed(keys, 2).warnings)
-    assert "2" in warnings
-    assert "4" in warnings
-    assert "query 1" not in warnings
-
-
-def test_streaming_never_makes_the_square_matrix() -> None:
-    """Five thousand tokens: the scores alone would take 200 MB."""
-    import tracemalloc
-
-    x = np.random.default_rng(0).normal(size=(5_000, 8))
-    problem = attncli.Problem(X=x, mask="causal")
-    tracemalloc.start()
-    attncli.compute(problem, only=("output",))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 50e6

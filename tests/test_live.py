@@ -64,8 +64,8 @@ def on_page(operation: Operation, *others: np.ndarray[Any, Any], **keys: float) 
         "}"
     )
     called = json.dumps([json.loads([*programs.all][which]), values])
-    found = json.loads(str(script.eval(f"result(...{called})")))
-    return np.reshape([float(x) for x in found["data"]], found["shape"])
+    record = json.loads(str(script.eval(f"result(...{called})")))
+    return np.reshape([float(x) for x in record["data"]], record["shape"])
 
 
 def step_of(array: Any, name: str = "s") -> Step:

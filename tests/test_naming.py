@@ -189,8 +189,8 @@ def test_a_mistake_that_one_number_shows_is_a_guess() -> None:
 
 
 def _scores(problem: dict[str, Any]) -> Numbers:
-    found: Numbers = attncli.compute(attncli.Problem(**problem))["scores"].value
-    return found
+    numbers: Numbers = attncli.compute(attncli.Problem(**problem))["scores"].value
+    return numbers
 
 
 @pytest.mark.parametrize(
@@ -374,9 +374,9 @@ def test_no_number_of_a_large_matrix_is_worked_by_working_all_of_it() -> None:
     }
     trace = attncli.compute(attncli.Problem(**matrices, heads=2))
     for step, count in (("Q", 0), ("scores", 1)):
-        given = trace[step].value.copy()
-        given[0, 0, 0] += 100_000
-        found = finding(matrices | {"heads": 2}, **{step: given.astype(int).tolist()})
+        numbers = trace[step].value.copy()
+        numbers[0, 0, 0] += 100_000
+        found = finding(matrices | {"heads": 2}, **{step: numbers.astype(int).tolist()})
         assert found is not None
         assert len(found.worked) == count
 

@@ -58,7 +58,7 @@ TEXTS = table("other_names", "TEXTS")
 
 @pytest.mark.parametrize("suffix", TEXTS)
 def test_aliases_in_files(suffix: str, tmp_path: Path) -> None:
-    given: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "X": [[1, 2], [3, 4]],
         "tokens": ["Hello,", "you"],
         "W_q": [[1, 0], [0, 2]],
@@ -70,15 +70,15 @@ def test_aliases_in_files(suffix: str, tmp_path: Path) -> None:
     }
     path = tmp_path / f"p{suffix}"
     path.write_text(TEXTS[suffix])
-    found, right = attncli.load(path), attncli.Problem(**given)
+    found, right = attncli.load(path), attncli.Problem(**keys)
     assert found.tokens == right.tokens
     assert found.options() == right.options()
     np.testing.assert_array_equal(attncli.compute(found).output, attncli.compute(right).output)
 
 
 def test_aliases_in_python() -> None:
-    given: dict[str, Any] = {"x": [[1, 2], [3, 4]], "WQ": [[1], [0]], "wk": [[1], [0]], "X": None}
-    assert attncli.Problem(**given).given == ("X", "W_q", "W_k")
+    keys: dict[str, Any] = {"x": [[1, 2], [3, 4]], "WQ": [[1], [0]], "wk": [[1], [0]], "X": None}
+    assert attncli.Problem(**keys).given == ("X", "W_q", "W_k")
     with pytest.raises(InputError, match="wq and W_q are the same key"):
         attncli.Problem(**{"wq": [[1]], "W_q": [[1]]})  # type: ignore[arg-type]
 

@@ -66,16 +66,16 @@ def seen_in_frames(pages: list[tuple[str, int]], script: str, folder: Path) -> l
         timeout=120,
     )
     (text,) = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
-    found = json.loads(unescape(text))
-    assert isinstance(found, list)
-    assert len(found) == len(pages)
-    return found
+    record = json.loads(unescape(text))
+    assert isinstance(record, list)
+    assert len(record) == len(pages)
+    return record
 
 
 def seen(page: str, script: str, folder: Path, width: int = 1000) -> Any:
     """Return what a script sees of a page in a frame of some width."""
-    (found,) = seen_in_frames([(page, width)], script, folder)
-    return found
+    (shown,) = seen_in_frames([(page, width)], script, folder)
+    return shown
 
 
 def test_focus_tells_how_a_number_was_made_and_arrows_move_it(attn: Attn, tmp_path: Path) -> None:
@@ -96,16 +96,16 @@ def test_focus_tells_how_a_number_was_made_and_arrows_move_it(attn: Attn, tmp_pa
       return {stops, first, lit, below, heads, last, again, home,
               hidden: d.getElementById("why").hidden, role: table.getAttribute("role")};
     """
-    found = seen(page, script, tmp_path)
-    assert found["stops"] == found["again"] == 1
-    assert found["role"] == "grid"
-    assert found["first"] == ["scores[I, I] =qI·kI", "=1·1 +3·3 +2·2", "=14"]
-    assert found["lit"] == ["1", "3", "2", "1", "3", "2"]
-    assert found["below"] == ["scores[am, I] =qam·kI", "=1·1 +1·3 +3·2", "=10"]
-    assert found["heads"] == ["I", "am"]  # its column, its row
-    assert found["last"] == "6"
-    assert found["home"] == "10"
-    assert found["hidden"] is True
+    shown = seen(page, script, tmp_path)
+    assert shown["stops"] == shown["again"] == 1
+    assert shown["role"] == "grid"
+    assert shown["first"] == ["scores[I, I] =qI·kI", "=1·1 +3·3 +2·2", "=14"]
+    assert shown["lit"] == ["1", "3", "2", "1", "3", "2"]
+    assert shown["below"] == ["scores[am, I] =qam·kI", "=1·1 +1·3 +3·2", "=10"]
+    assert shown["heads"] == ["I", "am"]  # its column, its row
+    assert shown["last"] == "6"
+    assert shown["home"] == "10"
+    assert shown["hidden"] is True
 
 
 def test_pointing_tells_it_too_and_a_tap_beside_ends_it(attn: Attn, tmp_path: Path) -> None:
@@ -121,11 +121,11 @@ def test_pointing_tells_it_too_and_a_tap_beside_ends_it(attn: Attn, tmp_path: Pa
       d.querySelector("h1").click();
       return {pointed, left, tapped: d.getElementById("why").hidden};
     """
-    found = seen(page, script, tmp_path)
-    assert found["pointed"][0] == "weights[I, I] =expI,IsumI"
-    assert found["pointed"][-1] == "=0.9756"
-    assert found["left"] is True
-    assert found["tapped"] is True
+    shown = seen(page, script, tmp_path)
+    assert shown["pointed"][0] == "weights[I, I] =expI,IsumI"
+    assert shown["pointed"][-1] == "=0.9756"
+    assert shown["left"] is True
+    assert shown["tapped"] is True
 
 
 def test_no_sideways_scrolling_on_a_phone(attn: Attn, tmp_path: Path) -> None:
@@ -186,11 +186,11 @@ def test_text_of_labels_stays_text(attn: Attn, tmp_path: Path) -> None:
       return {title: d.title, images: d.querySelectorAll("img, b").length, said: said(),
               requests: w.performance.getEntriesByType("resource").length};
     """
-    found = seen(page, script, tmp_path)
-    assert found["title"] == problem["title"]
-    assert found["images"] == 0
-    assert "<img src=x onerror=alert(1)>" in found["said"][0]
-    assert found["requests"] == 0
+    shown = seen(page, script, tmp_path)
+    assert shown["title"] == problem["title"]
+    assert shown["images"] == 0
+    assert "<img src=x onerror=alert(1)>" in shown["said"][0]
+    assert shown["requests"] == 0
 
 
 def test_where_there_is_room_the_explanation_stands_beside_the_page(
@@ -223,11 +223,11 @@ def test_a_list_leads_to_every_step_and_labels_stay_in_view(attn: Attn, tmp_path
       return {links, missing: links.filter((l) => !d.querySelector(l)),
               moved: box.scrollLeft, stays: label.getBoundingClientRect().left - before};
     """
-    found = seen(page, script, tmp_path, 400)
-    assert found["links"] == ["#Q", "#scores", "#exp", "#weights", "#output"]
-    assert found["missing"] == []
-    assert found["moved"] == 300
-    assert abs(found["stays"]) < 10
+    shown = seen(page, script, tmp_path, 400)
+    assert shown["links"] == ["#Q", "#scores", "#exp", "#weights", "#output"]
+    assert shown["missing"] == []
+    assert shown["moved"] == 300
+    assert abs(shown["stays"]) < 10
 
 
 def test_a_number_of_a_formula_leads_to_where_it_was_made_and_back(
@@ -254,8 +254,8 @@ def test_a_number_of_a_formula_leads_to_where_it_was_made_and_back(
       return {trail, leads: leads().map((b) => b.textContent),
               shown: d.activeElement.classList.contains("now")};
     """
-    found = seen(page, script, tmp_path)
-    assert found["trail"] == [
+    shown = seen(page, script, tmp_path)
+    assert shown["trail"] == [
         "weights[am, I] =expam,Isumam in weights",
         True,
         "exp[am, I] =escoresam,I in exp",
@@ -266,8 +266,8 @@ def test_a_number_of_a_formula_leads_to_where_it_was_made_and_back(
         "weights[am, I] =expam,Isumam in weights",
         True,
     ]
-    assert found["leads"][-2:] == ["exp[am, I] = 22026.4658", "sum[am] = 82304.0363"]
-    assert found["shown"] is True
+    assert shown["leads"][-2:] == ["exp[am, I] = 22026.4658", "sum[am] = 82304.0363"]
+    assert shown["shown"] is True
 
 
 def test_folded_steps_open_by_a_link_by_a_number_and_all_at_once(
@@ -294,13 +294,13 @@ def test_folded_steps_open_by_a_link_by_a_number_and_all_at_once(
       states.push(open().length);
       return {states, names, count: folds.length};
     """
-    found = seen(page, script, tmp_path)
-    count = found["count"]
+    shown = seen(page, script, tmp_path)
+    count = shown["count"]
     assert count == 5
     both = ["scores", "weights"]
     first = "scores[I, I] =qI·kI"
-    assert found["states"] == [[], ["weights"], both, first, count, both, count, 0]
-    assert found["names"] == ["Show all steps"]
+    assert shown["states"] == [[], ["weights"], both, first, count, both, count, 0]
+    assert shown["names"] == ["Show all steps"]
 
 
 def test_long_sums_stay_in_the_box_of_a_narrow_window(attn: Attn, tmp_path: Path) -> None:
@@ -341,6 +341,6 @@ def test_squares_of_negative_numbers_keep_their_exponents(live: bool, tmp_path: 
       return {squares: shown.filter((text) => text.includes("(−3)2")).length,
               counts: Array.from(new Set(counts))};
     """
-    found = seen(page, script, tmp_path)
-    assert found["squares"] > 0
-    assert found["counts"] == [2]
+    shown = seen(page, script, tmp_path)
+    assert shown["squares"] > 0
+    assert shown["counts"] == [2]

@@ -305,8 +305,8 @@ def test_cosines_and_sines_may_be_rounded(decimals: int) -> None:
     for t, (a, b) in enumerate(x.tolist()):
         cos, sin = (round(float(f(t)), decimals) for f in (np.cos, np.sin))
         turned.append([f"{a * cos - b * sin:.{decimals}f}", f"{a * sin + b * cos:.{decimals}f}"])
-    given = attncli.Problem(X=x, positions="rope", score="dot")
-    assert attncli.check(given, {"Q_rotated": turned}).verdict == "correct"
+    problem = attncli.Problem(X=x, positions="rope", score="dot")
+    assert attncli.check(problem, {"Q_rotated": turned}).verdict == "correct"
 
 
 @pytest.mark.parametrize(
@@ -364,8 +364,8 @@ def test_a_derivative_of_positions_is_asked_for_by_its_name(attn: Attn, tmp_path
 
 
 def test_positions_have_a_flag(attn: Attn) -> None:
-    found = attn("compute", "-", "--positions", "rope", "-f", "json", stdin=b"X: [[1, 2], [3, 4]]")
-    assert '"Q_rotated"' in found.out
+    result = attn("compute", "-", "--positions", "rope", "-f", "json", stdin=b"X: [[1, 2], [3, 4]]")
+    assert '"Q_rotated"' in result.out
 
 
 def test_arrays_in_a_list_of_positions_are_varied() -> None:
@@ -406,8 +406,8 @@ def test_a_cache_and_the_rest_are_the_whole(positions: Any, heads: int) -> None:
     past = {"K": k.value[..., :2, :], "V": whole["V"].value[..., :2, :]}
     rest: Keys = keys | {"X": x[2:], "past": past}
     for way in (rest, {key: rest[key] for key in rest if key != "mask"} | {"kind": "decode"}):
-        found = attncli.compute(attncli.Problem(**way)).output
-        np.testing.assert_allclose(found, whole.output[2:], rtol=1e-13, atol=1e-14)
+        output = attncli.compute(attncli.Problem(**way)).output
+        np.testing.assert_allclose(output, whole.output[2:], rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("keys", [keys for keys in PROBLEMS if "memory" not in keys][:6])

@@ -160,14 +160,14 @@ def test_a_mistake_is_named_when_a_hint_is_asked_for(tmp_path: Path) -> None:
       w.localStorage.clear();
       return found;
     """
-    (found,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
+    (shown,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
     mistake = "The scores were not scaled. Calculate scaled = scores / √d_k."
     formula = "scaled[a2, a1] =scoresa2,a13"
-    assert mistake not in found["alone"]
-    assert found["hints"] == [["Hint"], ["Hint", mistake], ["Show the step", mistake, formula]]
-    assert found["focus"] is True
-    assert mistake not in found["other"]  # as another number contradicts it
-    assert "attn" not in found["page"].partition('{"')[0]
+    assert mistake not in shown["alone"]
+    assert shown["hints"] == [["Hint"], ["Hint", mistake], ["Show the step", mistake, formula]]
+    assert shown["focus"] is True
+    assert mistake not in shown["other"]  # as another number contradicts it
+    assert "attn" not in shown["page"].partition('{"')[0]
     assert "not scaled" not in page  # the page's source does not show it
 
 
@@ -205,10 +205,10 @@ def test_what_was_typed_is_kept_until_all_is_started_again(tmp_path: Path) -> No
       w.localStorage.clear();
       return step;
     """
-    (found,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
+    (shown,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
     assert path.exists()
     empty = ["", "", "", "missing", "0 of 75 right"]
-    assert found == [empty, ["Ada", "2", "9", "correct", "1 of 75 right, 1 wrong"], empty, empty]
+    assert shown == [empty, ["Ada", "2", "9", "correct", "1 of 75 right, 1 wrong"], empty, empty]
 
 
 @in_a_browser
@@ -222,9 +222,9 @@ def test_a_page_works_where_the_browser_keeps_nothing(tmp_path: Path) -> None:
     """
     page = page.replace("<head>", f"<head>{refuse}", 1)
     assert refuse in page
-    (found,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
+    (shown,) = seen_in_frames([(page, 1000)], TYPE + script, tmp_path)
     told = "This browser does not keep what you type: save it before you close the page."
-    assert found == ["correct", told]
+    assert shown == ["correct", told]
 
 
 SEVERAL = """student: Ada Lovelace

@@ -155,12 +155,12 @@ def test_names_that_reports_print(path: Path) -> None:
     for trace in traces(path):
         names = set()
         for step in with_named_steps(trace):
-            given = step.value.copy()
-            place = np.unravel_index(np.isfinite(given).argmax(), given.shape)
-            given[place] += 3
-            report = attncli.check(trace.problem, {step.name: given})
-            found = json.loads(attncli.render(report, "json"))
-            names |= set(found["steps"])
+            numbers = step.value.copy()
+            place = np.unravel_index(np.isfinite(numbers).argmax(), numbers.shape)
+            numbers[place] += 3
+            report = attncli.check(trace.problem, {step.name: numbers})
+            record = json.loads(attncli.render(report, "json"))
+            names |= set(record["steps"])
             page = attncli.render(report)
             names |= {name for line in page.splitlines() for name in names_in(line)}
         assert any("[" in name for name in names)

@@ -62,14 +62,14 @@ def test_problem_does_not_change() -> None:
 
 def test_arrays_of_problems_and_traces_do_not_change(tmp_path: Any) -> None:
     x = np.array([[1.0, 0.0], [0.0, 1.0]])
-    given: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "X": x,
         "score": {"name": "general", "W": x},
         "bias": x.astype(int),
         "softcap": 1,
     }
     problem = attncli.Problem(
-        **given, mask={"keep": x + 1 > 1, "lengths": 2}, gradient=x, answers={"weights": x}
+        **keys, mask={"keep": x + 1 > 1, "lengths": 2}, gradient=x, answers={"weights": x}
     )
     np.savez(tmp_path / "x.npz", X=x, W_q=x.astype(int))
     read = attncli.load(tmp_path / "x.npz")
@@ -357,12 +357,12 @@ W = [[1, 0, 2], [0, 1, 1], [1, 1, 0]]
 @pytest.mark.parametrize("make", [np.array, Foreign, lambda rows: [Foreign(row) for row in rows]])
 def test_arrays_of_other_libraries_stand_for_lists(make: Any) -> None:
     keep = [[1, 0], [1, 1]]
-    given: dict[str, Any] = {"X": NUMBERS, "W_v": W, "b_v": [1, 2, 3], "bias": [[0, 1], [2, 0]]}
-    listed = attncli.Problem(**given, score={"name": "general", "W": W}, mask={"keep": keep})
-    made: dict[str, Any] = {key: make(rows) for key, rows in given.items() if key != "b_v"}
+    keys: dict[str, Any] = {"X": NUMBERS, "W_v": W, "b_v": [1, 2, 3], "bias": [[0, 1], [2, 0]]}
+    listed = attncli.Problem(**keys, score={"name": "general", "W": W}, mask={"keep": keep})
+    made: dict[str, Any] = {key: make(rows) for key, rows in keys.items() if key != "b_v"}
     arrays = attncli.Problem(
         **made,
-        b_v=Foreign(given["b_v"]),
+        b_v=Foreign(keys["b_v"]),
         score={"name": "general", "W": make(W)},
         mask={"keep": make(keep), "lengths": Foreign([2])},
     )

@@ -80,14 +80,7 @@ def table(rows: list[str], columns: list[str], corner: str = "") -> str:
 # Labels.
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns"),
-    [
-        (["I", "am", "good"], ["I", "am", "good"]),
-        (["good", "I", "am"], ["am", "good", "I"]),
-        (["good", "I", "am"], ["I", "am", "good"]),
-    ],
-)
+@cases("reading_answers", "labels_put_cells_in_order")
 @pytest.mark.parametrize("corner", ["", "token"])
 def test_labels_put_cells_in_order(
     rows: list[str], columns: list[str], corner: str, tmp_path: Path
@@ -100,15 +93,7 @@ def test_rows_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     assert counts(checked(table(["am"], ["I", "am", "good"]), tmp_path), "weights") == (3, 6)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "weights\n0.98,0.02,0.01\n0.91,0.05,0.05\n",
-        "weights\n0.98,0.02,0.01\n,,\n0.91,0.05,n/a\n",
-        "weights\n,I,am,good\nI,0.98,0.02,0.01\nam,,,\ngood,0.91,0.05,0.05\n",
-        "weights\n0.98 0.02 0.01\n\n0.91 0.05 0.05\n",
-    ],
-)
+@cases("reading_answers", "a_row_that_is_not_there_is_left_out")
 def test_a_row_that_is_not_there_is_left_out(text: str, attn: Attn, tmp_path: Path) -> None:
     found = checked(text, tmp_path).steps["weights"]
     assert found.codes[0, 0, 1].tolist() == [MISSING] * 3
@@ -342,9 +327,9 @@ def test_whole_numbers_of_an_array_are_exact() -> None:
 
 def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
     cells = [["97.56%", "≈0.02", "~0,01"], ["27 %", "0,73", "–0"], ["91%", "1/20", "0.0453"]]
-    found = written(cells)
+    texts = written(cells)
     np.testing.assert_allclose(
-        found.unit[0, 0], [[0.0001, 0.01, 0.01], [0.01, 0.01, 1], [0.01, 0, 0.0001]]
+        texts.unit[0, 0], [[0.0001, 0.01, 0.01], [0.01, 0.01, 1], [0.01, 0, 0.0001]]
     )
     assert (
         key().check(submission_of({"weights": [*cells[:2], ["91%", "~", "~"]]}, "a")).verdict
@@ -356,25 +341,16 @@ def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
     assert key().check(submission_of({"exp": large}, "a")).counts["correct"] == 3
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("true", "row 1, column 1 of weights: true is not a number"),
-        (True, "row 1, column 1 of weights: True is not a number"),
-        ("2024-01-01", "row 1, column 1 of weights: 2024-01-01 is a date, not a number"),
-        ("1,202", "row 1, column 1 of weights: 1,202 may mean several numbers"),
-        ("0.5.", "row 1, column 1 of weights: 0.5. is not a number; it has more than one point"),
-    ],
-)
+@cases("reading_answers", "cells_that_are_no_numbers")
 def test_cells_that_are_no_numbers(cell: object, message: str) -> None:
     """Each costs itself, and nothing but them is no matrix."""
     with pytest.raises(InputError) as caught:
         key().check(submission_of({"weights": [[cell] * 3] * 3}, "a"))
     assert message in str(caught.value)
     right = key().trace["weights"].value.tolist()
-    found = key().check(submission_of({"weights": [[cell, *right[0][1:]], *right[1:]]}, "a"))
-    assert found.steps["weights"].counts["wrong"] == 1
-    assert counts(found, "weights") == (8, 0)
+    report = key().check(submission_of({"weights": [[cell, *right[0][1:]], *right[1:]]}, "a"))
+    assert report.steps["weights"].counts["wrong"] == 1
+    assert counts(report, "weights") == (8, 0)
 
 
 @pytest.mark.parametrize(
@@ -385,17 +361,17 @@ def test_cells_that_are_no_numbers(cell: object, message: str) -> None:
     ],
 )
 def test_numbers_as_spreadsheets_and_people_have_them(cell: str, value: float, unit: float) -> None:
-    found = written([[cell, 0, 0]] * 3)
-    assert (found.values[0, 0, 0, 0], found.unit[0, 0, 0, 0]) == (value, unit)
-    assert found.unreadable is None
+    texts = written([[cell, 0, 0]] * 3)
+    assert (texts.values[0, 0, 0, 0], texts.unit[0, 0, 0, 0]) == (value, unit)
+    assert texts.unreadable is None
 
 
 @pytest.mark.parametrize("cell", ["=SUM(A1:B2)", "=A1+B2", "n/a", "idk", "12,,3"])
 def test_an_unreadable_cell_is_wrong_and_not_missing(cell: str, attn: Attn, tmp_path: Path) -> None:
-    found = written([[cell, "0.02", "0.01"], ["~", "0.73", "0"], ["0.91", "0.05", "0.05"]])
-    assert found.unreadable is not None
-    assert np.argwhere(found.unreadable[0, 0]).tolist() == [[0, 0]]
-    assert np.argwhere(found.missing[0, 0]).tolist() == [[1, 0]]
+    texts = written([[cell, "0.02", "0.01"], ["~", "0.73", "0"], ["0.91", "0.05", "0.05"]])
+    assert texts.unreadable is not None
+    assert np.argwhere(texts.unreadable[0, 0]).tolist() == [[0, 0]]
+    assert np.argwhere(texts.missing[0, 0]).tolist() == [[1, 0]]
     (tmp_path / "a.csv").write_text(
         f"weights\n0.98,0.02,0.01\n0.27,0.73,0.00\n0.91,0.05,{cell!r}\n".replace("'", '"')
     )
@@ -406,15 +382,15 @@ def test_an_unreadable_cell_is_wrong_and_not_missing(cell: str, attn: Attn, tmp_
 
 
 def test_keys_that_mean_no_step_cost_themselves_alone(attn: Attn, tmp_path: Path) -> None:
-    given = {
+    keys = {
         **{"dk": "2", "date": "2026-01-01", "group": "3", "email": "ada@b.c", "weights": WHOLE},
         **{"wieghts": WHOLE, "X": [["1"]], "Q": "see page 2", "scores[9, 9]": "1"},
     }
-    sheet = submission_of(given, "a")
+    sheet = submission_of(keys, "a")
     matrices, skipped = read_submission(sheet, key().trace)
     assert list(matrices) == ["weights"]
     said = dict(skipped)
-    assert list(said) == [word for word in given if word != "weights"]
+    assert list(said) == [word for word in keys if word != "weights"]
     assert (said["dk"], said["email"], said["wieghts"]) == ("", "", "did you mean weights?")
     assert said["X"].startswith("write the step's name over its numbers")
     assert said["Q"] == "row 1, column 1 of Q: see is not a number"

@@ -114,8 +114,8 @@ def test_fortran_order_and_compressed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("array", [np.array([1.0, 2.0]), np.array(1.0), np.ones((2, 2, 2))])
 def test_axes(array: Any, tmp_path: Path) -> None:
-    found = np.asarray(load(npy(array), "", tmp_path).X)
-    assert found.shape == {0: (1, 1), 1: (1, 2), 3: (2, 2, 2)}[array.ndim]
+    numbers = np.asarray(load(npy(array), "", tmp_path).X)
+    assert numbers.shape == {0: (1, 1), 1: (1, 2), 3: (2, 2, 2)}[array.ndim]
 
 
 OBJECTS = npy(np.array([{}], dtype=object), allow_pickle=True)

@@ -48,16 +48,7 @@ def test_what_parts_numbers(text: str, rows: list[list[str]]) -> None:
     assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("1,0", "1,0 may mean several numbers; write 1.0 or 1, 0 with a blank"),
-        ("1,0\n0,1", "write 1.0 or 1, 0 with a blank"),
-        ("1 0,5", "0,5 may mean several numbers; write 0.5 or 0, 5 with a blank"),
-        ("0.5 1,2", "1,2 may mean several numbers"),
-        ("1,202 8,103", "1,202 may mean several numbers; write 1.202 or 1202 or 1, 202"),
-    ],
-)
+@cases("reading_numbers", "a_comma_that_may_be_either_is_refused")
 def test_a_comma_that_may_be_either_is_refused(text: str, said: str) -> None:
     with pytest.raises(NumberError) as caught:
         rows_of(text.splitlines())
@@ -98,16 +89,7 @@ def test_problems_take_the_same_numbers(tmp_path: Path) -> None:
 # --- decimal commas in brackets, thin spaces, and what is not a number --------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "X: [[0,5, 1,25], [1,0, -2,5]]",
-        "X: [0,5, 1,25]",
-        "title: ünï\nX: [\n  [0,5, 1,25],\n  [1,0, 2,5]\n]",
-        '{"X": [[0,5, 1,25]]}',
-        "{Q: [[0,5,  1,25]], K: [[1, 2]]}",
-    ],
-)
+@cases("reading_numbers", "a_comma_in_brackets_that_may_be_a_decimal_one_is_refused")
 def test_a_comma_in_brackets_that_may_be_a_decimal_one_is_refused(
     text: str, tmp_path: Path
 ) -> None:
@@ -119,16 +101,7 @@ def test_a_comma_in_brackets_that_may_be_a_decimal_one_is_refused(
         attncli.load(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("X: [[0,5], [1,25]]", [0, 5]),
-        ("X: [[0,5,1,25]]", [0, 5, 1, 25]),
-        ("X: [[0,5, 1,25], [1, 0, 2, 5]]", [0, 5, 1, 25]),
-        ("X: [[0,5, 1,2, 3]]", [0, 5, 1, 2, 3]),
-        ("title: '[0,5, 1,25]' # X: [[0,5, 1,25]]\nX: [[1, 2]]", [1, 2]),
-    ],
-)
+@cases("reading_numbers", "other_commas_in_brackets_part_numbers")
 def test_other_commas_in_brackets_part_numbers(text: str, row: list[int], tmp_path: Path) -> None:
     path = tmp_path / "hw.yaml"
     path.write_text(text)
@@ -142,16 +115,7 @@ def test_a_thin_space_within_a_number_makes_no_columns(space: str) -> None:
     assert whole_number(f"1{space}234,5") == "1234.5"
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"X": [[1, 2]], "bias": "true"},
-        {"X": [[1, 2]], "bias": True},
-        {"X": [["true", 2]]},
-        {"X": "true 2"},
-        {"X": [[1, 2]], "W_q": [[True, 0], [0, 1]]},
-    ],
-)
+@cases("reading_numbers", "true_and_false_are_no_numbers")
 def test_true_and_false_are_no_numbers(given: dict[str, object]) -> None:
     with pytest.raises(InputError):
         attncli.Problem(**given)  # type: ignore[arg-type]

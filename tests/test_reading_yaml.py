@@ -21,7 +21,7 @@ from attncli.reading.read import read_bytes
 from attncli.reading.yaml_documents import without_nulls
 from attncli.reading.yaml_values import MAX_EXPANSION, _without_lists, documents_until
 from attncli.reading.yaml_values import locate as yaml_locate
-from tests.conftest import SAMPLE_FILES, Attn, cases
+from tests.conftest import SAMPLE_FILES, Attn, cases, table
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
 
@@ -85,42 +85,7 @@ def test_null_is_left_out(word: str, tmp_path: Path) -> None:
     assert problem.heads == 1
 
 
-WITHOUT_VALUE = [
-    ("mask: {causal}", "1:8: causal in mask has no value", "write mask: causal"),
-    ("mask: {causal: }", "1:8: causal in mask has no value", "write mask: causal"),
-    ("mask: {'causal'}", "1:8: causal in mask has no value", "write mask: causal"),
-    ("mask:\n  causal:", "2:3: causal in mask has no value", "write mask: causal"),
-    ("mask: {causal true}", "1:8: causal true in mask has no value", "write causal: true"),
-    ("mask: {causal:true}", "1:8: causal:true in mask has no value", "write causal: true"),
-    ("mask: {causal, offset: 1}", "1:8: causal in mask has no value", "write such as causal: true"),
-    ("score: {name: distance, width 2}", "1:25: width 2 in score has no value", "write width: 2"),
-    ("score:\n  name: distance\n  width=2:", "3:3: width=2 in score", "write width: 2"),
-    ("score: {distance}", "1:9: distance in score has no value", "write score: distance"),
-    ("normalize: {temperature 2}", "1:13: temperature 2 in normalize", "write temperature: 2"),
-    ("normalize: {temperature}", "1:13: temperature in normalize", "such as temperature: …"),
-    ("positions: [{name: rope, base 9}]", "1:26: base 9 in positions", "write base: 9"),
-    ("round: {decimals 2}", "1:9: decimals 2 in round has no value", "write decimals: 2"),
-    ("marking:\n  ask [output]:", "2:3: ask [output] in marking", "write ask: [output]"),
-    ("marking: {points: {output 2}}", "1:20: output 2 in marking.points", "write output: 2"),
-    ("layers: [{heads 2}]", "1:11: heads 2 has no value", "write heads: 2"),
-    ("layers:\n- mask: {causal}\n- {}", "2:10: causal in mask", "write mask: causal"),
-    ("layers: {1: }", "1:10: 1 in layers has no value", "leave the key out"),
-    ("heads 2:", "1:1: heads 2 has no value", "write heads: 2"),
-    ("heads:", "1:1: heads has no value", "write such as heads: …, or leave the key out"),
-    ("? heads", "1:3: heads has no value", "write such as heads: …"),
-    ("W^Q:", "1:1: W^Q has no value", "write such as W^Q: …"),
-    ("W q:", "1:1: W q has no value", "write such as W q: …"),
-    ("causal:", "1:1: causal has no value", "write mask: causal"),
-    ("foo:", "1:1: foo has no value", "known: title, "),
-    ("haeds:", "1:1: haeds has no value", "did you mean heads?"),
-    ("answers:", "1:1: answers has no value", "leave the key out"),
-    ("foo: null", "1:1: foo has no value", "known: title, "),
-    ("mask: {cuasal: ~}", "1:8: cuasal in mask has no value", "leave the key out"),
-    ("layers: [{foo: ~}, {}]", "1:11: foo has no value", "known: title, "),
-    ("answers: {ouput}", "1:11: ouput in answers has no value", "did you mean output?"),
-    ("answers: {ouput: null}", "1:11: ouput in answers has no value", "did you mean output?"),
-    ("mask: &a\nscore: *a", "1:1: mask has no value", "write such as score: dot"),
-]
+WITHOUT_VALUE = table("reading_yaml", "WITHOUT_VALUE")
 
 
 @pytest.mark.parametrize(("text", "first", "hint"), WITHOUT_VALUE)
@@ -188,15 +153,7 @@ def test_numbers_in_a_matrix(written: str, value: float, tmp_path: Path) -> None
     assert problem.X.item() == value
 
 
-@pytest.mark.parametrize(
-    ("written", "sentence"),
-    [
-        ("yes", "yes is not a number"),
-        ("1:30", "1:30 is not a number"),
-        ("1_000", "1_000 is not a number; write 1000"),
-        (".nan", "nan is not a number that a calculation can go on with"),
-    ],
-)
+@cases("reading_yaml", "words_in_a_matrix")
 def test_words_in_a_matrix(written: str, sentence: str, tmp_path: Path) -> None:
     text = message(f"X: [[1, {written}]]\n", ".yaml", tmp_path)
     assert text.startswith(f"f.yaml:1:9: row 1, column 2 of X: {sentence}\n")
@@ -673,28 +630,7 @@ def test_lists_of_numbers_are_read_as_the_parser_reads_them(
         assert (values, str(error)) == by_events(text, patch)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "X: [[1, 0],\n    [0.50, -1e3]]\nheads: 1\n",
-        "X: [[1, 0],\r\n    [0, 1]]\r\nheads: 1\r\n",
-        "- X: [[1]]\n  Q: [2]\n- X: [3]\n",
-        "X: [1, 2]\n  0\n",
-        "X: [1, 2]\n  3: 4\n",
-        "X: [1, 2]\n# X: [3]\nQ: [4]\n",
-        "notes: |\n  X: [1, 2]\nQ: [4]\n",
-        "notes: 'a\n  X: [1, 2]\n  b'\nQ: [4]\n",
-        "score: {name: general,\n  W: [[1, 2]]\n}\n",
-        "X: [1]\nX: [2]\n",
-        "X: [1]\nQ: [2\n",
-        "X: &a [1]\nQ: [2]\nK: *a\n",
-        "X: [0,5, 1,25]\n",
-        "X: [[[[[[[[1]]]]]]]]\n",
-        "X: [01, +1, .5, 1.]\n",
-        "\ue0000: [1]\nX: \ue0000\n",
-        "X: [1] # c\nQ: [2]\nX.W: [3]\ntitle: X: [4]\n",
-    ],
-)
+@cases("reading_yaml", "where_a_list_of_numbers_stands")
 def test_where_a_list_of_numbers_stands(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     values, error = documents_until(Chunk("f", text))
     assert (values, str(error)) == by_events(text, monkeypatch)
@@ -711,15 +647,7 @@ def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
         assert _without_lists(text) == (text, {})
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("99999999", "round.decimals must be a whole number from 0 to 17, not 99999999"),
-        ("{decimals: 18}", "round.decimals must be a whole number from 0 to 17, not 18"),
-        ("{significant: 18}", "round.significant must be a whole number from 1 to 17, not 18"),
-        ("99sf", "round.significant must be a whole number from 1 to 17, not 99"),
-    ],
-)
+@cases("reading_yaml", "more_digits_than_floats_have_are_refused")
 def test_more_digits_than_floats_have_are_refused(written: str, said: str, tmp_path: Path) -> None:
     assert said in message(f"X: [[1]]\nround: {written}\n", ".yaml", tmp_path)
     problems("X: [[1]]\nround: 17\n", ".yaml", tmp_path)

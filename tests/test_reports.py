@@ -304,8 +304,8 @@ def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: 
     for row, name in zip(rows[2:], said, strict=True):
         assert shown(row[0]) == plain(name)
     page = str(MarkdownIt("commonmark").enable("table").render(text))
-    found = re.findall("<tr>.*?</tr>", page, re.DOTALL)
-    assert [len(re.findall("<t[dh]", row)) for row in found] == [5] * (len(reports) + 1)
+    matches = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+    assert [len(re.findall("<t[dh]", row)) for row in matches] == [5] * (len(reports) + 1)
     assert not re.search("<(script|a|em|strong|h[1-6]|img|blockquote)[ >]", page)
 
 
@@ -477,8 +477,8 @@ def test_a_number_that_the_named_mistake_gives_is_not_praised() -> None:
     """√3 · 1.73 = 2.9965: of scores that were not scaled, none is right by a rounding."""
     scores = np.array([[0.1, 0.2, 300.0], [0.3, 0.4, 500.0], [0.0, 0.1, 700.0]])
     small = attncli.Problem(Q=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], K=scores.T.tolist(), V=[[1]] * 3)
-    given = {"scores": scores.tolist(), "scaled": [[f"{x:.0f}" for x in row] for row in scores]}
-    report = attncli.check(small, given)
+    keys = {"scores": scores.tolist(), "scaled": [[f"{x:.0f}" for x in row] for row in scores]}
+    report = attncli.check(small, keys)
     assert report.findings["scaled"].gives_all
     assert "right, with" not in attncli.render(report)
 

@@ -159,11 +159,11 @@ def test_made_up_files_are_taken_by_both_or_refused_by_both(tmp_path: Path) -> N
 
 
 def test_it_is_a_schema_of_every_key(attn: Attn) -> None:
-    found = attncli.schema()
-    jsonschema.Draft202012Validator.check_schema(found)
-    assert set(found["properties"]) == set(KEYS)
+    schema = attncli.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schema["properties"]) == set(KEYS)
     text = attn("schema").out
-    assert json.loads(text) == found
+    assert json.loads(text) == schema
     assert sum(len(line) > 100 for line in text.splitlines()) < 30  # each of one pattern
 
 

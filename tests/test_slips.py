@@ -70,9 +70,9 @@ def test_swapped_digits_are_named() -> None:
 
 def test_numbers_of_another_step_are_named() -> None:
     w_k = [[1, 2, 1], [0, 1, 0], [2, 1, 3]]
-    given: dict[str, Any] = {"X": [[1, 2, 0], [0, 1, 1], [1, 1, 1]], "W_k": w_k}
-    trace = attncli.compute(attncli.Problem(**given))
-    report = attncli.check(attncli.Problem(**given), {"V": trace["K"].value * 1.0})
+    keys: dict[str, Any] = {"X": [[1, 2, 0], [0, 1, 1], [1, 1, 1]], "W_k": w_k}
+    trace = attncli.compute(attncli.Problem(**keys))
+    report = attncli.check(attncli.Problem(**keys), {"V": trace["K"].value * 1.0})
     assert report.findings["V"].id in ("swapped_k_v", "another_step")
 
 
@@ -131,9 +131,9 @@ def test_weights_tell_which_hidden_score_was_another_one(
 
 def test_scores_that_are_shown_are_not_said_to_be_other_ones() -> None:
     trace = attncli.compute(attncli.Problem(**PROJECTED))
-    given = {"scaled": written(trace["scaled"].value)}
+    keys = {"scaled": written(trace["scaled"].value)}
     weights = written(weights_with_a_score(1, 2, 0.5))
-    report = attncli.check(attncli.Problem(**PROJECTED), given | {"weights": weights})
+    report = attncli.check(attncli.Problem(**PROJECTED), keys | {"weights": weights})
     assert "as if" not in report.findings["weights"].message
 
 
@@ -228,9 +228,9 @@ def test_one_wrong_number_of_a_large_step_is_found_soon() -> None:
     }
     problem = attncli.Problem(**matrices, heads=2)
     for name in ("Q", "scores"):
-        given = attncli.compute(problem)[name].value.copy()
-        given[0, 0, 0] += 100_001
+        numbers = attncli.compute(problem)[name].value.copy()
+        numbers[0, 0, 0] += 100_001
         start = perf_counter()
-        report = attncli.check(problem, {name: given.astype(int).tolist()})
+        report = attncli.check(problem, {name: numbers.astype(int).tolist()})
         assert report.findings[name].message.startswith(f"Only {name}[head 1][1, 1] is wrong")
         assert perf_counter() - start < 5

@@ -42,14 +42,7 @@ def test_a_sample_is_printed_as_it_is(path: Path, attn: Attn) -> None:
     assert attn("samples", path.name.removesuffix(".yaml")).out.encode() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("mask_causel", "did you mean mask_causal?"),
-        ("../README.md", "attn samples lists them"),
-        ("", "attn samples lists them"),
-    ],
-)
+@cases("start", "an_unknown_sample_has_a_way_out")
 def test_an_unknown_sample_has_a_way_out(name: str, hint: str, attn: Attn) -> None:
     result = attn("samples", name)
     assert (result.status, result.out) == (2, "")

@@ -52,12 +52,12 @@ def stored(keys: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("keys", [GROUPED, PER_HEAD, CROSS, DECODE])
 def test_stored_weights_give_the_same_numbers(keys: dict[str, Any]) -> None:
     usual = attncli.compute(attncli.Problem(**keys))
-    found = attncli.compute(attncli.Problem(**stored(keys)))
-    assert [*found.steps] == [*usual.steps]
+    trace = attncli.compute(attncli.Problem(**stored(keys)))
+    assert [*trace.steps] == [*usual.steps]
     for step in usual:
-        np.testing.assert_array_equal(found[step.name].value, step.value)
+        np.testing.assert_array_equal(trace[step.name].value, step.value)
     for key, matrix in usual.inputs.items():
-        np.testing.assert_array_equal(found.inputs[key].value, matrix.value)
+        np.testing.assert_array_equal(trace.inputs[key].value, matrix.value)
 
 
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])

@@ -141,14 +141,14 @@ def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
         small(5, 9)
         if isinstance(plain, str) or "weights" not in plain:
             continue
-        found = attncli.compute(attncli.Problem(**keys), only=("weights",), alone=True)
-        one, other = found["weights"], plain["weights"]
+        trace = attncli.compute(attncli.Problem(**keys), only=("weights",), alone=True)
+        one, other = trace["weights"], plain["weights"]
         assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
-        assert sorted(found.warnings) == sorted(plain.warnings)
+        assert sorted(trace.warnings) == sorted(plain.warnings)
         # Scores up to 1000 are off by their last digits, and so are exponents.
         digits = 1e4 * np.finfo(other.array.dtype).eps
         np.testing.assert_allclose(one.array, other.array, digits, digits)
-        tried[keys["normalize"]["name"]] += "streamed" in found.path
+        tried[keys["normalize"]["name"]] += "streamed" in trace.path
     assert set(tried) >= {"softmax", "hardmax", "sparsemax", "sum"}
     assert min(tried[name] for name in ("softmax", "hardmax")) > 0
 
@@ -163,15 +163,15 @@ def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(
         for name in ("scores", "scaled", "capped", "biased", "masked"):
             if name not in plain:
                 continue
-            found = attncli.compute(attncli.Problem(**keys), only=(name,), alone=True)
-            one, other = found[name], plain[name]
+            trace = attncli.compute(attncli.Problem(**keys), only=(name,), alone=True)
+            one, other = trace[name], plain[name]
             assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
-            assert sorted(found.warnings) == sorted(plain.warnings)
+            assert sorted(trace.warnings) == sorted(plain.warnings)
             assert np.array_equal(one.array, other.array)
-            if "streamed" in found.path:
+            if "streamed" in trace.path:
                 tried[name] += 1
-                assert not {"exp", "weights"} & set(found.steps)
-                assert name != "scores" or "scaled" not in found
+                assert not {"exp", "weights"} & set(trace.steps)
+                assert name != "scores" or "scaled" not in trace
     assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
 
 
@@ -217,9 +217,9 @@ def test_large_problems_are_in_many_tiles() -> None:
     q, k, v = (normal(2, 700, 8, seed=seed) for seed in range(3))
     for mask in ({}, {"causal": True}, {"window": [40, 3]}):
         problem = attncli.Problem(Q=q, K=k, V=abs(v), heads=2, mask=mask)
-        found = attncli.compute(problem, only=("output",))
-        assert "rows at a time" in found.path
-        assert share_of_bound(found, attncli.compute(problem)) <= 1
+        trace = attncli.compute(problem, only=("output",))
+        assert "rows at a time" in trace.path
+        assert share_of_bound(trace, attncli.compute(problem)) <= 1
 
 
 # What is never calculated.
@@ -244,8 +244,8 @@ def test_tiles_that_are_blocked_are_not_calculated(
     small(20, 20)
     x = normal(400, 4)
     problem = attncli.Problem(X=x, mask=mask)
-    found = attncli.compute(problem, only=("output",))
-    assert share_of_bound(found, attncli.compute(problem)) <= 1
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
     assert 0 < tiles["scores"] <= most * 400 * 400
 
 
@@ -365,16 +365,16 @@ def test_what_is_added_up_stays_within_floats(score: float, value: float, small:
     small(4, 5)
     q, k, v = np.ones((9, 1)), np.full((9, 1), score), value * normal(9, 2)
     problem = attncli.Problem(Q=q, K=k, V=v, score="dot")
-    found = attncli.compute(problem, only=("output",))
-    assert share_of_bound(found, attncli.compute(problem)) <= 1
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
 
 
 @pytest.mark.parametrize("value", [1e3, 1e100, 1e300])
 def test_enormous_scores_that_floats_hold(value: float, small: Any) -> None:
     small(4, 5)
     problem = attncli.Problem(X=normal(9, 4), scale=value)
-    found = attncli.compute(problem, only=("output",))
-    assert share_of_bound(found, attncli.compute(problem)) <= 1
+    trace = attncli.compute(problem, only=("output",))
+    assert share_of_bound(trace, attncli.compute(problem)) <= 1
 
 
 # Types of numbers, heads, memory.
@@ -383,10 +383,10 @@ def test_enormous_scores_that_floats_hold(value: float, small: Any) -> None:
 def test_mixed_types_are_those_of_the_plain_lines(small: Any) -> None:
     keys: Keys = {"Q": normal(9, 4, dtype="f4"), "K": normal(9, 4), "V": normal(9, 4, dtype="f4")}
     small(3, 4)
-    found = attncli.compute(attncli.Problem(**keys), only=("output",))
+    trace = attncli.compute(attncli.Problem(**keys), only=("output",))
     plain = attncli.compute(attncli.Problem(**keys))
-    assert found.output.dtype == plain.output.dtype == np.float64
-    np.testing.assert_allclose(found.output, plain.output, 1e-14)
+    assert trace.output.dtype == plain.output.dtype == np.float64
+    np.testing.assert_allclose(trace.output, plain.output, 1e-14)
 
 
 def test_grouped_heads_are_not_copied() -> None:
@@ -402,13 +402,24 @@ def test_grouped_heads_are_not_copied() -> None:
     assert peak < 3 * heads * n * d * 8 + 4 * tile_loop.TILE_ROWS * tile_loop.TILE_KEYS * 8
 
 
+def test_streaming_never_makes_the_square_matrix() -> None:
+    """Five thousand tokens: the scores alone would take 200 MB."""
+    x = np.random.default_rng(0).normal(size=(5_000, 8))
+    problem = attncli.Problem(X=x, mask="causal")
+    tracemalloc.start()
+    attncli.compute(problem, only=("output",))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
 def test_pooling_of_many_states_is_streamed() -> None:
     x = normal(2**18, 2)
     keys: Keys = {"kind": "pooling", "X": x, "u": normal(1, 2), "W": normal(2, 2)}
     problem = attncli.Problem(**keys, output_activation="tanh")
-    found = attncli.compute(problem, only=("output",))
-    assert "weights" not in found
-    np.testing.assert_allclose(found.output, attncli.compute(problem).output, 1e-13)
+    trace = attncli.compute(problem, only=("output",))
+    assert "weights" not in trace
+    np.testing.assert_allclose(trace.output, attncli.compute(problem).output, 1e-13)
 
 
 def test_explaining_still_has_every_step() -> None:
@@ -466,9 +477,9 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_others() -> None:
 def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_blas_threads", lambda: None)
     assert threads.threads_available() == 1
-    found = attncli.compute(attncli.Problem(X=normal(600, 4)), only=("output",))
-    assert found.path.startswith("streamed, ")
-    assert "threads" not in found.path
+    trace = attncli.compute(attncli.Problem(X=normal(600, 4)), only=("output",))
+    assert trace.path.startswith("streamed, ")
+    assert "threads" not in trace.path
 
 
 def test_a_numpy_of_another_blas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,8 +138,8 @@ def test_a_sum_is_not_said_to_be_divided(id_: str, said: str) -> None:
     e = np.exp(scores)
     total = e.max(axis=1) if id_ == "divided_by_largest" else np.sqrt((e * e).sum(axis=1))
     for name, numbers in (("sum", total[:, None]), ("weights", e / total[:, None])):
-        given = {name: [[f"{x:.4f}" for x in row] for row in numbers]}
-        finding = check(Problem(**problem), given).findings[name]
+        keys = {name: [[f"{x:.4f}" for x in row] for row in numbers]}
+        finding = check(Problem(**problem), keys).findings[name]
         assert (finding.id, finding.message) == (id_, said)
 
 

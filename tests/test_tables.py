@@ -92,8 +92,8 @@ def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = Parameter("factor", default=2.0, number=count())
     row = Normalizer(power, "c s / Σ c s", "as sum", (own,))
     monkeypatch.setitem(normalizers.NORMALIZERS, "multiplied", row)
-    given = {"name": "multiplied", "factor": 3, "axis": "queries"}
-    trace = attncli.compute(attncli.Problem(X=X, scale=1, normalize=given))
+    keys = {"name": "multiplied", "factor": 3, "axis": "queries"}
+    trace = attncli.compute(attncli.Problem(X=X, scale=1, normalize=keys))
     assert trace["sum"].formula == "sum = scores · 3 summed over queries"
     with pytest.raises(attncli.InputError, match="the normaliser softmax has no factor"):
         attncli.Problem(X=X, normalize={"factor": 3})

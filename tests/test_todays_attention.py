@@ -73,8 +73,8 @@ def test_a_sink_is_a_key_more_without_a_value(seed: int, sink: float) -> None:
 def test_a_sink_of_0_adds_1_to_the_sum() -> None:
     keys = problem(1)
     plain = attncli.compute(attncli.Problem(**keys))
-    found = attncli.compute(attncli.Problem(**keys, normalize={"name": "softmax", "sink": 0}))
-    np.testing.assert_allclose(found["sum"].value, plain["sum"].value + 1, rtol=1e-15)
+    trace = attncli.compute(attncli.Problem(**keys, normalize={"name": "softmax", "sink": 0}))
+    np.testing.assert_allclose(trace["sum"].value, plain["sum"].value + 1, rtol=1e-15)
 
 
 def test_a_sink_is_one_number_or_one_per_head() -> None:

@@ -106,8 +106,8 @@ def test_an_answer_key_takes_plain_matrices() -> None:
 def test_a_file_name_that_is_not_utf_8(attn: Attn, plain: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "Zo\udceb.yaml"
     sheet.write_text(f"scores: {SCORES}\n")
-    found = json.loads(attn("check", plain, sheet, "-f", "json").out)
-    assert found["name"].endswith("Zo\\udceb.yaml")
+    record = json.loads(attn("check", plain, sheet, "-f", "json").out)
+    assert record["name"].endswith("Zo\\udceb.yaml")
 
 
 WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
@@ -257,15 +257,7 @@ def test_lists_in_a_text_have_commas_between_numbers() -> None:
     assert "several matrices" in misread({"scores": "[[[14, 10, 9]]]"})
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("scores: [[4,,,],[1,0,,]]", "1:13: a cell is empty"),
-        ("scores: [[4,,,],[1,0,,]]", "an empty cell is written ~"),
-        ("scores: [[-, - , -]]", "write -inf, or ~ for a cell that is left out"),
-        ("QKT: [[1, 2, 3]]\nscores: [[1, 2, 3]]", "QKT and scores are the same step"),
-    ],
-)
+@cases("unusual_sheets", "what_may_have_been_meant")
 def test_what_may_have_been_meant(attn: Attn, plain: Path, text: str, said: str) -> None:
     sheet = plain.with_name("sheet.yaml")
     sheet.write_text(f"{text}\n")
@@ -313,16 +305,7 @@ def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
         attncli.check(given, {"scores": SCORES}, marking={"ask": ["nonsense"]})
 
 
-@pytest.mark.parametrize(
-    ("text", "comment"),
-    [
-        ("Homework 3 of Ada,,\nscores,,\n", "Homework 3 of Ada"),
-        ("Homework 3 of Ada\n# in a hurry\n# and late\nscores\n", "in a hurry\nand late"),
-        ("Homework 3\nstudent,Ada\ncomment,I tried\nscores\n", "Homework 3\nI tried"),
-        ("# scores\n", ""),
-        ("Q\n\nscores\n", ""),
-    ],
-)
+@cases("unusual_sheets", "titles_and_comments_of_a_table_are_kept")
 def test_titles_and_comments_of_a_table_are_kept(text: str, comment: str, tmp_path: Path) -> None:
     for sign in (",", " "):
         rows = "".join(sign.join(map(str, row)) + "\n" for row in SCORES)

@@ -23,16 +23,7 @@ from attncli.classroom.variants import VariantForm, work_of
 from attncli.reading.load import load_all
 from tests.conftest import SAMPLES, Attn, table
 
-GIVEN: dict[str, Any] = {
-    "title": "Three words",
-    "tokens": ["we", "like", "walks"],
-    "X": [[1, 0, 2], [0, 1, 1], [2, 1, 0]],
-    "W_q": [[1, 0], [0, 1], [1, 1]],
-    "W_k": [[0, 1], [1, 1], [1, 0]],
-    "W_v": [[1, 2], [0, 1], [2, 0]],
-    "mask": "causal",
-    "marking": {"ask": ["weights", "output"], "decimals": 2},
-}
+GIVEN: dict[str, Any] = table("variants", "GIVEN")
 DRAWN = ("X", "W_q", "W_k", "W_v")
 
 YAML = """\
@@ -152,8 +143,8 @@ def test_masks_and_blocked_cells_stay_and_answers_do_not() -> None:
 
 
 def test_what_no_draw_can_show_is_said_with_the_reason() -> None:
-    given = attncli.Problem(X=[[1, 2], [0, 3], [2, 1]], W_q=[[1], [2]], W_k=[[2], [1]])
-    (variant,) = attncli.vary(given, 1, ask="weights")
+    problem = attncli.Problem(X=[[1, 2], [0, 3], [2, 1]], W_q=[[1], [2]], W_k=[[2], [1]])
+    (variant,) = attncli.vary(problem, 1, ask="weights")
     assert variant.form.unseen["not_scaled"] == "d_k = 1, so the scale is 1"
     assert variant.form.unseen["input_added"] == "output comes after what is asked"
     assert "swapped_q_k" in variant.shown
@@ -161,8 +152,8 @@ def test_what_no_draw_can_show_is_said_with_the_reason() -> None:
 
 def test_what_a_variant_hides_is_said() -> None:
     """Of 16 problems in zeros and ones none is without a fault."""
-    given = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", W_v=[[1], [2]])
-    (variant,) = attncli.vary(given, 1, seed=7, ask="output")
+    problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", W_v=[[1], [2]])
+    (variant,) = attncli.vary(problem, 1, seed=7, ask="output")
     assert not variant.is_fair
     assert variant.hidden
     trace = variant.trace
@@ -189,8 +180,8 @@ def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
 @pytest.mark.parametrize(("first", "is_written"), [(-3, True), (3, False)])
 def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool) -> None:
     """The first row of a causal mask has one key; e^−6 is written as 0.00, and is not 0."""
-    given = attncli.Problem(Q=[[first], [1]], K=[[-2], [1]], V=[[1], [2]], mask="causal")
-    trace = attncli.compute(given)
+    problem = attncli.Problem(Q=[[first], [1]], K=[[-2], [1]], V=[[1], [2]], mask="causal")
+    trace = attncli.compute(problem)
     assert (trace["exp"].array[0, 0, 0, 0] >= 0.01) == is_written
     effects = Distractors(trace, Question(trace, trace.steps, 2))
     assert [e.seen for e in effects.at("divided_by_others", "weights")] == [0]
@@ -198,8 +189,8 @@ def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool
 
 def test_digits_that_are_asked_decide_what_shows() -> None:
     """Of the scores 1 and 0: e^(1/√2) / (1 + e^(1/√2)) = 0.67, not scaled 0.73."""
-    given = attncli.Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
-    trace, seen = attncli.compute(given), []
+    problem = attncli.Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
+    trace, seen = attncli.compute(problem), []
     for decimals in (0, 1, 2):
         effects = Distractors(trace, Question(trace, ["weights"], decimals))
         (one,) = effects.at("not_scaled", "scaled")
@@ -211,9 +202,9 @@ def test_digits_that_are_asked_decide_what_shows() -> None:
 
 @pytest.mark.parametrize("path", ["recurrent_plain", "pooling_words", "heads_grouped"])
 def test_every_kind_can_be_varied(path: str) -> None:
-    given = attncli.load(SAMPLES / f"{path}.yaml")
-    (variant,) = attncli.vary(given, 1, decimals=3)
-    assert variant.problem.options() == given.options()
+    problem = attncli.load(SAMPLES / f"{path}.yaml")
+    (variant,) = attncli.vary(problem, 1, decimals=3)
+    assert variant.problem.options() == problem.options()
     assert variant.shown
 
 
@@ -239,8 +230,8 @@ def test_values_are_those_of_the_matrix(numbers: list[float], values: tuple[floa
 
 
 def test_values_that_are_asked_for_are_drawn() -> None:
-    given = attncli.Problem(**GIVEN)
-    drawing = Drawing(given, read_values("-1..1 by 0.5"))
+    problem = attncli.Problem(**GIVEN)
+    drawing = Drawing(problem, read_values("-1..1 by 0.5"))
     drawn = drawing.draw(Random(2))
     assert {*np.concatenate([a.ravel() for a in drawn.values()])} == {-1, -0.5, 0, 0.5, 1}
     assert {*map(type, drawing.problem(drawn).written["X"][0])} <= {int, float}
@@ -400,11 +391,11 @@ def test_two_students_of_one_name_are_told_before_anything_is_written(
 
 def test_the_table_as_json(folder: Path, attn: Attn) -> None:
     result = attn("vary", "hw.yaml", "-n", "1", *ASK, "-f", "json", "-o", "out/", cwd=folder)
-    found = json.loads(result.out)
-    assert (found["seed"], found["asked"], found["fair"]) == (0, ["weights", "output"], True)
-    assert [one["file"] for one in found["variants"]] == ["out/01.yaml"]
-    assert set(found["given"]) == {"products", "exponentials", "digits"}
-    assert found["variants"][0]["hidden"] == []
+    record = json.loads(result.out)
+    assert (record["seed"], record["asked"], record["fair"]) == (0, ["weights", "output"], True)
+    assert [one["file"] for one in record["variants"]] == ["out/01.yaml"]
+    assert set(record["given"]) == {"products", "exponentials", "digits"}
+    assert record["variants"][0]["hidden"] == []
 
 
 SECOND = """\
@@ -442,9 +433,9 @@ def test_a_variant_of_several_problems_has_all_of_them(folder: Path, attn: Attn)
         for given in load_all(folder / "set.yaml")
     ]
     for number, student in enumerate(("Ko, Bo", "null")):
-        found = load_all(folder / "out" / f"{student}.yaml")
+        problems = load_all(folder / "out" / f"{student}.yaml")
         solved = load_answers(folder / "out" / "keys" / f"{student}.yaml")
-        for index, (problem, answers) in enumerate(zip(found, solved, strict=True)):
+        for index, (problem, answers) in enumerate(zip(problems, solved, strict=True)):
             expected = alone[index][number].problem
             assert problem.texts == {
                 **{"title": expected.title, "student": student},

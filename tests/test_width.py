@@ -69,8 +69,8 @@ def test_rows_of_the_same_word_are_told_apart_by_names_that_are_taken() -> None:
     page = [plain_text(line) for line in lines(trace, Selection(only=("weights",)), 80)]
     assert page[1].split() == ["the(1)", "cat", "the(3)"]
     assert [line.split()[0] for line in page[2:]] == ["the(1)", "cat", "the(3)"]
-    found = attncli.explain(trace, "scores[the(3), the(1)]")
-    assert found.chain.parts[-1] is not None
+    explanation = attncli.explain(trace, "scores[the(3), the(1)]")
+    assert explanation.chain.parts[-1] is not None
     assert attncli.explain_all(trace, "scores[the(3), cat]").keys() == {(2, 1)}
 
 

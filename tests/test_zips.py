@@ -62,8 +62,8 @@ def test_problems_and_matrices_are_found_in_zip_files(attn: Attn, tmp_path: Path
     inner = zipped({"a/hw.yaml": "X: x.csv\nscore: dot\n", "a/x.csv": "1, 0\n0, 2\n"})
     (tmp_path / "hw.zip").write_bytes(zipped({"in/Inner.ZIP": inner}))
     name = "hw.zip/in/Inner.ZIP/a/hw.yaml"
-    found = attn("compute", name, "--only", "scores", "-f", "csv", cwd=tmp_path)
-    assert (found.status, found.out) == (0, "1,0\n0,4\n")
+    result = attn("compute", name, "--only", "scores", "-f", "csv", cwd=tmp_path)
+    assert (result.status, result.out) == (0, "1,0\n0,4\n")
     (tmp_path / "w.csv").write_text(MATRIX)
     for answers in ("w.csv", "hw.zip/in/Inner.ZIP/a/x.csv"):
         checked = attn("check", name, "-m", f"scores={answers}", cwd=tmp_path)

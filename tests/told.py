@@ -21,8 +21,8 @@ class Told(NamedTuple):
 def told_in(page: str) -> dict[str, Told]:
     """Return what a page tells, by the numbers of its cells."""
     (data,) = re.findall(r'<script id="made" type="application/json">(.*?)</script>', page)
-    made = json.loads(data)
-    return {number: _told(made["shapes"], *about) for number, about in made["cells"].items()}
+    record = json.loads(data)
+    return {number: _told(record["shapes"], *about) for number, about in record["cells"].items()}
 
 
 def _told(shapes: list[str], lit: str, shape: int, *fills: Any) -> Told:
