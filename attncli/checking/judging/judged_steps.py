@@ -331,7 +331,8 @@ def _patterns(numbers: Array, error: Array, operands: Sequence[Array]) -> Iterat
     error = np.maximum(error, 10.0**-MAX_HAND_DECIMALS)
 
     def holds(*others: Array | float, axis: int | tuple[int, int] = (-2, -1)) -> Array:
-        near: Array = np.any([~(np.abs(numbers - other) > error) for other in others], axis=0)
+        with np.errstate(invalid="ignore"):  # −∞ − −∞, of blocked cells, is nan: they are near
+            near: Array = np.any([~(np.abs(numbers - other) > error) for other in others], axis=0)
         return near.all(axis=axis, keepdims=True)  # type: ignore[return-value]
 
     width, ends = numbers.shape[-1], (np.fmin, np.fmax)
