@@ -358,6 +358,21 @@ def test_hardmax_has_no_derivative() -> None:
         of("sum", X=[[1, 0], [0, 1]], normalize="hardmax")
 
 
+@pytest.mark.parametrize(
+    ("keys", "name", "formula"),
+    [
+        ({"normalize": "sparsemax"}, "delta", "mean of d_weights where weights > 0"),
+        (
+            {"score": "cosine", "tokens_as": "columns"},
+            "d_K",
+            "(Q / ‖Q‖ d_scoresᵀ − sum(d_scoresᵀ ⊙ scoresᵀ) (K / ‖K‖)) / ‖K‖",
+        ),
+    ],
+)
+def test_formulas_of_derivatives(keys: Keys, name: str, formula: str) -> None:
+    assert of("sum", X=[[1, 2], [3, 1]], **keys)[name].formula == f"{name} = {formula}"
+
+
 @cases("gradients", "what_is_asked_wrongly_is_told")
 def test_what_is_asked_wrongly_is_told(keys: Keys, message: str) -> None:
     with pytest.raises(attncli.InputError, match=message):
@@ -394,3 +409,12 @@ def test_files_have_a_gradient_by_a_flag(attn: Attn) -> None:
     assert result.status == 0
     assert result.out.startswith("── backward pass ──\n\nd_output = 1 everywhere")
     assert "output =" not in result.out.replace("d_output =", "")
+
+
+def test_the_slope_of_a_gate_is_written_with_the_gate() -> None:
+    one = [[1, 0], [0, 1]]
+    keys: Keys = {"kind": "transformer", "norm": "none", "activation": "gelu_tanh"}
+    step = of("sum", X=[[1, 2], [3, 1]], W_1=one, W_2=one, **keys)["d_hidden"]
+    assert step.formula == (
+        "d_hidden = d_activated ⊙ hidden ⊙ gate′(hidden) + d_activated ⊙ gate(hidden)"
+    )

@@ -70,3 +70,11 @@ def test_one_key_judges_any_number_of_submissions_as_a_key_of_their_own(
         ours, alone = key.check(answers), attncli.check(problem, answers)
         assert attncli.render(ours, "json") == attncli.render(alone, "json")
         assert len(key.trace._kept) <= 8
+
+
+def test_more_axes_than_any_step_has_are_refused() -> None:
+    nested: object = 1
+    for _ in range(40):
+        nested = [nested]
+    with pytest.raises(attncli.InputError, match="scores has 40 axes, which no step has"):
+        attncli.check(attncli.Problem(X=[[1, 2], [3, 1]]), {"scores": nested})
