@@ -156,7 +156,6 @@ def text_of(before: str, repeated: str, after: str, count: int) -> str:
 
 def seconds(reader: Callable[[str, Path], object], text: str, folder: Path) -> float:
     """Return the processor time that a reader takes for a text."""
-    gc.collect()
     start = time.thread_time()
     with suppress(InputError, NumberError):
         reader(text, folder)

@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.core.errors import InputError, KeyPath, Place, refuse
-from attncli.reading.document import MAX_LEVELS, Chunk, Document
+from attncli.reading.document import MAX_LEVELS, Chunk, Document, without_nulls
 from attncli.reading.read import read_bytes
-from attncli.reading.yaml_documents import without_nulls
-from attncli.reading.yaml_values import MAX_EXPANSION, _without_lists, documents_until
-from attncli.reading.yaml_values import locate as yaml_locate
+from attncli.reading.yaml_values import (
+    MAX_EXPANSION,
+    _without_lists,
+    documents_until,
+    place_of,
+    placed,
+)
 from tests.conftest import SAMPLE_FILES, Attn, cases, table
 
 QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
@@ -41,6 +45,10 @@ def values(text: str | bytes, suffix: str = ".yaml") -> dict[str, Any]:
 def at(text: str | bytes, *path: str | int, suffix: str = ".yaml") -> tuple[int, int, str]:
     (document,) = documents(text, suffix)
     return position(document.locate(path))
+
+
+def yaml_place(chunk: Chunk, path: KeyPath) -> Place:
+    return place_of(path, placed(chunk, 0), chunk)
 
 
 def position(place: Place) -> tuple[int, int, str]:
@@ -469,9 +477,7 @@ def test_json_is_read_as_yaml(value: dict[str, Any], indent: int | None, ascii_o
     ((plain,), _) = documents_until(Chunk("f.json", text))
     assert document.values == plain
     for path in paths(document.values):
-        assert position(document.locate(path)) == position(
-            yaml_locate(Chunk("f.json", text), 0, path)
-        )
+        assert position(document.locate(path)) == position(yaml_place(Chunk("f.json", text), path))
 
 
 @QUICK
@@ -482,7 +488,7 @@ def test_places_in_json_lines(several: list[dict[str, Any]], end: str) -> None:
     assert len(found) == len(several)
     for index, (document, line) in enumerate(zip(found, lines, strict=True)):
         for path in paths(document.values):
-            place = yaml_locate(Chunk("f.jsonl", line), 0, path)
+            place = yaml_place(Chunk("f.jsonl", line), path)
             number = place.line + index * end.count("\n")
             assert position(document.locate(path)) == (number, place.column, line)
 

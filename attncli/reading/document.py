@@ -108,6 +108,26 @@ class OpenKey(Record):
     is_only: bool  # True if its mapping has no other key
 
 
+def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
+    """Return a value without the keys that are null; add those and keys without value to a list.
+
+    What JSON nests more deeply than YAML may be stays as it is: no key of a problem is there.
+    """
+    if len(path) > MAX_LEVELS:
+        return raw
+    if isinstance(raw, dict):
+        values = {key: value for key, value in raw.items() if value is not None}
+        open_keys += (
+            OpenKey((*path, key), is_null=value is None, is_only=len(values) == 1)
+            for key, value in raw.items()
+            if value is None or isinstance(value, Blank)
+        )
+        return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
+    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
+    return raw
+
+
 class Document(Record):
     """One problem, or one set of answers, as it was read, or why it could not be read.
 

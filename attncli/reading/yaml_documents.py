@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,13 @@ from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
-    MAX_LEVELS,
-    Blank,
     Chunk,
     Document,
     OpenKey,
     Raw,
     error_at,
     unread,
+    without_nulls,
     yaml_lines,
 )
 
@@ -163,8 +162,8 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
         values, at = _json_values(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
-                place = partial(_locate_json, chunk, start, end)
-                yield from _of_value(raw, chunk.name, folder, place)
+                places = _PlacesInJson(chunk, start, end)
+                yield from _of_value(raw, chunk.name, folder, places.locate)
             if at == len(text):
                 return
             text = _blanked(text, at)
@@ -232,7 +231,7 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     for number, raw in enumerate(values):
         is_empty = isinstance(raw, dict) and all(value is None for value in raw.values())
         if raw is not None and not is_empty:
-            yield from _of_value(raw, chunk.name, folder, partial(_locate_yaml, part, number))
+            yield from _of_value(raw, chunk.name, folder, _Places(part, number).locate)
     if error is not None:
         yield unread(explained(error, part), chunk.name, folder)
 
@@ -242,40 +241,46 @@ def _blanked(text: str, end: int) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
-def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    from attncli.reading import yaml_values
+class _Places:
+    """Tells the places of a document's values; at the first question it is built with places."""
 
-    return yaml_values.locate(chunk, number, path)
+    def __init__(self, chunk: Chunk, number: int) -> None:
+        self.chunk, self.number = chunk, number
+
+    @cached_property
+    def document(self) -> Any:
+        from attncli.reading import yaml_values
+
+        return yaml_values.placed(self.chunk, self.number)
+
+    def locate(self, path: KeyPath) -> Place:
+        from attncli.reading import yaml_values
+
+        return yaml_values.place_of(path, self.document, self.chunk)
 
 
-def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
-    """Return the place in the JSON value between two offsets of the text; JSON is YAML too."""
-    # YAML does not join the two halves of a large character, and ends lines at more characters;
-    # any others will do for the place.
-    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
-    part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-    place = _locate_yaml(replace(chunk, text=_blanked(part, start)), 0, path)
-    return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
+class _PlacesInJson(_Places):
+    """Tells the places of values in the JSON between two offsets of a text; JSON is YAML too."""
 
+    def __init__(self, chunk: Chunk, start: int, end: int) -> None:
+        self.written, self.start, self.end = chunk, start, end
+        self.number = 0
 
-def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
-    """Return a value without the keys that are null; add those and keys without value to a list.
+    @cached_property
+    def chunk(self) -> Chunk:  # type: ignore[override]  # it is made when the first place is asked for
+        # YAML does not join the two halves of a large character, and ends lines at more characters;
+        # any others will do for the place.
+        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", self.written.text[: self.end])
+        part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
+        return replace(self.written, text=_blanked(part, self.start))
 
-    What JSON nests more deeply than YAML may be stays as it is: no key of a problem is there.
-    """
-    if len(path) > MAX_LEVELS:
-        return raw
-    if isinstance(raw, dict):
-        values = {key: value for key, value in raw.items() if value is not None}
-        open_keys += (
-            OpenKey((*path, key), is_null=value is None, is_only=len(values) == 1)
-            for key, value in raw.items()
-            if value is None or isinstance(value, Blank)
-        )
-        return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
-    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-        return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
-    return raw
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        return lines_of(self.written.text)
+
+    def locate(self, path: KeyPath) -> Place:
+        place = super().locate(path)
+        return replace(place, text=self.lines[place.line - self.written.before - 1])
 
 
 def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:

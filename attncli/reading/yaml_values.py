@@ -283,16 +283,22 @@ class _PlaceBuilder(_Builder):
         return None  # what it repeats has its place elsewhere
 
 
-def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    """Return the place of a path in the document of an index, or of the nearest value around it.
+def placed(chunk: Chunk, number: int) -> Any:
+    """Return the document of an index with its places; None for JSON that is no YAML."""
+    documents: Iterator[Any] = _PlaceBuilder(chunk, {}).documents()
+    with suppress(yaml.YAMLError):
+        return next(islice(documents, number, None))
+    return None
+
+
+def place_of(path: KeyPath, document: Any, chunk: Chunk) -> Place:
+    """Return the place of a path in what `placed` returned, or of the nearest value around it.
 
     Inside a text block the path goes on with the row and the column.
     """
-    documents: Iterator[Any] = _PlaceBuilder(chunk, {}).documents()
-    try:
-        event, value = next(islice(documents, number, None))
-    except yaml.YAMLError:  # JSON that is no YAML
+    if document is None:
         return chunk.place(0, -1)
+    event, value = document
     line, column = event.start_mark.line, -1
     rest: list[Any] = [*path]
     while rest:
