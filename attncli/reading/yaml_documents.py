@@ -248,39 +248,43 @@ class _Places:
         self.chunk, self.number = chunk, number
 
     @cached_property
+    def yaml(self) -> Chunk:
+        return self.chunk
+
+    @cached_property
     def document(self) -> Any:
         from attncli.reading import yaml_values
 
-        return yaml_values.placed(self.chunk, self.number)
+        return yaml_values.placed(self.yaml, self.number)
 
     def locate(self, path: KeyPath) -> Place:
         from attncli.reading import yaml_values
 
-        return yaml_values.place_of(path, self.document, self.chunk)
+        return yaml_values.place_of(path, self.document, self.yaml)
 
 
 class _PlacesInJson(_Places):
     """Tells the places of values in the JSON between two offsets of a text; JSON is YAML too."""
 
     def __init__(self, chunk: Chunk, start: int, end: int) -> None:
-        self.written, self.start, self.end = chunk, start, end
-        self.number = 0
+        super().__init__(chunk, 0)
+        self.start, self.end = start, end
 
     @cached_property
-    def chunk(self) -> Chunk:  # type: ignore[override]  # it is made when the first place is asked for
+    def yaml(self) -> Chunk:
         # YAML does not join the two halves of a large character, and ends lines at more characters;
         # any others will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", self.written.text[: self.end])
+        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", self.chunk.text[: self.end])
         part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-        return replace(self.written, text=_blanked(part, self.start))
+        return replace(self.chunk, text=_blanked(part, self.start))
 
     @cached_property
     def lines(self) -> Sequence[str]:
-        return lines_of(self.written.text)
+        return lines_of(self.chunk.text)
 
     def locate(self, path: KeyPath) -> Place:
         place = super().locate(path)
-        return replace(place, text=self.lines[place.line - self.written.before - 1])
+        return replace(place, text=self.lines[place.line - self.chunk.before - 1])
 
 
 def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
