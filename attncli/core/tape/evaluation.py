@@ -49,20 +49,19 @@ def apply_to(
         ShapeError: if the operation has no result for them.
     """
     # A number that knows how it was written is a float here, or NumPy would widen float32.
-    plain = {
-        name: (constant or float)(x)
-        for name in operation.float_fields
-        if isinstance(x := getattr(operation, name), float)
-        and (constant is not None or type(x) is not float)
-    }
-    if plain:
-        operation = replace(operation, **plain)
+    if operation.float_fields:
+        plain = {
+            name: (constant or float)(x)
+            for name in operation.float_fields
+            if isinstance(x := getattr(operation, name), float)
+            and (constant is not None or type(x) is not float)
+        }
+        operation = replace(operation, **plain) if plain else operation
     # Arrays that record calls are arrays, too; few commands import them.
-    others: set[Any] = {
-        kind
-        for kind in map(type, arrays)
-        if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
-    }
+    kinds = {*map(type, arrays)} - {np.ndarray}
+    others: list[Any] = [
+        kind for kind in kinds if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
+    ]
     with np.errstate(all="ignore"):  # an overflow is noticed, and named, by the tape
         try:
             if not others:
@@ -139,7 +138,7 @@ def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expressio
 
     A step is the end of a branch, as it is in the formula, unless `into_steps` is true.
     """
-    rest, seen = [expression], {id(expression): expression}
+    rest, seen = [expression], {expression}
     while rest:
         node = rest.pop()
         yield node
@@ -148,8 +147,8 @@ def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expressio
         else:
             parts = (node.operation,) if into_steps and node.operation is not None else ()
         for part in reversed(parts):
-            if id(part) not in seen:
-                seen[id(part)] = part
+            if part not in seen:
+                seen.add(part)
                 rest.append(part)
 
 
