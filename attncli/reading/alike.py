@@ -81,7 +81,7 @@ class Alike:
                 cells += items
                 form.append((word, shapes[word]))
             elif type(raw) is str and word in TEXT_KEYS:
-                form.append(word)
+                form.append((word, not raw))
             else:
                 form.append((word, text := repr(raw)))
                 if "array(" in text:  # of NumPy, which does not show all its numbers
