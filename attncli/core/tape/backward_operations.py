@@ -267,12 +267,18 @@ class Spread(Rearranged):
         return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.sizes))
 
 
-def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
+def summed_to_shape(
+    derivative: Expression, value: Expression, held: dict[Expression, Array]
+) -> Expression:
     """Return a derivative in the shape of the value that it belongs to.
 
-    A value that was used along a whole axis gets the sum along it.
+    A value that was used along a whole axis gets the sum along it. The array of the derivative is
+    put into `held`.
     """
-    shape, used = array_of(value).shape, array_of(derivative).shape
+    array = array_of(derivative, held)
+    if isinstance(derivative, Operation):
+        held[derivative] = array
+    shape, used = array_of(value).shape, array.shape
     if used == shape:
         return derivative
     if len(shape) == len(used) and all(a in (1, b) for a, b in zip(used, shape, strict=True)):

@@ -72,8 +72,10 @@ def apply_to(
             raise ShapeError(*error.args) from error
 
 
-def array_of(expression: Expression) -> Array:
+def array_of(expression: Expression, held: dict[Expression, Array] | None = None) -> Array:
     """Return the array of an expression of recorded values.
+
+    `held` has arrays of expressions that were evaluated before; one that is used is dropped.
 
     Raises:
         FloatingPointError: with the innermost operation whose result a float cannot hold. Its
@@ -81,7 +83,9 @@ def array_of(expression: Expression) -> Array:
     """
     if isinstance(expression, Step):
         return expression.array
-    operands = [array_of(operand) for operand in expression.operands]
+    if held and expression in held:
+        return held.pop(expression)
+    operands = [array_of(operand, held) for operand in expression.operands]
     array: Array = apply_to(expression, operands)
     if are_floats(array) and not _is_held(expression, operands, array):
         raise FloatingPointError(expression)
@@ -93,9 +97,10 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
 
     −∞ is a blocked cell only where a mask put it, or where an operand has it already.
     """
-    numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
-    if numbers and max(numbers) > float(np.finfo(array.dtype).max):
-        return False
+    if operation.float_fields:
+        numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
+        if max(numbers) > float(np.finfo(array.dtype).max):
+            return False
     if all_finite(array):
         return True
     infinite = array == -np.inf
