@@ -201,7 +201,7 @@ def compare_checkouts(*checkouts: str, rounds: int = ROUNDS, number: int = 3000)
             words = (*in_turn.ATTN, "compute", file, "-f", "json")
             commands = {
                 f"{file}, {path}": in_turn.Command(words, path)
-                for path in (*checkouts, in_turn.ROOT)
+                for path in (*checkouts, str(in_turn.ROOT))
             }
             in_turn.print_ratios(in_turn.in_turn(commands, rounds, name))
 
