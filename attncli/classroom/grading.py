@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, tee
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.check import Report
+from attncli.checking.judging.judged_steps import Misshapen
 from attncli.classroom.answer_files import Course
 from attncli.classroom.assignment import Assignment, ProblemSet
 from attncli.classroom.manifest import (
@@ -28,6 +30,7 @@ from attncli.classroom.submissions import (
     with_matrices,
 )
 from attncli.core.errors import InputError, Place, fail
+from attncli.core.jobs import Pool, batches, in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
@@ -54,6 +57,10 @@ Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
 """The results of one student, one item per problem."""
+
+
+StudentFiles: TypeAlias = tuple[Sequence[ManifestEntry], Sequence[ManifestEntry]]
+"""The files of a student, and those that perhaps are the student's."""
 
 
 def silent(_: str) -> None:
@@ -111,8 +118,11 @@ class Grading(Record):
         tell_missing(self.manifest, entries, sources, self.course)
         return entries
 
-    def students(self, sources: Sequence[str]) -> Iterator[Student]:
-        """Yield for each student the report on each problem, or why there is none."""
+    def students(self, sources: Sequence[str], pool: Pool | None = None) -> Iterator[Student]:
+        """Yield for each student the report on each problem, or why there is none.
+
+        Processes of a pool judge the answers, but not those in the problems themselves.
+        """
         first = self.assignment.first
         files = files_of_flags(self.matrices)  # which are of one submission to one problem
         _refuse_several(self.matrices, len(first.keys), "problems")
@@ -129,9 +139,29 @@ class Grading(Record):
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
-        for group in by_person(entries):
-            if _counts(group[0]):
-                yield self._graded(group, perhaps.get(group[0].student, ()))
+        groups = [group for group in by_person(entries) if _counts(group[0])]
+        files_of = [(group, perhaps.get(group[0].student, ())) for group in groups]
+        if pool is None:
+            yield from map(self._graded, files_of)
+            return
+        chunks, kept = tee(batches(files_of, pool.batch))
+        work = replace(self, stdin=None, tell=silent)._some_graded
+        results = chain.from_iterable(in_order(work, chunks, pool, self._lost))
+        for one, student in zip(chain.from_iterable(kept), results, strict=True):
+            yield student or self._graded(one)
+
+    def _some_graded(self, every: Sequence[StudentFiles]) -> list[Student | None]:
+        """Return the results of students; None if they tell a place in a file, which stays here."""
+        graded = map(self._graded, every)
+        return [None if any(map(tells_place, student)) else student for student in graded]
+
+    def _lost(self, files: StudentFiles) -> list[Student | None]:
+        """Return the results of a student whose answers twice ended the process that read them."""
+        first = files[0][0]
+        error = error_at(Place(first.file), "the process that judged this ended, and again alone")
+        problems = self.assignment.first
+        titles = map(problems.title, range(len(problems.keys)))
+        return [tuple(Unread(first.student or first.file, error, title) for title in titles)]
 
     def _inside(self, problems: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield the results for the answers that the problems themselves hold."""
@@ -142,11 +172,12 @@ class Grading(Record):
         for number, one in enumerate(answers):
             yield (self._report(problems, number, one.name, with_matrices(one, files)),)
 
-    def _graded(self, group: Sequence[ManifestEntry], perhaps: Sequence[ManifestEntry]) -> Student:
+    def _graded(self, files: StudentFiles) -> Student:
         """Return the results of one student; missing answers are empty.
 
         They are unknown if they may be in one of the files that are `perhaps` the student's.
         """
+        group, perhaps = files
         first, every = group[0], range(len(self.assignment.first.keys))
         name = first.student or first.file
         answers: dict[int, ReadAnswers] = {n: _untold(one) for one in perhaps for n in one.answers}
@@ -178,6 +209,11 @@ class Grading(Record):
         except InputError as error:
             return Unread(name, error, title)
         return report if report.title == title else replace(report, title=title)
+
+
+def tells_place(one: Graded) -> bool:
+    """Return True if a result tells the place of an error in a file."""
+    return isinstance(one, Unread) or any(isinstance(x, Misshapen) for x in one.steps.values())
 
 
 def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:

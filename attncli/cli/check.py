@@ -1,6 +1,7 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +71,8 @@ def check(
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
+    jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
 ) -> None:
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
@@ -105,11 +108,13 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))
+    students = partial(grading.students, pool=options.pool_of(jobs, cluster))
+    raise typer.Exit(_mark(grading, students, sources, format_, selection, out, feedback, display))
 
 
 def _mark(
     grading: "Grading",
+    students_of: Callable[[list[str]], Iterator["Student"]],
     sources: list[str],
     format_: str,
     selection: "ReportSelection",
@@ -128,7 +133,7 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    students = output.counted(grading.students(sources), "students", prints=prints)
+    students = output.counted(students_of(sources), "students", prints=prints)
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(students, statuses, tally)
     if feedback is not None:

@@ -23,6 +23,7 @@ from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
+    from attncli.core.jobs import Pool
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
@@ -72,6 +73,21 @@ Why = Annotated[bool, content("--why", help="Say in a sentence why each step is 
 AllowOutside = Annotated[
     bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
+
+
+JOBS_HELP = "How many processes share the work; 0 is one for each processor."
+CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
+Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
+Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
+
+
+def pool_of(jobs: int, cluster: str | None) -> Pool | None:
+    """Return where the work is done; None for this process."""
+    from attncli.core import jobs as pools
+
+    if cluster is not None:
+        return pools.Cluster(cluster)
+    return None if jobs == 1 else pools.Processes(jobs)
 
 
 MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
