@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, tee
+from itertools import chain, groupby, islice, tee
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from attncli.checking.check import Report
 from attncli.checking.judging.judged_steps import Misshapen
@@ -52,6 +52,8 @@ class Unread(Record):
     error: InputError
     title: str = ""
 
+
+Part = TypeVar("Part")
 
 Graded: TypeAlias = Report | Unread
 
@@ -118,18 +120,60 @@ class Grading(Record):
         tell_missing(self.manifest, entries, sources, self.course)
         return entries
 
-    def students(self, sources: Sequence[str], pool: Pool | None = None) -> Iterator[Student]:
-        """Yield for each student the report on each problem, or why there is none.
+    def students(self, sources: Sequence[str]) -> Iterator[Student]:
+        """Yield for each student the report on each problem, or why there is none."""
+        if sources or self.manifest:
+            yield from map(self._graded, self._files(sources))
+        else:
+            yield from self._inside()
 
-        Processes of a pool judge the answers, but not those in the problems themselves.
+    def parts(
+        self, sources: Sequence[str], pool: Pool, make: Callable[[Iterator[Student]], Part]
+    ) -> Iterator[Part]:
+        """Yield what `make` makes of the results of some students, then of the next.
+
+        Processes of a pool judge their answers and make it; both can be pickled.
         """
-        first = self.assignment.first
-        files = files_of_flags(self.matrices)  # which are of one submission to one problem
-        _refuse_several(self.matrices, len(first.keys), "problems")
-        _refuse_several(self.matrices, len(sources), "files of answers")
-        if not sources and not self.manifest:
-            yield from self._inside(first, files)
+        if not (sources or self.manifest):
+            yield make(self._inside())
             return
+        chunks, kept = tee(batches(self._files(sources), pool.batch))
+        work = partial(replace(self, stdin=None, tell=silent)._parts_of, make)
+        parts = chain.from_iterable(in_order(work, chunks, pool, partial(self._lost, make)))
+        files_of = chain.from_iterable(kept)
+        for count, part in parts:
+            if part is not None:
+                yield part
+            for one in islice(files_of, count):
+                if part is None:
+                    yield make(iter([self._graded(one)]))
+
+    def _parts_of(
+        self, make: Callable[[Iterator[Student]], Part], every: Sequence[StudentFiles]
+    ) -> list[tuple[int, Part | None]]:
+        """Return what is made of students and their number; None for those judged where files are.
+
+        Their results tell a place in a file.
+        """
+        graded = groupby(map(self._graded, every), lambda student: any(map(tells_place, student)))
+        some = ((is_there, [*students]) for is_there, students in graded)
+        return [(len(them), None if is_there else make(iter(them))) for is_there, them in some]
+
+    def _lost(
+        self, make: Callable[[Iterator[Student]], Part], files: StudentFiles
+    ) -> list[tuple[int, Part | None]]:
+        """Return what is made of a student whose answers ended the process that judged them."""
+        first = files[0][0]
+        message = "the process that judged this ended, and so did another"
+        error = error_at(Place(first.file), message, "judge this by itself, with more memory")
+        problems = self.assignment.first
+        titles = map(problems.title, range(len(problems.keys)))
+        name = first.student or first.file
+        return [(1, make(iter([tuple(Unread(name, error, title) for title in titles)])))]
+
+    def _files(self, sources: Sequence[str]) -> list[StudentFiles]:
+        """Return the files of each student, of which nothing is judged yet."""
+        files = self._files_of_flags(len(sources), "files of answers")
         every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
@@ -139,32 +183,19 @@ class Grading(Record):
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
-        groups = [group for group in by_person(entries) if _counts(group[0])]
-        files_of = [(group, perhaps.get(group[0].student, ())) for group in groups]
-        if pool is None:
-            yield from map(self._graded, files_of)
-            return
-        chunks, kept = tee(batches(files_of, pool.batch))
-        work = replace(self, stdin=None, tell=silent)._some_graded
-        results = chain.from_iterable(in_order(work, chunks, pool, self._lost))
-        for one, student in zip(chain.from_iterable(kept), results, strict=True):
-            yield student or self._graded(one)
+        groups = (group for group in by_person(entries) if _counts(group[0]))
+        return [(group, perhaps.get(group[0].student, ())) for group in groups]
 
-    def _some_graded(self, every: Sequence[StudentFiles]) -> list[Student | None]:
-        """Return the results of students; None if they tell a place in a file, which stays here."""
-        graded = map(self._graded, every)
-        return [None if any(map(tells_place, student)) else student for student in graded]
+    def _files_of_flags(self, count: int = 0, what: str = "") -> dict[str, Document]:
+        """Return the files of answers that flags name, which are of one submission."""
+        files = files_of_flags(self.matrices)
+        _refuse_several(self.matrices, len(self.assignment.first.keys), "problems")
+        _refuse_several(self.matrices, count, what)
+        return files
 
-    def _lost(self, files: StudentFiles) -> list[Student | None]:
-        """Return the results of a student whose answers twice ended the process that read them."""
-        first = files[0][0]
-        error = error_at(Place(first.file), "the process that judged this ended, and again alone")
-        problems = self.assignment.first
-        titles = map(problems.title, range(len(problems.keys)))
-        return [tuple(Unread(first.student or first.file, error, title) for title in titles)]
-
-    def _inside(self, problems: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+    def _inside(self) -> Iterator[Student]:
         """Yield the results for the answers that the problems themselves hold."""
+        problems, files = self.assignment.first, self._files_of_flags()
         if len(self.assignment.names) > 1:
             hint = "name the files of answers, or their folder"
             raise fail("variants have no answers to check", hint=hint)

@@ -1,10 +1,9 @@
 """`attn check`: hand-worked answers against the right ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -12,14 +11,15 @@ from attncli.cli import options, output, targets
 from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
-from attncli.core.records import EMPTY, replace
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.grading import Grading, Student
+    from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
-    from attncli.printing.class_report import Tally
+    from attncli.pages.report_html import StudentRow
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
@@ -108,13 +108,13 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    students = partial(grading.students, pool=options.pool_of(jobs, cluster))
-    raise typer.Exit(_mark(grading, students, sources, format_, selection, out, feedback, display))
+    pool = options.pool_of(jobs, cluster)
+    raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 
 def _mark(
     grading: "Grading",
-    students_of: Callable[[list[str]], Iterator["Student"]],
+    pool: "Pool | None",
     sources: list[str],
     format_: str,
     selection: "ReportSelection",
@@ -123,8 +123,6 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
-    from attncli.printing.class_report import Tally
-
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
         return 0
@@ -133,22 +131,149 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    students = output.counted(students_of(sources), "students", prints=prints)
-    statuses, tally = {0}, Tally(doubts_key=True)
-    graded = _watched(students, statuses, tally)
-    if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), selection, tally)
+    marking = Marking(selection, "" if selection.totals else format_, out, feedback is not None)
+    marked = _Marked(None if feedback is None else Path(feedback))
+    if pool is None:
+        students = marking.watched(grading.students(sources), marked.counts, marked.do)
+    else:
+        students = marked.joined(marking, grading.parts(sources, pool, marking.part))
+    students = output.counted(students, "students", prints=prints)
     if selection.totals:
-        _write_totals(graded, format_, selection, out)
+        _write_totals(students, format_, selection, out)
     elif format_ == "table" and out is None:
         from attncli.printing.table import report_lines
 
-        write_lines(report_lines(chain.from_iterable(graded), selection, terminal_width()), display)
+        every = chain.from_iterable(students)
+        write_lines(report_lines(every, selection, terminal_width()), display)
     else:
-        targets.write_format("reports", format_, graded, selection, out)
-    if not selection.quiet:
-        output.warn(tally.doubts())
-    return max(statuses)
+        write = targets.as_rendered if pool is not None and marking.is_in_parts else None
+        targets.write_format("reports", format_, students, selection, out, write)
+    marked.finish(selection.quiet)
+    return max(marked.counts.statuses)
+
+
+class StudentPage(Record):
+    """The page of a student, and the row of the class page that leads to it."""
+
+    data: bytes
+    row: "StudentRow"
+
+
+class _Counts:
+    """What is counted in the reports of a class, or of some students of it."""
+
+    def __init__(self) -> None:
+        from attncli.printing.class_report import Tally
+
+        self.statuses, self.tally = {0}, Tally(doubts_key=True)
+
+
+class Marking(Record):
+    """How the reports of a class are written; that may be done where they are made."""
+
+    selection: "ReportSelection"
+    format_: str  # "" for the table of totals
+    out: str | None
+    with_pages: bool  # whether each student has a page
+
+    @property
+    def is_in_parts(self) -> bool:
+        """True if what is written of some students does not depend on the others."""
+        is_many = targets.is_many(self.out)
+        return self.format_ in ("csv", "tsv", "json") or (is_many and self.format_ != "")
+
+    def watched(
+        self, students: Iterable["Student"], counts: _Counts, do: Callable[[object], None]
+    ) -> Iterator["Student"]:
+        """Yield the students after `do` gets what cannot be read of each, and the page."""
+        from attncli.classroom.grading import Unread
+
+        for student in students:
+            for one in student:
+                counts.tally.add(one)
+                if isinstance(one, Unread):
+                    counts.statuses.add(output.BAD_INPUT)
+                    do(one.error)
+                elif one.verdict != "correct":
+                    counts.statuses.add(output.WRONG_ANSWER)
+            if self.with_pages:
+                from attncli.pages import report_html
+
+                page = b"".join(report_html.student(student, self.selection))
+                do(StudentPage(page, report_html.row(student, "")))
+            yield student
+
+    def part(self, students: Iterator["Student"]) -> "ClassPart":
+        """Return what there is to do for some students, in order, and what is counted."""
+        events, counts = list[object](), _Counts()
+        events.extend(self._shown(self.watched(students, counts, events.append)))
+        return events, counts
+
+    def _shown(self, students: Iterator["Student"]) -> Iterator[object]:
+        """Yield the students, or what is written of them if that does not depend on others."""
+        from attncli.printing.formats import FORMATS
+
+        if not self.is_in_parts:
+            return students
+        write = FORMATS[self.format_].reports
+        parts = targets.rendered("reports", students, self.selection, self.out, write)
+        return ((part,) for part in parts)
+
+    def heading(self) -> Iterator[bytes]:
+        """Yield what is written above the students."""
+        from attncli.printing.formats import FORMATS
+
+        if self.is_in_parts and not targets.is_many(self.out):
+            yield from FORMATS[self.format_].reports((), self.selection)
+
+
+ClassPart: TypeAlias = tuple[list[object], _Counts]
+
+
+class _Marked:
+    """What is done for a class beside the writing of its reports."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.counts, self._folder = _Counts(), folder  # of the students' pages
+        self._printed: set[str] = set()  # such as a fault of a heading, which all rows share
+        self._used, self._rows = {alike(CLASS_PAGE)}, list["StudentRow"]()
+
+    def joined(self, marking: Marking, parts: Iterable["ClassPart"]) -> Iterator["Student"]:
+        """Yield what is written of a class, and do what there is to do for its parts."""
+        yield from ((targets.Rendered(data),) for data in marking.heading())
+        for events, counts in parts:
+            self.counts.tally.merge(counts.tally)
+            self.counts.statuses |= counts.statuses
+            for one in events:
+                if isinstance(one, tuple):
+                    yield one
+                else:
+                    self.do(one)
+
+    def do(self, event: object) -> None:
+        """Print why a submission could not be read, or write the page of a student."""
+        if isinstance(event, InputError):
+            faults = [fault for fault in event.faults if str(fault) not in self._printed]
+            self._printed.update(map(str, faults))
+            if faults:
+                output.complain(InputError(*faults))
+        elif isinstance(event, StudentPage) and self._folder is not None:
+            stem = safe(event.row.name)
+            names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
+            name = next(name for name in names if alike(name) not in self._used)
+            self._used.add(alike(name))
+            output.write_bytes([event.data], self._folder / name)
+            self._rows.append(replace(event.row, page=name))
+
+    def finish(self, is_quiet: bool) -> None:
+        """Write the page of the class, and doubts about the key."""
+        if self._folder is not None:
+            from attncli.pages import report_html
+
+            page = report_html.of_class(self._rows, self.counts.tally)
+            output.write_bytes(page, self._folder / CLASS_PAGE)
+        if not is_quiet:
+            output.warn(self.counts.tally.doubts())
 
 
 def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> None:
@@ -172,45 +297,6 @@ def _write_totals(
     table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
     output.warn(notes)
-
-
-def _watched(
-    students: Iterable["Student"], statuses: set[int], tally: "Tally"
-) -> Iterator["Student"]:
-    """Yield the students, add exit statuses, and print why a submission could not be read."""
-    from attncli.classroom.grading import Unread
-
-    printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
-    for student in students:
-        for one in student:
-            tally.add(one)
-            if isinstance(one, Unread):
-                statuses.add(output.BAD_INPUT)
-                faults = [fault for fault in one.error.faults if str(fault) not in printed]
-                printed.update(map(str, faults))
-                if faults:
-                    output.complain(InputError(*faults))
-            elif one.verdict != "correct":
-                statuses.add(output.WRONG_ANSWER)
-        yield student
-
-
-def _with_pages(
-    students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
-) -> Iterator["Student"]:
-    """Yield the students after the page of each is written; then write the page of the class."""
-    from attncli.pages import report_html
-
-    rows, used = [], {alike(CLASS_PAGE)}
-    for student in students:
-        stem = safe(student[0].name)
-        names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
-        name = next(name for name in names if alike(name) not in used)
-        used.add(alike(name))
-        output.write_bytes(report_html.student(student, selection), folder / name)
-        rows.append(report_html.row(student, name))
-        yield student
-    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

@@ -6,6 +6,7 @@ futures, and what becomes of chunks whose process ended.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -185,6 +186,8 @@ def _begin(work: Callable[[Any], Any]) -> None:
 
     global _work  # noqa: PLW0603 - a process of a pool has no other place that lasts
     _work = work
+    gc.freeze()  # what is there is shared with the parent, and never collected
+    gc.enable()
     for number in (signal.SIGINT, signal.SIGTERM):
         if callable(signal.getsignal(number)):  # copied from the parent: it would undo its files
             signal.signal(number, signal.SIG_DFL)

@@ -256,7 +256,7 @@ class Submission(Record, eq=False):
     read_as: Mapping[str, str] = EMPTY
 
     def __getstate__(self) -> dict[str, Any]:
-        locate = partial(_in_file, self.locate(()).file)
+        locate = nowhere if self.locate is nowhere else partial(_in_file, self.name)
         return self.__dict__ | {"locate": locate, "heading": locate}
 
     @property
