@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, groupby, islice, tee
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, TypeVar
 
@@ -30,7 +29,7 @@ from attncli.classroom.submissions import (
     with_matrices,
 )
 from attncli.core.errors import InputError, Place, fail
-from attncli.core.jobs import Pool, batches, in_order
+from attncli.core.jobs import Pool, each_in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
@@ -128,48 +127,31 @@ class Grading(Record):
             yield from self._inside()
 
     def parts(
-        self, sources: Sequence[str], pool: Pool, make: Callable[[Iterator[Student]], Part]
+        self, sources: Sequence[str], pool: Pool, make: Callable[[Student], Part]
     ) -> Iterator[Part]:
-        """Yield what `make` makes of the results of some students, then of the next.
+        """Yield what `make` makes of the results of each student, in processes of a pool.
 
-        Processes of a pool judge their answers and make it; both can be pickled.
+        Results that tell a place in a file are found in this process, which has the files.
         """
         if not (sources or self.manifest):
-            yield make(self._inside())
+            yield from map(make, self._inside())
             return
-        chunks, kept = tee(batches(self._files(sources), pool.batch))
-        work = partial(replace(self, stdin=None, tell=silent)._parts_of, make)
-        parts = chain.from_iterable(in_order(work, chunks, pool, partial(self._lost, make)))
-        files_of = chain.from_iterable(kept)
-        for count, part in parts:
-            if part is not None:
-                yield part
-            for one in islice(files_of, count):
-                if part is None:
-                    yield make(iter([self._graded(one)]))
+        work = partial(replace(self, stdin=None, tell=silent)._part, make)
+        here = lambda files: make(self._graded(files))  # noqa: E731
+        lost = lambda files: make(self._lost(files))  # noqa: E731
+        yield from each_in_order(work, self._files(sources), pool, here, lost)
 
-    def _parts_of(
-        self, make: Callable[[Iterator[Student]], Part], every: Sequence[StudentFiles]
-    ) -> list[tuple[int, Part | None]]:
-        """Return what is made of students and their number; None for those judged where files are.
+    def _part(self, make: Callable[[Student], Part], files: StudentFiles) -> tuple[Part, ...]:
+        student = self._graded(files)
+        return () if any(map(tells_place, student)) else (make(student),)
 
-        Their results tell a place in a file.
-        """
-        graded = groupby(map(self._graded, every), lambda student: any(map(tells_place, student)))
-        some = ((is_there, [*students]) for is_there, students in graded)
-        return [(len(them), None if is_there else make(iter(them))) for is_there, them in some]
-
-    def _lost(
-        self, make: Callable[[Iterator[Student]], Part], files: StudentFiles
-    ) -> list[tuple[int, Part | None]]:
-        """Return what is made of a student whose answers ended the process that judged them."""
+    def _lost(self, files: StudentFiles) -> Student:
+        """Return why there is no report on answers that twice ended the process they were in."""
         first = files[0][0]
         message = "the process that judged this ended, and so did another"
-        error = error_at(Place(first.file), message, "judge this by itself, with more memory")
-        problems = self.assignment.first
+        error, problems = error_at(Place(first.file), message), self.assignment.first
         titles = map(problems.title, range(len(problems.keys)))
-        name = first.student or first.file
-        return [(1, make(iter([tuple(Unread(name, error, title) for title in titles)])))]
+        return tuple(Unread(first.student or first.file, error, title) for title in titles)
 
     def _files(self, sources: Sequence[str]) -> list[StudentFiles]:
         """Return the files of each student, of which nothing is judged yet."""

@@ -1,9 +1,10 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
     from attncli.pages.report_html import StudentRow
+    from attncli.printing.class_report import Tally
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
@@ -123,6 +125,8 @@ def _mark(
     display: Display,
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
+    from attncli.printing.class_report import Tally
+
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
         return 0
@@ -131,149 +135,28 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    marking = Marking(selection, "" if selection.totals else format_, out, feedback is not None)
-    marked = _Marked(None if feedback is None else Path(feedback))
-    if pool is None:
-        students = marking.watched(grading.students(sources), marked.counts, marked.do)
-    else:
-        students = marked.joined(marking, grading.parts(sources, pool, marking.part))
-    students = output.counted(students, "students", prints=prints)
+    heading = _heading(format_, selection, out) if pool else None
+    mark = partial(_marked, selection=selection, format_=format_, heading=heading)
+    mark = partial(mark, has_page=feedback is not None)
+    every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
+    statuses, tally = {0}, Tally(doubts_key=True)
+    graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
+    if feedback is not None:
+        graded = _with_pages(graded, Path(feedback), tally)
+    students = (one.student for one in graded)
     if selection.totals:
         _write_totals(students, format_, selection, out)
     elif format_ == "table" and out is None:
         from attncli.printing.table import report_lines
 
-        every = chain.from_iterable(students)
-        write_lines(report_lines(every, selection, terminal_width()), display)
+        every_one = chain.from_iterable(students)
+        write_lines(report_lines(every_one, selection, terminal_width()), display)
     else:
-        write = targets.as_rendered if pool is not None and marking.is_in_parts else None
+        write = None if heading is None else lambda parts, _: chain([heading], parts)
         targets.write_format("reports", format_, students, selection, out, write)
-    marked.finish(selection.quiet)
-    return max(marked.counts.statuses)
-
-
-class StudentPage(Record):
-    """The page of a student, and the row of the class page that leads to it."""
-
-    data: bytes
-    row: "StudentRow"
-
-
-class _Counts:
-    """What is counted in the reports of a class, or of some students of it."""
-
-    def __init__(self) -> None:
-        from attncli.printing.class_report import Tally
-
-        self.statuses, self.tally = {0}, Tally(doubts_key=True)
-
-
-class Marking(Record):
-    """How the reports of a class are written; that may be done where they are made."""
-
-    selection: "ReportSelection"
-    format_: str  # "" for the table of totals
-    out: str | None
-    with_pages: bool  # whether each student has a page
-
-    @property
-    def is_in_parts(self) -> bool:
-        """True if what is written of some students does not depend on the others."""
-        is_many = targets.is_many(self.out)
-        return self.format_ in ("csv", "tsv", "json") or (is_many and self.format_ != "")
-
-    def watched(
-        self, students: Iterable["Student"], counts: _Counts, do: Callable[[object], None]
-    ) -> Iterator["Student"]:
-        """Yield the students after `do` gets what cannot be read of each, and the page."""
-        from attncli.classroom.grading import Unread
-
-        for student in students:
-            for one in student:
-                counts.tally.add(one)
-                if isinstance(one, Unread):
-                    counts.statuses.add(output.BAD_INPUT)
-                    do(one.error)
-                elif one.verdict != "correct":
-                    counts.statuses.add(output.WRONG_ANSWER)
-            if self.with_pages:
-                from attncli.pages import report_html
-
-                page = b"".join(report_html.student(student, self.selection))
-                do(StudentPage(page, report_html.row(student, "")))
-            yield student
-
-    def part(self, students: Iterator["Student"]) -> "ClassPart":
-        """Return what there is to do for some students, in order, and what is counted."""
-        events, counts = list[object](), _Counts()
-        events.extend(self._shown(self.watched(students, counts, events.append)))
-        return events, counts
-
-    def _shown(self, students: Iterator["Student"]) -> Iterator[object]:
-        """Yield the students, or what is written of them if that does not depend on others."""
-        from attncli.printing.formats import FORMATS
-
-        if not self.is_in_parts:
-            return students
-        write = FORMATS[self.format_].reports
-        parts = targets.rendered("reports", students, self.selection, self.out, write)
-        return ((part,) for part in parts)
-
-    def heading(self) -> Iterator[bytes]:
-        """Yield what is written above the students."""
-        from attncli.printing.formats import FORMATS
-
-        if self.is_in_parts and not targets.is_many(self.out):
-            yield from FORMATS[self.format_].reports((), self.selection)
-
-
-ClassPart: TypeAlias = tuple[list[object], _Counts]
-
-
-class _Marked:
-    """What is done for a class beside the writing of its reports."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.counts, self._folder = _Counts(), folder  # of the students' pages
-        self._printed: set[str] = set()  # such as a fault of a heading, which all rows share
-        self._used, self._rows = {alike(CLASS_PAGE)}, list["StudentRow"]()
-
-    def joined(self, marking: Marking, parts: Iterable["ClassPart"]) -> Iterator["Student"]:
-        """Yield what is written of a class, and do what there is to do for its parts."""
-        yield from ((targets.Rendered(data),) for data in marking.heading())
-        for events, counts in parts:
-            self.counts.tally.merge(counts.tally)
-            self.counts.statuses |= counts.statuses
-            for one in events:
-                if isinstance(one, tuple):
-                    yield one
-                else:
-                    self.do(one)
-
-    def do(self, event: object) -> None:
-        """Print why a submission could not be read, or write the page of a student."""
-        if isinstance(event, InputError):
-            faults = [fault for fault in event.faults if str(fault) not in self._printed]
-            self._printed.update(map(str, faults))
-            if faults:
-                output.complain(InputError(*faults))
-        elif isinstance(event, StudentPage) and self._folder is not None:
-            stem = safe(event.row.name)
-            names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
-            name = next(name for name in names if alike(name) not in self._used)
-            self._used.add(alike(name))
-            output.write_bytes([event.data], self._folder / name)
-            self._rows.append(replace(event.row, page=name))
-
-    def finish(self, is_quiet: bool) -> None:
-        """Write the page of the class, and doubts about the key."""
-        if self._folder is not None:
-            from attncli.pages import report_html
-
-            page = report_html.of_class(self._rows, self.counts.tally)
-            output.write_bytes(page, self._folder / CLASS_PAGE)
-        if not is_quiet:
-            output.warn(self.counts.tally.doubts())
+    if not selection.quiet:
+        output.warn(tally.doubts())
+    return max(statuses)
 
 
 def _refuse_totals(assignment: "Assignment", format_: str, out: str | None) -> None:
@@ -297,6 +180,85 @@ def _write_totals(
     table, notes = totals(students, selection.roster, TAB if format_ == "tsv" else ",")
     output.write_bytes([table.encode()], None if out is None else Path(out))
     output.warn(notes)
+
+
+class Marked(Record):
+    """What there is to do for a student, made where the answers are judged."""
+
+    student: "Student"  # or the bytes that are written of it
+    tally: "Tally"
+    errors: tuple[InputError, ...]  # why answers could not be read
+    status: int
+    page: bytes  # of the student, and its row in that of the class
+    row: "StudentRow | None"
+
+
+def _marked(
+    student: "Student",
+    selection: "ReportSelection",
+    format_: str,
+    heading: bytes | None,
+    has_page: bool,
+) -> Marked:
+    from attncli.classroom.grading import Unread
+    from attncli.printing.class_report import Tally
+    from attncli.printing.formats import FORMATS
+
+    page, row = b"", None
+    if has_page:
+        from attncli.pages import report_html
+
+        page = b"".join(report_html.student(student, selection))
+        row = report_html.row(student, "")
+    errors = tuple(one.error for one in student if isinstance(one, Unread))
+    is_right = all(isinstance(one, Unread) or one.verdict == "correct" for one in student)
+    status = output.BAD_INPUT if errors else 0 if is_right else output.WRONG_ANSWER
+    tally = Tally(student, doubts_key=True)
+    if heading is not None:
+        text = b"".join(FORMATS[format_].reports(student, selection))
+        student = (text.removeprefix(heading),)
+    return Marked(student, tally, errors, status, page, row)
+
+
+def _heading(format_: str, selection: "ReportSelection", out: str | None) -> bytes | None:
+    """Return what is above the students; None if they are not written one after the other."""
+    from attncli.printing.formats import FORMATS
+
+    if selection.totals or targets.is_many(out) or format_ not in ("csv", "tsv", "json"):
+        return None
+    return b"".join(FORMATS[format_].reports((), selection))
+
+
+def _watched(
+    students: Iterable[Marked], statuses: set[int], tally: "Tally"
+) -> Iterator[Marked]:
+    """Yield the students, add exit statuses, and print why a submission could not be read."""
+    printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
+    for student in students:
+        tally.merge(student.tally)
+        statuses.add(student.status)
+        for error in student.errors:
+            faults = [fault for fault in error.faults if str(fault) not in printed]
+            printed.update(map(str, faults))
+            if faults:
+                output.complain(InputError(*faults))
+        yield student
+
+
+def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
+    """Yield the students after the page of each is written; then write the page of the class."""
+    from attncli.pages import report_html
+
+    rows, used = [], {alike(CLASS_PAGE)}
+    for student in students:
+        stem = safe(student.row.name)
+        names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
+        name = next(name for name in names if alike(name) not in used)
+        used.add(alike(name))
+        output.write_bytes([student.page], folder / name)
+        rows.append(replace(student.row, page=name))
+        yield student
+    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

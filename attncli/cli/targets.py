@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.records import Record
 from attncli.core.text.strings import alike, near_words, safe, visible
 
 if TYPE_CHECKING:
@@ -80,24 +79,6 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
         raise fail(message, hint=f"use it with -f {needed}")
 
 
-class Rendered(Record):
-    """A part of a file, or all of one, that another process made of a trace or of a student."""
-
-    data: bytes
-    name: str = ""
-    title: str = ""
-    number: int | None = None
-
-    @property
-    def problem(self) -> Rendered:
-        return self
-
-
-def as_rendered(parts: Iterable[Rendered], _: PageSelection) -> Iterator[bytes]:
-    """Yield what was made elsewhere; it takes the place of the writer of a format."""
-    return (one.data for one in parts)
-
-
 def write_format(
     kind: FormatKind,
     name: str,
@@ -110,19 +91,18 @@ def write_format(
 
     They go to standard output, to a file, or to one file for each problem or student; reports to
     one for each problem of a student if the pattern of file names has a title. Worksheets of one
-    student go into one file where the pattern gives them one name. `write` replaces the writer of
-    the format.
+    student go into one file where the pattern gives them one name.
     """
     from attncli.printing.formats import FORMATS
 
     row = FORMATS[name]
     write = write or getattr(row, kind)
-    groups = _groups(kind, shown, out)
+    groups = iter(shown)
     if kind != "reports":
         first = next(groups, None)
         if first is None:
             return  # not even an empty file is written
-        groups = chain([first], groups)
+        groups = ((one,) for one in chain([first], groups))
     if out is None or not is_many(out):
         every = chain.from_iterable(groups)
         write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
@@ -134,61 +114,15 @@ def write_format(
             write_bytes(write(traces, selection), path, row.binary)
         return
     targets = Targets(out, kind, suffix)
+    if kind == "reports" and "{title" in out:
+        groups = ((one,) for student in groups for one in student)
     for count, group in enumerate(groups, 1):
-        number, values = _called(kind, group[0])
-        path = targets.path(count if kind == "reports" else number, values)
+        first = group[0]
+        if kind == "reports":
+            path = targets.path(count, {"student": first.name, "title": first.title})
+        else:
+            path = targets.path(first.problem.number or 1, {"title": first.problem.title})
         write_bytes(write(group, selection), path, row.binary)
-
-
-def _groups(kind: FormatKind, shown: Iterable[Any], out: str | None) -> Iterator[Sequence[Any]]:
-    """Yield what goes into a file together, if there is a file for each."""
-    if kind != "reports":
-        return ((one,) for one in shown)
-    if out is not None and is_many(out) and "{title" in out:
-        return ((one,) for student in shown for one in student)
-    return iter(shown)
-
-
-def _called(kind: FormatKind, first: Any) -> tuple[int, dict[str, str]]:
-    """Return the number and the names by which a file is called, from the first thing in it."""
-    if kind == "reports":
-        return 1, {"student": first.name, "title": first.title}
-    return first.problem.number or 1, {"title": first.problem.title}
-
-
-def rendered(
-    kind: FormatKind,
-    shown: Iterable[Any],
-    selection: PageSelection,
-    out: str | None,
-    write: Write,
-    follows: bool = True,
-) -> Iterator[Rendered]:
-    """Yield parts of what `write_format` writes; if the first `follows` others, as it does there."""
-    groups = _groups(kind, shown, out)
-    if out is not None and is_many(out):
-        for group in groups:
-            number, values = _called(kind, group[0])
-            data = b"".join(write(group, selection))
-            yield Rendered(data, values.get("student", ""), values["title"], number)
-        return
-    every = chain.from_iterable(groups)
-    first = next(every, None)
-    if first is None:
-        return
-    is_first = follows  # whether it is written in the place of what it follows, and thrown away
-
-    def after_first() -> Iterator[Any]:
-        nonlocal is_first
-        if is_first:
-            yield first
-            is_first = False
-        yield first
-        yield from every
-
-    for data in write(after_first(), selection):
-        if not is_first:
-            yield Rendered(data)
 
 
 def _sheets(out: str, suffix: str, traces: Sequence[Trace]) -> dict[Path, list[Trace]]:
