@@ -42,8 +42,9 @@ class Group(Record, eq=False):
     """Problems that differ in numbers alone, and their arrays along the axis of the batch."""
 
     sample: Trace  # of a problem like them
-    matrices: Mapping[str, Array]  # of the problems, by key, as they are in the input
-    inputs: Mapping[str, Step]  # of all problems
+    count: int
+    matrices: Mapping[str, Array]  # of all, by key, as they are in the input
+    inputs: Mapping[str, Step]  # of all
     steps: Mapping[str, Step]
 
     def trace(self, place: int, problem: Problem) -> Trace:
@@ -211,7 +212,7 @@ class _Kind:
             return None
         if not _is_plain(trace) or not _is_alike(sample, trace, len(problems)):
             return None
-        return Group(sample, matrices, trace.inputs, trace.steps)
+        return Group(sample, len(problems), matrices, trace.inputs, trace.steps)
 
 
 def _is_plain(trace: Trace) -> bool:

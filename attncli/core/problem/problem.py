@@ -48,7 +48,7 @@ class Problem(ProblemFields):
         warnings: how keys were read that other programs read in another way.
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
-        like: the problem from which it differs in numbers alone, if the reader knows of one.
+        like: the problem from which it differs in numbers and texts alone, if the reader knows one.
         stacked: the keys whose arrays are of several problems, along one more axis, the first.
         layer_keys: the keys that a layer does not share with others; a layer is a problem, too.
         x_floats: the type of the numbers of an X that is not known, as that of a layer.
@@ -152,14 +152,14 @@ class Problem(ProblemFields):
         return self._with(number=number, like=self.like)
 
     def with_numbers(
-        self, arrays: Mapping[str, Array], written: Mapping[str, Any], source: Locate
+        self, values: Mapping[str, Array | str], written: Mapping[str, object], source: Locate
     ) -> Problem:
-        """Return a problem that differs from this one in the arrays of some keys alone.
+        """Return a problem that differs from this one in arrays, or texts about it, alone.
 
-        They have the same shapes, and are of no key that `rules` depends on.
+        The arrays have the same shapes, and are of no key that `rules` depends on.
         """
         written = {**self.written, **written}
-        return self._with(**arrays, written=written, source=source, like=self.like or self)
+        return self._with(**values, written=written, source=source, like=self.like or self)
 
     def together(self, arrays: Mapping[str, Array]) -> Problem:
         """Return several problems as one, with arrays that have one more axis, the first."""
