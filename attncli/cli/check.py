@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -79,7 +79,7 @@ def check(
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
     files = [problem, *sources, *(file for _, file in matrices)]
-    options.prepare(files, out, feedback, manifest)
+    options.prepare(files, out, feedback, manifest, jobs=jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
@@ -110,7 +110,7 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    pool = options.pool_of(jobs, cluster)
+    pool = options.pool_of(jobs, cluster) if jobs != 1 or cluster else None
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 
@@ -136,14 +136,14 @@ def _mark(
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
     heading = _heading(format_, selection, out) if pool else None
-    mark = partial(_marked, selection=selection, format_=format_, heading=heading)
-    mark = partial(mark, has_page=feedback is not None)
+    has_page = feedback is not None
+    mark = partial(_marked, selection, format_, heading, has_page)
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
     if feedback is not None:
         graded = _with_pages(graded, Path(feedback), tally)
-    students = (one.student for one in graded)
+    students: Iterator[Any] = (one.student for one in graded)
     if selection.totals:
         _write_totals(students, format_, selection, out)
     elif format_ == "table" and out is None:
@@ -152,7 +152,7 @@ def _mark(
         every_one = chain.from_iterable(students)
         write_lines(report_lines(every_one, selection, terminal_width()), display)
     else:
-        write = None if heading is None else lambda parts, _: chain([heading], parts)
+        write = None if heading is None else partial(_joined, heading)
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         output.warn(tally.doubts())
@@ -185,39 +185,37 @@ def _write_totals(
 class Marked(Record):
     """What there is to do for a student, made where the answers are judged."""
 
-    student: "Student"  # or the bytes that are written of it
+    student: "Student | tuple[bytes]"  # or what is written of it
     tally: "Tally"
     errors: tuple[InputError, ...]  # why answers could not be read
     status: int
-    page: bytes  # of the student, and its row in that of the class
-    row: "StudentRow | None"
+    page: "tuple[bytes, StudentRow] | None"  # of the student, and its row in that of the class
 
 
 def _marked(
-    student: "Student",
     selection: "ReportSelection",
     format_: str,
     heading: bytes | None,
     has_page: bool,
+    student: "Student",
 ) -> Marked:
     from attncli.classroom.grading import Unread
     from attncli.printing.class_report import Tally
     from attncli.printing.formats import FORMATS
 
-    page, row = b"", None
+    page = None
     if has_page:
         from attncli.pages import report_html
 
-        page = b"".join(report_html.student(student, selection))
-        row = report_html.row(student, "")
+        page = b"".join(report_html.student(student, selection)), report_html.row(student, "")
     errors = tuple(one.error for one in student if isinstance(one, Unread))
     is_right = all(isinstance(one, Unread) or one.verdict == "correct" for one in student)
     status = output.BAD_INPUT if errors else 0 if is_right else output.WRONG_ANSWER
     tally = Tally(student, doubts_key=True)
-    if heading is not None:
-        text = b"".join(FORMATS[format_].reports(student, selection))
-        student = (text.removeprefix(heading),)
-    return Marked(student, tally, errors, status, page, row)
+    if heading is None:
+        return Marked(student, tally, errors, status, page)
+    text = b"".join(FORMATS[format_].writer("reports")(student, selection))
+    return Marked((text.removeprefix(heading),), tally, errors, status, page)
 
 
 def _heading(format_: str, selection: "ReportSelection", out: str | None) -> bytes | None:
@@ -226,12 +224,14 @@ def _heading(format_: str, selection: "ReportSelection", out: str | None) -> byt
 
     if selection.totals or targets.is_many(out) or format_ not in ("csv", "tsv", "json"):
         return None
-    return b"".join(FORMATS[format_].reports((), selection))
+    return b"".join(FORMATS[format_].writer("reports")((), selection))
 
 
-def _watched(
-    students: Iterable[Marked], statuses: set[int], tally: "Tally"
-) -> Iterator[Marked]:
+def _joined(heading: bytes, parts: Iterable[bytes], _: "ReportSelection") -> Iterator[bytes]:
+    return chain([heading], parts)
+
+
+def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:
     """Yield the students, add exit statuses, and print why a submission could not be read."""
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
@@ -251,12 +251,14 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
 
     rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
-        stem = safe(student.row.name)
+        assert student.page is not None  # as `_marked` was told to make it
+        page, row = student.page
+        stem = safe(row.name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
         name = next(name for name in names if alike(name) not in used)
         used.add(alike(name))
-        output.write_bytes([student.page], folder / name)
-        rows.append(replace(student.row, page=name))
+        output.write_bytes([page], folder / name)
+        rows.append(replace(row, page=name))
         yield student
     output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
+    from attncli.reading.read import Portion
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
@@ -82,13 +83,11 @@ Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
 Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
-def pool_of(jobs: int, cluster: str | None) -> Pool | None:
-    """Return where the work is done; None for this process."""
+def pool_of(jobs: int, cluster: str | None) -> Pool:
+    """Return the processes of this machine, or of a cluster, that share the work."""
     from attncli.core import jobs as pools
 
-    if cluster is not None:
-        return pools.Cluster(cluster)
-    return None if jobs == 1 else pools.Processes(jobs)
+    return pools.Processes(jobs) if cluster is None else pools.cluster(cluster)
 
 
 MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -165,7 +164,7 @@ NUMPY_BYTES = 120_000_000
 """Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
 
-def prepare(sources: Sequence[str], *written: str | None) -> None:
+def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None:
     """Note which files will be read, and prepare for the import of NumPy.
 
     If memory is short, NumPy would end the process; in small problems its threads only cost time.
@@ -182,7 +181,7 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it
         size = 0
-    if size < LARGE_FILES:
+    if size < LARGE_FILES or jobs != 1:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -254,6 +253,9 @@ class Run:
         self.quiet = quiet
         self.single = False  # whether there may be one problem only, as in an npz file
         self.is_one_file = False  # whether all goes to one file, which an error leaves as it is
+        self.portions: Sequence[Portion] | None = None  # of the files, that are read instead
+        self.is_part = False  # whether those are a part of a larger run
+        self.count = 0  # of the problems that were read
         self.failed = False  # whether there was an error
         self._is_alone = not sources
         self._source = ""
@@ -270,6 +272,11 @@ class Run:
                 yield problem
             elif self._is_over(problem):
                 return
+
+    @property
+    def number(self) -> int:
+        """The number of the last problem in its file."""
+        return self._number
 
     def _go_to_next(self) -> str:
         """Go on to the next problem that was read, to tell where it is; return its title."""
@@ -319,30 +326,32 @@ class Run:
 
     def _numbered(self) -> Iterator[ReadProblem | None]:
         """Yield the problems, also such as cannot be read; None where the next may take a while."""
-        number = 0
+        before = self.portions[0].before if self.portions else 0
         for problem in counted(self._read(), "problems"):
-            number += problem is not None
+            self.count += problem is not None
             if problem is None or isinstance(problem, InputError) or self._is_alone:
                 yield problem
             else:
-                yield problem.numbered(number)
+                yield problem.numbered(before + self.count)
 
     def _read(self) -> Iterator[ReadProblem | None]:
         from attncli.reading.alike import Alike
-        from attncli.reading.load import from_flags, load_stream
+        from attncli.reading.load import csv_options, from_flags, load_stream
+        from attncli.reading.read import Portion
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        alike = Alike()
-        for source in self.sources:
+        alike, options = Alike(), csv_options()
+        for portions in _by_file(self.portions or map(Portion, self.sources)):
+            source, number = portions[0].source, portions[0].number
             if not (is_whole := _is_whole(source)):
                 yield None
-            if source == "-":
+            if source == "-" and portions[0].text is None:
                 wait_for("a problem")
-            number = 0
             try:
-                stream = load_stream(source, self.overrides, standard_input(), alike)
+                read = (one.read(standard_input(), options) for one in portions)
+                stream = load_stream(chain.from_iterable(read), self.overrides, alike)
                 problems = (one for one in stream if not (one is None and is_whole))
                 for problem in self._counted_up_to_two(problems, is_whole):
                     if problem is not None:
@@ -362,7 +371,7 @@ class Run:
         A pipe may bring its second problem much later, so the first does not wait for it.
         """
         first: list[ReadProblem | None] = []
-        if len(self.sources) == 1 and (self.single or is_whole):
+        if len(self.sources) == 1 and not self.is_part and (self.single or is_whole):
             try:
                 first.extend(islice(problems, 2))
             except InputError as error:
@@ -383,6 +392,17 @@ class Run:
         if self.is_one_file and not self.keep_going:
             raise typer.Exit(BAD_INPUT)
         return not self.keep_going
+
+
+def _by_file(portions: Iterable[Portion]) -> list[list[Portion]]:
+    """Return portions, those of a file together."""
+    files: list[list[Portion]] = []
+    for one in portions:
+        if one.number and files:
+            files[-1].append(one)
+        else:
+            files.append([one])
+    return files
 
 
 def _is_whole(source: str) -> bool:

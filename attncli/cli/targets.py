@@ -96,7 +96,7 @@ def write_format(
     from attncli.printing.formats import FORMATS
 
     row = FORMATS[name]
-    write = write or getattr(row, kind)
+    write = write or row.writer(kind)
     groups = iter(shown)
     if kind != "reports":
         first = next(groups, None)

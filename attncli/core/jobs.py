@@ -29,15 +29,17 @@ LISTS_PER_PROCESS = 3
 """Number of lists on their way for each process: one that it works on, two that wait. Chosen."""
 
 WINDOW = 64
-"""Number of lists on their way to an executor that does not tell its number of processes. Chosen."""
+"""Number of lists on their way to an executor whose number of processes is not known. Chosen."""
 
 
 class Pool:
-    """An executor of the caller's. `broken` are errors of futures whose process ended, after which
-    `start` makes the executor anew; `size` is the number of items that are sent together."""
+    """An executor of the caller's."""
 
     broken: tuple[type[BaseException], ...] = ()
+    """Errors of futures whose process ended; `start` makes the executor anew after them."""
+
     size = 100
+    """Number of items that are sent together, with the work."""
 
     def __init__(self, executor: Executor, processes: int = 0) -> None:
         self.executor = executor
@@ -52,10 +54,9 @@ class Pool:
 
 
 class Processes(Pool):
-    """Processes on this machine, one for each processor if their number is 0; they end with this
-    one. Their work is sent only once, so that its items may come in smaller lists."""
+    """Processes on this machine, which end with this one; 0 is one for each processor."""
 
-    size = 20
+    size = 20  # as the work is sent to each process only once
 
     def __init__(self, count: int) -> None:
         from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -66,11 +67,11 @@ class Processes(Pool):
         # A copy of this process, which has no other thread yet, starts in 10 ms, a new one in 200.
         context = get_context("fork" if sys.platform == "linux" else None)
         self.broken = (BrokenExecutor,)
-        self._make = lambda work: ProcessPoolExecutor(count or every, context, _begin, (work,))
+        self._new = partial(ProcessPoolExecutor, count or every, context, _begin)
         self.window = LISTS_PER_PROCESS * (count or every)
 
     def start(self, work: Work[Item, Result]) -> Callable[[list[Item]], Future[Result]]:
-        self.executor = self._make(work)
+        self.executor = self._new((work,))
         return lambda items: self.executor.submit(_do, items)
 
     def stop(self) -> None:
@@ -103,7 +104,7 @@ def in_order(
         pool: where the work is done.
         lost: returns what stands for the result of an item whose process ended again.
     """
-    submit = pool.start(work)
+    window, submit = pool.window or WINDOW, pool.start(work)
     waiting: deque[tuple[list[Item], Future[Result]]] = deque()
 
     def sent(items: list[Item]) -> Future[Result]:
@@ -115,31 +116,27 @@ def in_order(
             submit = pool.start(work)
             return submit(items)
 
+    def alone(item: Item) -> Result:
+        try:
+            return sent([item]).result()
+        except pool.broken:
+            return lost(item)
+
     def first() -> Iterator[Result]:
         items, future = waiting.popleft()
         try:
-            results = [future.result()]
+            results = iter([future.result()])
         except pool.broken:
-            results = []
+            results = map(alone, items)
         yield from results
-        for item in () if results else items:
-            try:
-                result = sent([item]).result()
-            except pool.broken:
-                result = lost(item)
-            yield result
 
     try:
-        for items in lists:
+        for items in chain(lists, [None]):
             # If the pool is broken, all are done: they are worked again before others are sent.
-            while waiting and (
-                items is None or len(waiting) >= (pool.window or WINDOW) or waiting[0][1].done()
-            ):
+            while waiting and (not items or len(waiting) >= window or waiting[0][1].done()):
                 yield from first()
-            if items is not None:
+            if items:
                 waiting.append((items, sent(items)))
-        while waiting:
-            yield from first()
     finally:
         pool.stop()
 
@@ -157,7 +154,9 @@ def each_in_order(
     """
     rest, kept = tee(items)
     lists = iter(lambda: list(islice(rest, pool.size)), [])
-    every = in_order(partial(_each, work), lists, pool, lambda item: [(lost(item),)])
+    of_list: Work[Item, list[tuple[Result, ...]]] = partial(_each, work)
+    every: Iterator[list[tuple[Result, ...]]]
+    every = in_order(of_list, lists, pool, lambda item: [(lost(item),)])
     for item, result in zip(kept, chain.from_iterable(every), strict=False):
         yield result[0] if result else here(item)
 
@@ -179,12 +178,18 @@ def _begin(work: Work[Any, Any]) -> None:
     _work = work
     gc.freeze()  # what there is now is shared with the parent
     gc.enable()
+    os.environ["OMP_NUM_THREADS"] = "1"  # the other processors are for the other processes
     for number in (signal.SIGINT, signal.SIGTERM):
         if callable(signal.getsignal(number)):  # which would undo what the parent writes
             signal.signal(number, signal.SIG_DFL)
     parent = parent_process()
     assert parent is not None
-    Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    Thread(target=_end_after, args=(parent.join,), daemon=True).start()
+
+
+def _end_after(wait: Callable[[], None]) -> None:
+    wait()
+    os._exit(1)
 
 
 def _do(items: list[Any]) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -32,7 +33,7 @@ from attncli.reading.alike import Alike, Known
 from attncli.reading.arrays import table_of
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
-from attncli.reading.read import matrix_file, read, read_bytes
+from attncli.reading.read import Portion, matrix_file, read_bytes
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -102,20 +103,21 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    for problem in load_stream(source, overrides or Overrides(), stdin, Alike()):
+    documents = Portion(os.fspath(source)).read(stdin, csv_options())
+    for problem in load_stream(documents, overrides or Overrides(), Alike()):
         if problem is not None:
             yield problem
 
 
 def load_stream(
-    source: FileName, overrides: Overrides, stdin: BinaryIO | None, alike: Alike
+    documents: Iterable[Document], overrides: Overrides, alike: Alike
 ) -> Iterator[Problem | InputError | None]:
-    """Yield every problem of a file as `load_each` does; None where a pipe holds no more yet.
+    """Yield every problem of documents as `load_each` does; None where there is a pause.
 
     `alike` knows the problems of other files that were read with the same overrides.
     """
     read_one = partial(_problem, overrides=overrides)
-    for document in read(source, stdin, csv_options(), as_arrays=True, pauses=True):
+    for document in documents:
         if document is PAUSE:
             yield None
             continue

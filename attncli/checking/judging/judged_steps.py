@@ -56,6 +56,9 @@ class Finding(Record):
     worked: tuple[str, ...] = ()
     change: Change = EMPTY
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"change": EMPTY}  # only judging needs it, and functions are in it
+
     @property
     def is_cause(self) -> bool:
         """True if it says how the numbers came about, and not only where or that they are wrong."""
