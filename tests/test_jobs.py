@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from attncli.cli import shared
 from attncli.cli.main import run
 from attncli.core.jobs import Pool, Processes, in_order
 from attncli.core.mechanisms.trace import Trace
+from tests.conftest import ROOT
+from tests.sessions import blocks, session
 
 ATTN = [sys.executable, "-P", "-m", "attncli"]
 
@@ -252,3 +255,35 @@ def test_slow_pipe_gets_each_answer_at_once() -> None:
             assert f'"number {number}"'.encode() in process.stdout.readline()
         process.stdin.close()
     assert process.returncode == 0
+
+
+def test_page_on_many_machines(tmp_path: Path) -> None:
+    """Its commands are run in one shell, as workers go on from block to block."""
+    pytest.importorskip("distributed")
+    page = blocks((ROOT / "docs" / "many-machines.md").read_text())
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    script, shown = ["trap 'kill $(jobs -p)' EXIT"], list[str]()
+    for language, body in page:
+        text = body.replace("8786", port)
+        if language == "console":
+            for command, output in session(text):
+                script.append(command)
+                shown.append(output)
+        elif language == "python":
+            (tmp_path / "page.py").write_text(text)
+            script.append("python page.py")
+        else:
+            shown.append(body)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        text=True,
+        timeout=150,
+    )
+    assert done.stdout == "".join(shown), done.stderr

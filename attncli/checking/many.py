@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
@@ -22,11 +22,19 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+@overload
+def compute_many(
+    problems: Iterable[Problem], executor: Executor | None = None
+) -> Iterator[Trace]: ...
+@overload
+def compute_many(
+    problems: Iterable[Problem], executor: Executor | None, collect: Callable[[Trace], Result]
+) -> Iterator[Result]: ...
 def compute_many(
     problems: Iterable[Problem],
     executor: Executor | None = None,
-    collect: Callable[[Trace], Any] | None = None,
-) -> Iterator[Any]:
+    collect: Callable[[Trace], Result] | None = None,
+) -> Iterator[Trace] | Iterator[Result]:
     """Yield the calculation of each problem, in order; problems are read as they are needed.
 
     Args:
@@ -43,7 +51,9 @@ def compute_many(
     >>> [trace.output.round(2).tolist() for trace in compute_many(problems)]
     [[[0.5]], [[0.73]]]
     """
-    return _each(partial(_computed, collect), problems, executor)
+    if collect is None:
+        return _each(compute, problems, executor)
+    return _each(partial(_collected, collect), problems, executor)
 
 
 def check_many(
@@ -87,6 +97,5 @@ def _unless_wrong(work: Callable[[Item], Result], item: Item) -> tuple[Result, .
     return ()
 
 
-def _computed(collect: Callable[[Trace], Any] | None, problem: Problem) -> Any:
-    trace = compute(problem)
-    return trace if collect is None else collect(trace)
+def _collected(collect: Callable[[Trace], Result], problem: Problem) -> Result:
+    return collect(compute(problem))
