@@ -26,7 +26,7 @@ from attncli.core.text.strings import visible
 if TYPE_CHECKING:
     from attncli.core.jobs import Pool
     from attncli.core.mechanisms.trace import Trace
-    from attncli.core.problem.problem import Problem
+    from attncli.core.problem.problem import Forms, Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
     from attncli.reading.read import Portion
@@ -264,24 +264,18 @@ class Run:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read; the others leave gaps in `number`."""
-        for problem in self._numbered():
-            if problem is None:
-                continue
-            self._go_to_next()
-            if not isinstance(problem, InputError):
-                yield problem
-            elif self._is_over(problem):
-                return
+        for problem in self._read():
+            if problem is not None:
+                self._source, self._number, _ = self._places.popleft()
+                if not isinstance(problem, InputError):
+                    yield problem
+                elif self._is_over(problem):
+                    return
 
     @property
     def number(self) -> int:
         """The number of the last problem in its file."""
         return self._number
-
-    def _go_to_next(self) -> str:
-        """Go on to the next problem that was read, to tell where it is; return its title."""
-        self._source, self._number, title = self._places.popleft()
-        return title
 
     def traces(
         self,
@@ -307,8 +301,8 @@ class Run:
             take = take_rows if is_one_step else None
             return calculate(problem, only or None, alone=alone, take_rows=take)
 
-        for trace in compute_each(self._numbered(), only or None, alone, of_one):
-            title = self._go_to_next()
+        for trace in compute_each(self._read(), only or None, alone, of_one):
+            self._source, self._number, title = self._places.popleft()
             try:
                 if isinstance(trace, InputError):
                     raise trace
@@ -324,25 +318,20 @@ class Run:
                 name = f"problem {self._number}" if is_counted else self._source
                 warn(trace.warnings, "" if self._is_alone else trace.problem.title or name)
 
-    def _numbered(self) -> Iterator[ReadProblem | None]:
-        """Yield the problems, also such as cannot be read; None where the next may take a while."""
-        before = self.portions[0].before if self.portions else 0
-        for problem in counted(self._read(), "problems"):
-            self.count += problem is not None
-            if problem is None or isinstance(problem, InputError) or self._is_alone:
-                yield problem
-            else:
-                yield problem.numbered(before + self.count)
-
     def _read(self) -> Iterator[ReadProblem | None]:
-        from attncli.reading.alike import Alike
+        """Return the problems, also such as cannot be read; None where the next may be late."""
+        return counted(self._of_sources(), "problems")
+
+    def _of_sources(self) -> Iterator[ReadProblem | None]:
         from attncli.reading.load import csv_options, from_flags, load_stream
         from attncli.reading.read import Portion
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        alike, options = Alike(), csv_options()
+        forms: Forms = {}
+        options = csv_options()
+        before = self.portions[0].before if self.portions else 0
         for portions in _by_file(self.portions or map(Portion, self.sources)):
             source, number = portions[0].source, portions[0].number
             if not (is_whole := _is_whole(source)):
@@ -351,15 +340,19 @@ class Run:
                 wait_for("a problem")
             try:
                 read = (one.read(standard_input(), options) for one in portions)
-                stream = load_stream(chain.from_iterable(read), self.overrides, alike)
-                problems = (one for one in stream if not (one is None and is_whole))
-                for problem in self._counted_up_to_two(problems, is_whole):
-                    if problem is not None:
-                        number += 1
-                        title = "" if isinstance(problem, InputError) else problem.title
-                        self._places.append((source, number, title))
-                    yield problem
+                stream = load_stream(chain.from_iterable(read), self.overrides, forms)
+                for problem in self._counted_up_to_two(stream, is_whole):
+                    if problem is None:
+                        yield None
+                        continue
+                    number, self.count = number + 1, self.count + 1
+                    self._places.append((source, number, getattr(problem, "title", "")))
+                    if isinstance(problem, InputError) or self._is_alone:
+                        yield problem
+                    else:
+                        yield problem.numbered(before + self.count)
             except InputError as error:
+                self.count += 1
                 self._places.append((source, number, ""))
                 yield error
 
@@ -373,7 +366,7 @@ class Run:
         first: list[ReadProblem | None] = []
         if len(self.sources) == 1 and not self.is_part and (self.single or is_whole):
             try:
-                first.extend(islice(problems, 2))
+                first.extend(islice(filter(None, problems), 2))
             except InputError as error:
                 first.append(error)
             self._is_alone = len(first) < 2

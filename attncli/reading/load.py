@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -26,10 +25,9 @@ from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
-from attncli.core.problem.problem import Problem
+from attncli.core.problem.problem import Forms, Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.alike import Alike, Known
 from attncli.reading.arrays import table_of
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
@@ -104,19 +102,14 @@ def load_each(
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
     documents = Portion(os.fspath(source)).read(stdin, csv_options())
-    for problem in load_stream(documents, overrides or Overrides(), Alike()):
-        if problem is not None:
-            yield problem
+    stream = load_stream(documents, overrides or Overrides(), {})
+    return (problem for problem in stream if problem is not None)
 
 
 def load_stream(
-    documents: Iterable[Document], overrides: Overrides, alike: Alike
+    documents: Iterable[Document], overrides: Overrides, forms: Forms
 ) -> Iterator[Problem | InputError | None]:
-    """Yield every problem of documents as `load_each` does; None where there is a pause.
-
-    `alike` knows the problems of other files that were read with the same overrides.
-    """
-    read_one = partial(_problem, overrides=overrides)
+    """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
         if document is PAUSE:
             yield None
@@ -124,7 +117,7 @@ def load_stream(
         try:
             if document.error:
                 raise document.error
-            problem = alike.problem(document, read_one)
+            problem = _problem(document, overrides, forms)
         except InputError as error:
             yield error
         else:
@@ -142,11 +135,10 @@ def csv_options() -> dict[str, bool]:
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)[0]
+    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
-def _problem(document: Document, overrides: Overrides) -> tuple[Problem, Known | None]:
-    """Return the problem of a document, and what is known of others that are written alike."""
+def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     flags = {key: _flag_of(key) for key in overrides.options}
     options = {
         key: text if "." in key else flag_value(key, text, flags[key])
@@ -171,16 +163,10 @@ def _problem(document: Document, overrides: Overrides) -> tuple[Problem, Known |
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
-        flagged = [*source.origins]
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         for key, labels in source.labels.items():
             source.values.setdefault(key, list(labels))
-        problem = Problem.of_values(source.values, source.locate)
-    reads_files = [*source.origins] != flagged
-    if problem.layers or source.labels or reads_files or "steps" in document.values:
-        return problem, None
-    keys = {word: key for word in document.values if (key := key_of(word)) not in flagged}
-    return problem, Known(problem, keys, source.locate_in)
+        return Problem.of_values(source.values, source.locate, forms=forms)
 
 
 def _flag_of(key: str) -> str:
@@ -205,12 +191,6 @@ class ProblemSource:
                 return origin(path[count:])
         in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
         return self.document.locate((*in_document, *path[1:]))
-
-    def locate_in(self, document: Document) -> Locate:
-        """Return where the values of another document are that is written alike."""
-        other = ProblemSource(document)
-        other.paths, other.origins = self.paths, self.origins
-        return other.locate
 
     def read_keys(self) -> None:
         """Give each key its name; of results, take the keys of the problem they came from."""
