@@ -7,6 +7,8 @@ elements of the class `s`; for each cell only the texts that fill these elements
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import TypeAlias
 
 import numpy as np
 
@@ -131,6 +133,7 @@ class CellFormulas:
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
+        self.templates: Templates = {}
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         """Begin a problem, and return its cells; `before` is the count of others on the page."""
@@ -143,7 +146,7 @@ class CellFormulas:
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
         explanation = self.explainer.explain(step, place)
-        printer = Shape(shown)
+        printer = Shape(shown, self.templates)
         shape = "".join(lines(printer, explanation))
         which = self.shapes.setdefault(shape, len(self.shapes))
         cells = [(source.step, source.index) for source in explanation.sources]
@@ -174,25 +177,51 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
         yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
-class Shape(MathML):
-    """Prints formulas without their numbers and labels, which are kept in `fills`."""
+Templates: TypeAlias = dict[
+    tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
+]
+"""The pieces of patterns after a sign, as markup, and the parts of the patterns that fill them."""
 
-    def __init__(self, shown: Mapping[CellPlace, int], small: bool = False) -> None:
-        super().__init__(small)
+NEGATIVE = tree.Number("-1")
+
+
+class Shape(MathML):
+    """Prints formulas without their numbers and labels, which are kept in `fills`.
+
+    A pattern, which many cells of a step share, is printed once (in `templates`) and filled in for
+    each of them.
+    """
+
+    def __init__(self, shown: Mapping[CellPlace, int], templates: Templates) -> None:
+        super().__init__()
         self.shown = shown
+        self.templates = templates
         self.fills: list[object] = []
 
     def begin(self, part: str | int) -> None:
         """Tell which part of the chain is printed next, or the number of a reason."""
 
     def smaller(self) -> Shape:
-        smaller = Shape(self.shown, small=True)
-        smaller.fills = self.fills
+        smaller = copy(self)
+        smaller.small, smaller.fraction_is_atom = True, False
         return smaller
 
-    def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
-        """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
-        formula = formula.formula if isinstance(formula, tree.Filled) else formula
+    def pieces(self, sign: str, formula: tree.Formula) -> list[str]:
+        """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
+        if not isinstance(formula, tree.Filled):
+            return list(self.signed_pieces(sign, formula))
+        key = formula.pattern, sign
+        if key not in self.templates:
+            printer = _Template()
+            markup = list(printer.signed_pieces(sign, formula.pattern.formula))
+            self.templates[key] = markup, printer.filled_parts
+        markup, parts = self.templates[key]
+        for part, is_loose in parts:
+            number = formula.numbers[part.index] if isinstance(part, tree.Slot) else part
+            self.fill(number, is_loose)
+        return markup
+
+    def signed_pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -200,16 +229,24 @@ class Shape(MathML):
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
-    def number(self, node: tree.Number, first: bool) -> str:
-        return self._number(node, "{}")
+    def number(self, node: tree.Formula, first: bool) -> str:
+        return self.fill(node, is_loose=False)
+
+    slot = omitted = number
 
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
-        if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
-            return self._number(formula, "({})")  # the shape of a positive number
+        if isinstance(formula, tree.Number | tree.Slot):
+            return self.fill(formula, not binds_enough(NEGATIVE, binds, first))
         return super().inside(formula, binds, first)
 
-    def _number(self, node: tree.Number, form: str) -> str:
-        self.fills.append(form.format(node.text.replace("-", "−")))
+    def fill(self, node: tree.Formula, is_loose: bool) -> str:
+        """Keep a number, in parentheses if it is negative where they would be needed."""
+        if isinstance(node, tree.Omitted):
+            self.fills.append(f"… {node.words} …")
+            return '<mtext class="s"></mtext>'
+        assert isinstance(node, tree.Number)
+        shown = node.text.replace("-", "−")
+        self.fills.append(f"({shown})" if is_loose and shown.startswith("−") else shown)
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
         return '<mn class="s"></mn>'
@@ -217,13 +254,22 @@ class Shape(MathML):
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"
 
-    def omitted(self, node: tree.Omitted, first: bool) -> str:
-        self.fills.append(f"… {node.words} …")
-        return '<mtext class="s"></mtext>'
-
     def place(self, word: str) -> str:
         self.fills.append(label_text(word))
         kind = "mn" if word.isdecimal() else "mtext"
+        return f'<{kind} class="s"></{kind}>'
+
+
+class _Template(Shape):
+    """Prints a pattern, and keeps its parts that are filled in, with whether they are loose."""
+
+    def __init__(self) -> None:
+        super().__init__({}, {})
+        self.filled_parts: list[tuple[tree.Formula, bool]] = []
+
+    def fill(self, node: tree.Formula, is_loose: bool) -> str:
+        self.filled_parts.append((node, is_loose))
+        kind = "mtext" if isinstance(node, tree.Omitted) else "mn"
         return f'<{kind} class="s"></{kind}>'
 
 
