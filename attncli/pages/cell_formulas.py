@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TypeAlias
 
 import numpy as np
 
@@ -133,7 +132,7 @@ class CellFormulas:
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
-        self.templates: Templates = {}
+        self.templates = Templates()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         """Begin a problem, and return its cells; `before` is the count of others on the page."""
@@ -166,9 +165,8 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
     for place, (part, node) in enumerate(parts):
         sign = last if place == len(parts) - 1 else "="
         printer.begin(part)
-        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
         given = " (given)" if explanation.given and not explanation.reasons else ""
-        yield f"<p>{'' if place else name}{formulas}{given}</p>"
+        yield f"<p>{'' if place else name}{printer.formulas(sign, node)}{given}</p>"
     if explanation.reasons:
         told = []
         for place, reason in enumerate(explanation.reasons):
@@ -177,20 +175,27 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
         yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
-Templates: TypeAlias = dict[
-    tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
-]
-"""The pieces of patterns after a sign, as markup, and the parts of the patterns that fill them."""
+class Templates:
+    """What is printed once for many cells: markup, and what fills it.
+
+    Attributes:
+        patterns: formulas after a sign, as markup that is split at each number and name, and these
+            parts, each with whether it needs parentheses if it is negative.
+        names: of cells and rows, in formulas and in exponents, and the words that fill them.
+    """
+
+    def __init__(self) -> None:
+        self.patterns: dict[
+            tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
+        ] = {}
+        self.names: dict[tuple[tree.Cell, bool], tuple[str, list[object]]] = {}
+
 
 NEGATIVE = tree.Number("-1")
 
 
 class Shape(MathML):
-    """Prints formulas without their numbers and labels, which are kept in `fills`.
-
-    A pattern, which many cells of a step share, is printed once (in `templates`) and filled in for
-    each of them.
-    """
+    """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
     def __init__(self, shown: Mapping[CellPlace, int], templates: Templates) -> None:
         super().__init__()
@@ -206,22 +211,23 @@ class Shape(MathML):
         smaller.small, smaller.fraction_is_atom = True, False
         return smaller
 
-    def pieces(self, sign: str, formula: tree.Formula) -> list[str]:
+    def formulas(self, sign: str, formula: tree.Formula) -> str:
         """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
         if not isinstance(formula, tree.Filled):
-            return list(self.signed_pieces(sign, formula))
+            return " ".join(f"<math>{piece}</math>" for piece in self.pieces(sign, formula))
         key = formula.pattern, sign
-        if key not in self.templates:
-            printer = _Template()
-            markup = list(printer.signed_pieces(sign, formula.pattern.formula))
-            self.templates[key] = markup, printer.filled_parts
-        markup, parts = self.templates[key]
-        for part, is_loose in parts:
-            number = formula.numbers[part.index] if isinstance(part, tree.Slot) else part
-            self.fill(number, is_loose)
-        return markup
+        if key not in self.templates.patterns:
+            template = _Template()
+            markup = template.formulas(sign, formula.pattern.formula)
+            self.templates.patterns[key] = markup.split(SPLIT), template.parts
+        chunks, parts = self.templates.patterns[key]
+        filled = [chunks[0]]
+        for (part, is_loose), chunk in zip(parts, chunks[1:], strict=True):
+            node = formula.parts[part.index] if isinstance(part, tree.Slot) else part
+            filled += (self.fill(node, is_loose), chunk)
+        return "".join(filled)
 
-    def signed_pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
+    def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -229,48 +235,71 @@ class Shape(MathML):
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
-    def number(self, node: tree.Formula, first: bool) -> str:
-        return self.fill(node, is_loose=False)
-
-    slot = omitted = number
-
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
         if isinstance(formula, tree.Number | tree.Slot):
             return self.fill(formula, not binds_enough(NEGATIVE, binds, first))
         return super().inside(formula, binds, first)
 
     def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        """Keep a number, in parentheses if it is negative where they would be needed."""
-        if isinstance(node, tree.Omitted):
-            self.fills.append(f"… {node.words} …")
-            return '<mtext class="s"></mtext>'
-        assert isinstance(node, tree.Number)
+        """Return the markup of a number, in parentheses if it is `is_loose` and negative."""
+        if not isinstance(node, tree.Number):
+            return self(node)
         shown = node.text.replace("-", "−")
-        self.fills.append(f"({shown})" if is_loose and shown.startswith("−") else shown)
+        self.keep(f"({shown})" if is_loose and shown.startswith("−") else shown)
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
         return '<mn class="s"></mn>'
 
+    def keep(self, words: object) -> None:
+        """Keep what fills an element."""
+        self.fills.append(words)
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        return self.fill(node, is_loose=False)
+
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"
 
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        self.keep(f"… {node.words} …")
+        return '<mtext class="s"></mtext>'
+
+    def cell(self, node: tree.Cell, first: bool) -> str:
+        names, key = self.templates.names, (node, self.small)
+        if key not in names:
+            before = len(self.fills)
+            names[key] = super().cell(node, first), self.fills[before:]
+        else:
+            for words in names[key][1]:
+                self.keep(words)
+        return names[key][0]
+
     def place(self, word: str) -> str:
-        self.fills.append(label_text(word))
+        self.keep(label_text(word))
         kind = "mn" if word.isdecimal() else "mtext"
         return f'<{kind} class="s"></{kind}>'
 
 
+SPLIT = "\0"
+"""What stands in the markup of a pattern for a part that is filled in: no text has it."""
+
+
 class _Template(Shape):
-    """Prints a pattern, and keeps its parts that are filled in, with whether they are loose."""
+    """Prints a pattern, and keeps its parts."""
 
     def __init__(self) -> None:
-        super().__init__({}, {})
-        self.filled_parts: list[tuple[tree.Formula, bool]] = []
+        super().__init__({}, Templates())
+        self.parts: list[tuple[tree.Formula, bool]] = []
 
     def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        self.filled_parts.append((node, is_loose))
-        kind = "mtext" if isinstance(node, tree.Omitted) else "mn"
-        return f'<{kind} class="s"></{kind}>'
+        self.parts.append((node, is_loose))
+        return SPLIT
+
+    def slot(self, node: tree.Slot, first: bool) -> str:
+        return self.fill(node, is_loose=False)
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        return self.fill(node, is_loose=False)
 
 
 def runs(numbers: Sequence[int]) -> str:

@@ -289,19 +289,20 @@ class LiveShape(Shape):
         return meant
 
     def fill(self, node: tree.Formula, is_loose: bool) -> str:
-        slot = self.meant.get(id(node), 0)
-        self.slots.append([*slot, 1] if slot and slot != 1 and is_loose else slot)
-        return '<mn class="s"></mn>' if slot else super().fill(node, is_loose)
+        if (slot := self.meant.get(id(node))) is None:
+            return super().fill(node, is_loose)
+        self.slots.append([*slot, 1] if slot != 1 and is_loose else slot)
+        return '<mn class="s"></mn>'
+
+    def keep(self, words: object) -> None:
+        super().keep(words)
+        self.slots.append(0)
 
     def words(self, node: tree.Words, first: bool) -> str:
         if (slot := self.meant.get(id(node))) is None:
             return super().words(node, first)
         self.slots.append(slot)
         return '<mtext class="s"></mtext>'
-
-    def place(self, word: str) -> str:
-        self.slots.append(0)
-        return super().place(word)
 
 
 CHECKED_DIGITS = 12
