@@ -27,7 +27,6 @@ from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.arrays import table_of
 from attncli.reading.document import Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
@@ -241,9 +240,11 @@ class ProblemSource:
 
     def _text_block(self, key: str, text: str) -> Raw:
         """Return a text, or the array of a large text block; note the labels beside its rows."""
-        is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
-        if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
-            return array
+        if isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", "):
+            from attncli.reading.arrays import table_of  # which most problems do not need
+
+            if (array := table_of(text)) is not None:  # no comma may be a decimal one
+                return array
         if key in LABELLED_TEXTS:
             try:
                 words, columns = grid_in(text, (key,)).labels

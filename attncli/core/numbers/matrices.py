@@ -21,11 +21,12 @@ from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import written
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import SEVERAL, cell_words, dotted, name_of, shape_words, vanishes
+from attncli.core.text.strings import regex
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import LabelledGrid, Labels
 
-PLAIN_DECIMALS = re.compile(r"[0-9.eE+\- ]*")
+PLAIN_DECIMALS = regex(r"[0-9.eE+\- ]*")
 """Text of which `float` takes only plain decimal numbers: no nan, inf or 1_000."""
 
 SHORT_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))

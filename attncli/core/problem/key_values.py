@@ -6,7 +6,6 @@ missing, and of open cells.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, groupby
@@ -25,7 +24,7 @@ from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, visible
+from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
 
 WEIGHTS = {
     f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}" for letter in "Wb" for key in PROJECTIONS
@@ -35,10 +34,10 @@ WEIGHTS = {
 IGNORED_IN_WEIGHTS = "_^{}$ "
 """Signs that may be written between, before and after the two letters of a weight."""
 
-DERIVATIVE = re.compile(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
+DERIVATIVE = regex(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
 """The start of the name of a derivative, as in dL/dV, and of an updated weight, as in new_W_q."""
 
-STORED = re.compile(
+STORED = regex(
     r"(?:.*\.)?(?:(?P<letter>[qkvo])(?:ut)?_(?:proj|lin)(?:[._]weight)?"
     r"|(?P<word>[qkvo]|query|key|value|output\.dense)\.weight)"
 )
