@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attncli.core.problem.key_values import is_flat
 from attncli.core.problem.kinds import TEXT_KEYS
-
-if TYPE_CHECKING:
-    from attncli.core.problem.problem import Problem
 
 MAX_FORMS = 64
 """Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
@@ -21,13 +18,13 @@ class Forms:
     """The first problem of each form, among those of a run."""
 
     def __init__(self) -> None:
-        self._first: dict[Hashable, Problem] = {}
+        self._first: dict[Hashable, Any] = {}
 
-    def like(self, raw: Mapping[str, Any], values: Mapping[str, Any]) -> Problem | None:
-        """Return the first problem of the form of keys as written, and of their values."""
+    def like(self, raw: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+        """Return the first problem of the form of keys as written, and of their values, or None."""
         return self._first.get(_form_of(raw, values))
 
-    def add(self, problem: Problem, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def add(self, problem: Any, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         form = _form_of(raw, values)
         if form is not None and not problem.layers:
             if len(self._first) >= MAX_FORMS:
