@@ -122,7 +122,7 @@ def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
             if value is None or isinstance(value, Blank)
         )
         return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
-    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+    if isinstance(raw, list) and dict in map(type, raw):
         return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
     return raw
 

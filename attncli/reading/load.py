@@ -20,11 +20,12 @@ from attncli.core.errors import (
 )
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
+from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
-from attncli.core.problem.problem import Forms, Problem
+from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
@@ -99,7 +100,7 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    stream = load_stream(source, overrides or Overrides(), stdin, {})
+    stream = load_stream(source, overrides or Overrides(), stdin, Forms())
     return (problem for problem in stream if problem is not None)
 
 

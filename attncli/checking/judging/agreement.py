@@ -267,6 +267,10 @@ class RoundingRule(Record):
         return Interval(low, high)
 
 
+COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
+"""Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
+
+
 def _printed(number: float, power: float) -> float:
     """Return the units of a number as programs round it: by its exact value, a half to even."""
     return round(Decimal(abs(number)).scaleb(round(log10(power))))

@@ -69,9 +69,9 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if isinstance(raw, Mapping):
         return {key: as_raw(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     kinds = {*map(type, raw)} if isinstance(raw, list | tuple) else set()
+    if not copy and kinds == ONLY_LISTS and {type(row[0]) for row in raw if row} == ONLY_TEXTS:
+        return raw  # rows of a file, which hold no arrays
     if not all(issubclass(kind, str | int | float) for kind in kinds):
-        if not copy and kinds == ONLY_LISTS and all(row and type(row[0]) is str for row in raw):
-            return raw  # rows of a file, which hold no arrays
         parts = [as_raw(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     if isinstance(raw, Number) and not isinstance(raw, int | float | complex | np.number):
