@@ -26,7 +26,7 @@ from attncli.core.text.strings import visible
 if TYPE_CHECKING:
     from attncli.core.jobs import Pool
     from attncli.core.mechanisms.trace import Trace
-    from attncli.core.problem.problem import Forms, Problem
+    from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
     from attncli.reading.read import Portion
@@ -323,13 +323,14 @@ class Run:
         return counted(self._of_sources(), "problems")
 
     def _of_sources(self) -> Iterator[ReadProblem | None]:
+        from attncli.core.problem.alike import Forms
         from attncli.reading.load import csv_options, from_flags, load_stream
         from attncli.reading.read import Portion
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        forms: Forms = {}
+        forms = Forms()
         options = csv_options()
         before = self.portions[0].before if self.portions else 0
         for portions in _by_file(self.portions or map(Portion, self.sources)):
