@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from itertools import chain, islice
@@ -241,14 +242,23 @@ class Run:
         self._is_alone = not sources
         self._source = ""
         self._number = 0  # of the problem in its source
+        self._places = deque[tuple[str, int, str]]()  # source, number, title of what was read
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read; the others leave gaps in `number`."""
-        for number, problem in enumerate(counted(self._read(), "problems"), 1):
+        for problem in self._numbered():
+            if problem is None:
+                continue
+            self._go_to_next()
             if not isinstance(problem, InputError):
-                yield problem if self._is_alone else problem.numbered(number)
+                yield problem
             elif self._is_over(problem):
                 return
+
+    def _go_to_next(self) -> str:
+        """Go on to the next problem that was read, to tell where it is; return its title."""
+        self._source, self._number, title = self._places.popleft()
+        return title
 
     def traces(
         self,
@@ -261,55 +271,82 @@ class Run:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
         With `alone`, no other large steps are kept. `foresee` gets each problem before it is
-        calculated, and `accept` each calculation; both may raise an InputError. `take_rows` may
-        get the weights of a problem without others; see `compute`.
+        calculated by itself, and `accept` each calculation; both may raise an InputError.
+        `take_rows` may get the weights of a problem without others; see `compute`.
         """
         from attncli.core.mechanisms.compute import compute as calculate
+        from attncli.core.mechanisms.together import compute_each
 
-        for problem in self.problems():
+        def of_one(problem: Problem) -> Trace:
+            if foresee is not None:
+                foresee(problem)
+            is_one_step = self._is_alone and not (problem.columns or problem.layers)
+            take = take_rows if is_one_step else None
+            return calculate(problem, only or None, alone=alone, take_rows=take)
+
+        for trace in compute_each(self._numbered(), only or None, alone, of_one):
+            title = self._go_to_next()
             try:
-                if foresee is not None:
-                    foresee(problem)
-                is_one_step = self._is_alone and not (problem.columns or problem.layers)
-                take = take_rows if is_one_step else None
-                trace = calculate(problem, only or None, alone=alone, take_rows=take)
+                if isinstance(trace, InputError):
+                    raise trace
                 if accept is not None:
                     accept(trace)
             except InputError as error:
-                if self._is_over(error, problem.title):
+                if self._is_over(error, title):
                     return
                 continue
             yield trace
             if not self.quiet:
                 is_counted = self._number > 1 or len(self.sources) < 2
                 name = f"problem {self._number}" if is_counted else self._source
-                warn(trace.warnings, "" if self._is_alone else problem.title or name)
+                warn(trace.warnings, "" if self._is_alone else trace.problem.title or name)
 
-    def _read(self) -> Iterator[ReadProblem]:
-        from attncli.reading.load import from_flags, load_each
+    def _numbered(self) -> Iterator[ReadProblem | None]:
+        """Yield the problems, also such as cannot be read; None where the next may take a while."""
+        number = 0
+        for problem in counted(self._read(), "problems"):
+            number += problem is not None
+            if problem is None or isinstance(problem, InputError) or self._is_alone:
+                yield problem
+            else:
+                yield problem.numbered(number)
+
+    def _read(self) -> Iterator[ReadProblem | None]:
+        from attncli.reading.alike import Alike
+        from attncli.reading.load import from_flags, load_stream
 
         if not self.sources:
-            self._number = 1
+            self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
+        alike = Alike()
         for source in self.sources:
-            self._source, self._number = source, 0
+            if not (is_whole := _is_whole(source)):
+                yield None
             if source == "-":
                 wait_for("a problem")
+            number = 0
             try:
-                problems = load_each(source, self.overrides, standard_input())
-                for problem in self._counted_up_to_two(problems):
-                    self._number += 1
+                stream = load_stream(source, self.overrides, standard_input(), alike)
+                problems = (one for one in stream if not (one is None and is_whole))
+                for problem in self._counted_up_to_two(problems, is_whole):
+                    if problem is not None:
+                        number += 1
+                        title = "" if isinstance(problem, InputError) else problem.title
+                        self._places.append((source, number, title))
                     yield problem
             except InputError as error:
+                self._places.append((source, number, ""))
                 yield error
 
-    def _counted_up_to_two(self, problems: Iterator[ReadProblem]) -> Iterable[ReadProblem]:
+    def _counted_up_to_two(
+        self, problems: Iterator[ReadProblem | None], is_whole: bool
+    ) -> Iterable[ReadProblem | None]:
         """Return the same problems, and find out whether there is only one.
 
         A pipe may bring its second problem much later, so the first does not wait for it.
         """
-        first: list[ReadProblem] = []
-        if len(self.sources) == 1 and (self.single or _is_whole(self._source)):
+        first: list[ReadProblem | None] = []
+        if len(self.sources) == 1 and (self.single or is_whole):
             try:
                 first.extend(islice(problems, 2))
             except InputError as error:

@@ -187,7 +187,7 @@ def warn(warnings: Iterable[str], title: str = "") -> None:
 
 
 def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[Item]:
-    """Yield the items, and show how many there were while a person waits for them.
+    """Yield the items, and show how many there were, None apart, while a person waits for them.
 
     That is if standard error is a terminal, and what is printed (with `prints`) goes elsewhere.
     """
@@ -195,7 +195,9 @@ def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[I
     is_shown = None not in streams and sys.stderr.isatty() and not (prints and sys.stdout.isatty())
     next_time = time.monotonic() + FIRST_SECONDS
     try:
-        for number, item in enumerate(items, 1):
+        number = 0
+        for item in items:
+            number += item is not None
             if number == 2 and not gc.isenabled():
                 gc.freeze()  # imported objects are never collected
                 gc.enable()  # which `__main__` turns off, as a short run does not need it

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,11 @@ from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
+from attncli.core.mechanisms.together import Group, StepsOfOne
 from attncli.core.mechanisms.trace import Trace, furthest
-from attncli.core.records import Record
+from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.problem import Problem
+from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.printing.formats import (
@@ -53,7 +57,57 @@ def _matrix(
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    return json_lines(record(trace, selection, _matrix) for trace in traces)
+    return in_parts(_lines(traces, selection), "")
+
+
+def _lines(traces: Iterable[Trace], selection: Selection) -> Iterator[Iterable[str]]:
+    """Yield the line of each trace in parts."""
+    lines: _LinesOfGroup | None = None
+    for trace in traces:
+        steps = trace.steps
+        if not isinstance(steps, StepsOfOne) or selection.exact or trace.problem.number is None:
+            yield _json(record(trace, selection, _matrix))
+            continue
+        if lines is None or lines.group is not steps.group:
+            lines = _LinesOfGroup(steps.group, selection)
+        yield lines.parts(trace.problem, steps.place)
+
+
+class _LinesOfGroup:
+    """The JSON of problems that were calculated together: one text, with holes for what differs."""
+
+    def __init__(self, group: Group, selection: Selection) -> None:
+        self.group = group
+        sample = replace(group.sample, problem=group.sample.problem.numbered(1))
+        about = record(sample, selection, lambda *_: HOLE)
+        self.keys = [key for key in TEXT_KEYS if key in about and key != "problem"]
+        text = _written(about | dict.fromkeys(("problem", *self.keys), HOLE))
+        self.pieces = f"{text}\n".split(f'"{HOLE}"')
+        values = [] if selection.only else [*map(self._of_matrix, sample.problem.matrices())]
+        for step in selection.steps(sample):
+            every = numbers(group.steps[step.name].value, selection.decimals)
+            is_common = len(group.steps[step.name].array) == 1
+            values.append([every] * group.count if is_common else every)
+        apart = [HOLE] * (2 * len(values))  # one text of all is made much faster than one of each
+        rows = []
+        for row in zip(*values, strict=True):
+            apart[::2] = row
+            rows += apart
+        self.count, text = len(values), _written(rows[:-1])
+        self.numbers = text[1:-1].split(f', "{HOLE}", ')
+
+    def _of_matrix(self, key: str) -> list[Any]:
+        """Return a matrix of the input as lists, of each problem."""
+        group = self.group
+        if key in group.matrices:
+            return list(numbers(group.matrices[key], None))
+        return [numbers(group.sample.problem.matrices()[key], None)] * group.count
+
+    def parts(self, problem: Problem, place: int) -> Iterator[str]:
+        """Return the line of one of the problems in parts."""
+        texts = [str(problem.number), *(_written(getattr(problem, key)) for key in self.keys)]
+        own = self.numbers[place * self.count :][: self.count]
+        return chain.from_iterable(zip(self.pieces, [*texts, *own, ""], strict=True))
 
 
 def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
@@ -95,11 +149,14 @@ def _json(value: Any) -> Iterator[str]:
         held.append(large)
         return HOLE
 
-    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=hole)
-    text = encoder.encode(value)
-    if not text.isprintable():  # which takes less time than a search
-        text = OBEYED.sub(_escaped, text)
+    text = _written(value, hole)
     yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda large, _: _nested(large))
+
+
+def _written(value: Any, other: Callable[[Any], object] | None = None) -> str:
+    """Return a value as JSON that no terminal obeys; `other` replaces what JSON does not have."""
+    text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=other).encode(value)
+    return text if text.isprintable() else OBEYED.sub(_escaped, text)  # to search takes longer
 
 
 def _with_rows(

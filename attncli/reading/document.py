@@ -146,6 +146,10 @@ class Document(Record):
     open_keys: tuple[OpenKey, ...] = ()  # the keys without a value, or with null
 
 
+PAUSE = Document("", Path(), {}, nowhere)
+"""What is between two documents of a pipe where no more of it is there yet."""
+
+
 def unread(error: InputError, name: str, folder: Path) -> Document:
     """Return a document that holds nothing but why it could not be read."""
     return Document(name, folder, {}, lambda _: Place(name), error=error)

@@ -8,13 +8,14 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.reading import yaml_documents
-from attncli.reading.document import Document, FileName, KnownClass, Options, error_at
+from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
 from attncli.reading.yaml_documents import LINE_OF_JSON, check_length, chunks
 
@@ -110,7 +111,7 @@ TSV = re.compile(r"[^\s:]+\t(?!\s*:)")
 
 
 class _Reading(Record):
-    """A file, and how it is read; the last three attributes are parameters of `read`."""
+    """A file, and how it is read; the last four attributes are parameters of `read`."""
 
     name: str
     folder: Path
@@ -118,6 +119,7 @@ class _Reading(Record):
     options: Options = EMPTY
     of_class: KnownClass | None = None
     as_arrays: bool = False
+    pauses: bool = False
 
 
 def read(
@@ -126,20 +128,23 @@ def read(
     options: Options = EMPTY,
     of_class: KnownClass | None = None,
     as_arrays: bool = False,
+    pauses: bool = False,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
     `options` are words that are options in CSV. For answers, `of_class` is what is known of the
     class: a table may hold the answers of all, and a document may be empty. With `as_arrays`, a
-    large CSV table is an array, without its written digits.
+    large CSV table is an array, without its written digits; with `pauses`, there is a `PAUSE`
+    wherever the next document may not be there yet.
     """
     name = os.fspath(source)
     if name == "-":
-        reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays)
+        reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays, pauses)
         yield from _documents(_checked(stdin), reading)
         return
     path = Path(name)
-    reading = _Reading(name, path.parent, path.suffix.lower(), options, of_class, as_arrays)
+    about = (options, of_class, as_arrays, pauses)
+    reading = _Reading(name, path.parent, path.suffix.lower(), *about)
     yield from _of_file(path, reading)
 
 
@@ -210,7 +215,7 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
                 yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
                 return
         documents = _of_text(texts, reading)
-        first = next(documents, None)
+        first = next((one for one in documents if one is not PAUSE), None)
         if first is None and reading.of_class is None:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
@@ -240,12 +245,15 @@ def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if first is None:
         return
     is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
-    if not is_yaml and (second := next(parts, None)) is not None:
+    if not is_yaml and (second := next(filter(attrgetter("text"), parts), None)):
         is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
         parts = chain([second], parts)
     if is_yaml:
         for part in chain([first], parts):
-            yield from yaml_documents.documents(part, reading.folder)
+            if part.text:
+                yield from yaml_documents.documents(part, reading.folder)
+            elif reading.pauses:
+                yield PAUSE
     else:
         above = iter(["\n" * first.before, first.text])
         yield from _of_csv(whole(chain(above, (part.text for part in parts))), reading)

@@ -53,7 +53,7 @@ CONTINUED = (",", "[", ":")
 
 
 def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
-    """Yield the parts of a text, which together are all of it."""
+    """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
     before = 0
     for lines in _parts(_lines(texts)):
         text = "".join(lines)
@@ -65,6 +65,9 @@ def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
     part = _Part()
     after_json_line = False
     for line in lines:
+        if not line:
+            yield []
+            continue
         if part.lines and part.is_ended_by(line, after_json_line):
             yield part.lines
             part = _Part()
@@ -78,7 +81,10 @@ def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _lines(texts: Iterator[str]) -> Iterator[str]:
-    """Yield lines, each as soon as it is complete; the last one may have no line end."""
+    """Yield lines, each as soon as it is complete; the last one may have no line end.
+
+    There is an empty one after those of each text.
+    """
     begun: list[str] = []
     length = 0
     for text in texts:
@@ -89,6 +95,7 @@ def _lines(texts: Iterator[str]) -> Iterator[str]:
         begun.append(rest)
         length += len(rest)
         check_length(length)
+        yield ""
     if last := "".join(begun):
         yield last
 

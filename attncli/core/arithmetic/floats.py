@@ -62,9 +62,10 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
 def total(array: Array, along: int) -> Array:
     """Return the sum along an axis (-1 or -2), which stays with size 1, correct to about a unit.
 
-    Up to `FEW` numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of more, one half is
-    added to the other repeatedly, and what each addition rounds away is kept and added at the end
-    (Knuth's two-sum). Of a large array, some rows are summed at a time, to save memory.
+    Up to `FEW` numbers of an element of the batch are summed by `fsum`, which is exact (Shewchuk
+    1997). Of more, one half is added to the other repeatedly, and what each addition rounds away is
+    kept and added at the end (Knuth's two-sum), so that no element of the batch changes the sums of
+    another. Of a large array, some rows are summed at a time, to save memory.
     """
     if hasattr(array, "called"):  # it records the calls that are made with it
         recorded: Array = array.called(total, (array, along), {})
@@ -76,12 +77,14 @@ def total(array: Array, along: int) -> Array:
         totals = [total(part, along) for part in np.array_split(array, parts, across)]
         return np.concatenate(totals, across)
     high = np.swapaxes(array, along, -1)
-    if array.size <= FEW:
+    if array[:1].size <= FEW:
         # A sum beyond a float, and one of ∞ and −∞, are left to the additions below.
         with suppress(OverflowError, ValueError):
             sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
             exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
             return np.swapaxes(exact, along, -1)
+        if len(array) > 1:
+            return np.concatenate([total(part, along) for part in np.split(array, len(array))])
     low = np.zeros_like(high)
     while high.shape[-1] > 1:
         half, odd = divmod(high.shape[-1], 2)

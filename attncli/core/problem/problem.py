@@ -48,6 +48,8 @@ class Problem(ProblemFields):
         warnings: how keys were read that other programs read in another way.
         source: returns the place of a key in the file that the problem is from.
         number: its number, from 1, among the problems of one command; None if it is the only one.
+        like: the problem from which it differs in numbers and texts alone, if the reader knows one.
+        stacked: the keys whose arrays are of several problems, along one more axis, the first.
         layer_keys: the keys that a layer does not share with others; a layer is a problem, too.
         x_floats: the type of the numbers of an X that is not known, as that of a layer.
 
@@ -74,6 +76,8 @@ class Problem(ProblemFields):
     warnings: tuple[str, ...]
     source: Locate
     number: int | None = None
+    like: Problem | None = None
+    stacked: frozenset[str] = frozenset()
 
     def __init__(self, /, **keys: Unpack[ProblemKeys]) -> None:
         self._read(key_values.with_keys(keys), copy=True)
@@ -145,7 +149,21 @@ class Problem(ProblemFields):
 
     def numbered(self, number: int) -> Problem:
         """Return the same problem with a number."""
-        return self._with(number=number)
+        return self._with(number=number, like=self.like)
+
+    def with_numbers(
+        self, values: Mapping[str, Array | str], written: Mapping[str, object], source: Locate
+    ) -> Problem:
+        """Return a problem that differs from this one in arrays, or texts about it, alone.
+
+        The arrays have the same shapes, and are of no key that `rules` depends on.
+        """
+        written = {**self.written, **written}
+        return self._with(**values, written=written, source=source, like=self.like or self)
+
+    def together(self, arrays: Mapping[str, Array]) -> Problem:
+        """Return several problems as one, with arrays that have one more axis, the first."""
+        return self._with(**arrays, stacked=frozenset(arrays))
 
     def with_texts(self, **texts: str) -> Problem:
         """Return the same problem with other texts, such as `student`, each that is not empty."""
@@ -191,7 +209,7 @@ class Problem(ProblemFields):
 
     def _with(self, **attributes: object) -> Problem:
         changed = Problem.__new__(Problem)
-        changed.__dict__.update(self.__dict__, **attributes)
+        changed.__dict__.update(self.__dict__, **{"like": None, **attributes})
         return changed
 
     @property
@@ -253,7 +271,7 @@ class Problem(ProblemFields):
     def laid_out(self, key: str, array: Array) -> Array:
         """Return an array with the axes of that of a key as operations take it; see `array`."""
         holder, key = self.holder(key)
-        names = shapes.leading_axes(key, array.ndim, holder.heads)
+        names = holder.leading_axes(key, array)
         array = self._in_rows(key, array)
         if shapes.array_form(key).axes == 1:
             array = array[..., None, :]
@@ -261,9 +279,14 @@ class Problem(ProblemFields):
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return the axes "batch" and "head" that a matrix has."""
-        heads = self.holder(key)[0].heads
-        names = shapes.leading_axes(key, self._as_held(key).ndim, heads)
-        return tuple(name for name in names if name != "head" or heads > 1)
+        holder, key = self.holder(key)
+        names = holder.leading_axes(key, holder._as_held(key))
+        return tuple(name for name in names if name != "head" or holder.heads > 1)
+
+    def leading_axes(self, key: str, array: Array) -> tuple[str, ...]:
+        """Return the names of the axes before those of the matrix, or matrices, of a key."""
+        several = ("batch",) * (key in self.stacked)
+        return (*several, *shapes.leading_axes(key, array.ndim - len(several), self.heads))
 
     def holder(self, key: str) -> tuple[Problem, str]:
         """Return the problem, itself or one of its layers, that has a key, and the key there."""
