@@ -12,6 +12,9 @@ Beside each runs a loop of json and NumPy in a process of its own that writes th
 the same verdicts, and nothing else: no labels, no formulas, no rules, no mistakes, and JSON where
 attn reads YAML. Both are run in turn, round after round; the ratio is that of the medians. Memory
 is the peak of the whole process, once for ten problems and once for all, and should not differ.
+
+With folders of other checkouts, as in `python benchmarks/streams.py ../before`, it runs 3,000
+problems of 3 tokens and 3 features with each of them and with this one; ratios are to the first.
 """
 
 from __future__ import annotations
@@ -109,10 +112,10 @@ def plain_check(problem: str, answers: str) -> None:
         print("wrong" if first else "correct", first, sep=",")
 
 
-def write_problems(folder: Path, number: int) -> None:
+def write_problems(folder: Path, number: int, width: int = WIDTH) -> None:
     """Write problems as YAML documents and as JSON Lines."""
     draw = np.random.default_rng(1)
-    shapes = {"X": (TOKENS, WIDTH)} | dict.fromkeys(("W_q", "W_k", "W_v"), (WIDTH, D_K))
+    shapes = {"X": (TOKENS, width)} | dict.fromkeys(("W_q", "W_k", "W_v"), (width, D_K))
     with (
         (folder / f"{number}.yaml").open("w") as documents,
         (folder / f"{number}.jsonl").open("w") as lines,
@@ -187,6 +190,22 @@ def alike(steps: dict[str, dict[str, Any]], plain: dict[str, Any]) -> bool:
     )
 
 
+def compare_checkouts(*checkouts: str, rounds: int = ROUNDS, number: int = 3000) -> None:
+    """Print what a stream of problems takes with other checkouts, and with this one."""
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from benchmarks import in_turn
+
+    with tempfile.TemporaryDirectory() as name:
+        write_problems(Path(name), number, width=3)
+        for file in (f"{number}.jsonl", f"{number}.yaml"):
+            words = (*in_turn.ATTN, "compute", file, "-f", "json")
+            commands = {
+                f"{file}, {path}": in_turn.Command(words, path)
+                for path in (*checkouts, str(in_turn.ROOT))
+            }
+            in_turn.print_ratios(in_turn.in_turn(commands, rounds, name))
+
+
 def main(rounds: int = ROUNDS, problems: int = PROBLEMS, files: int = FILES) -> None:
     """Print a line for each workload and each of both."""
     with tempfile.TemporaryDirectory() as name:
@@ -222,5 +241,7 @@ if __name__ == "__main__":
             plain_stream(path, only)
         case ["check", problem, answers]:
             plain_check(problem, answers)
+        case [path, *others] if not path.isdecimal():
+            compare_checkouts(path, *others)
         case numbers:
             main(*map(int, numbers))

@@ -215,6 +215,8 @@ def test_each_problem_is_written_as_soon_as_it_is_there() -> None:
             ('{"X": [[2]]}\n', [b"2\n"]),
             ("X: [[3]]\n---\n", [b"\n", b"3\n"]),
             ("X: [[4]]\n---\n", [b"\n", b"4\n"]),
+            ('{"X": [[5]]}\n{"X": [[6]]}\n{"X": [[', [b"\n", b"5\n", b"\n", b"6\n"]),
+            ("7]]}\n", [b"\n", b"7\n"]),
         ):
             process.stdin.write(text.encode())
             process.stdin.flush()

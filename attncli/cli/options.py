@@ -25,7 +25,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
-    from attncli.core.problem.problem import Problem
+    from attncli.core.problem.problem import Forms, Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
 
@@ -246,19 +246,13 @@ class Run:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read; the others leave gaps in `number`."""
-        for problem in self._numbered():
-            if problem is None:
-                continue
-            self._go_to_next()
-            if not isinstance(problem, InputError):
-                yield problem
-            elif self._is_over(problem):
-                return
-
-    def _go_to_next(self) -> str:
-        """Go on to the next problem that was read, to tell where it is; return its title."""
-        self._source, self._number, title = self._places.popleft()
-        return title
+        for problem in self._read():
+            if problem is not None:
+                self._source, self._number, _ = self._places.popleft()
+                if not isinstance(problem, InputError):
+                    yield problem
+                elif self._is_over(problem):
+                    return
 
     def traces(
         self,
@@ -284,8 +278,8 @@ class Run:
             take = take_rows if is_one_step else None
             return calculate(problem, only or None, alone=alone, take_rows=take)
 
-        for trace in compute_each(self._numbered(), only or None, alone, of_one):
-            title = self._go_to_next()
+        for trace in compute_each(self._read(), only or None, alone, of_one):
+            self._source, self._number, title = self._places.popleft()
             try:
                 if isinstance(trace, InputError):
                     raise trace
@@ -301,40 +295,38 @@ class Run:
                 name = f"problem {self._number}" if is_counted else self._source
                 warn(trace.warnings, "" if self._is_alone else trace.problem.title or name)
 
-    def _numbered(self) -> Iterator[ReadProblem | None]:
-        """Yield the problems, also such as cannot be read; None where the next may take a while."""
-        number = 0
-        for problem in counted(self._read(), "problems"):
-            number += problem is not None
-            if problem is None or isinstance(problem, InputError) or self._is_alone:
-                yield problem
-            else:
-                yield problem.numbered(number)
-
     def _read(self) -> Iterator[ReadProblem | None]:
-        from attncli.reading.alike import Alike
+        """Return the problems, also such as cannot be read; None where the next may be late."""
+        return counted(self._of_sources(), "problems")
+
+    def _of_sources(self) -> Iterator[ReadProblem | None]:
         from attncli.reading.load import from_flags, load_stream
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        alike = Alike()
+        forms: Forms = {}
+        total = 0
         for source in self.sources:
+            number = 0
             if not (is_whole := _is_whole(source)):
                 yield None
             if source == "-":
                 wait_for("a problem")
-            number = 0
             try:
-                stream = load_stream(source, self.overrides, standard_input(), alike)
-                problems = (one for one in stream if not (one is None and is_whole))
-                for problem in self._counted_up_to_two(problems, is_whole):
-                    if problem is not None:
-                        number += 1
-                        title = "" if isinstance(problem, InputError) else problem.title
-                        self._places.append((source, number, title))
-                    yield problem
+                stream = load_stream(source, self.overrides, standard_input(), forms)
+                for problem in self._counted_up_to_two(stream, is_whole):
+                    if problem is None:
+                        yield None
+                        continue
+                    number, total = number + 1, total + 1
+                    self._places.append((source, number, getattr(problem, "title", "")))
+                    if isinstance(problem, InputError) or self._is_alone:
+                        yield problem
+                    else:
+                        yield problem.numbered(total)
             except InputError as error:
+                total += 1
                 self._places.append((source, number, ""))
                 yield error
 
@@ -348,7 +340,7 @@ class Run:
         first: list[ReadProblem | None] = []
         if len(self.sources) == 1 and (self.single or is_whole):
             try:
-                first.extend(islice(problems, 2))
+                first.extend(islice(filter(None, problems), 2))
             except InputError as error:
                 first.append(error)
             self._is_alone = len(first) < 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -25,10 +24,9 @@ from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
-from attncli.core.problem.problem import Problem
+from attncli.core.problem.problem import Forms, Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.alike import Alike, Known
 from attncli.reading.arrays import table_of
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
@@ -102,19 +100,14 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    for problem in load_stream(source, overrides or Overrides(), stdin, Alike()):
-        if problem is not None:
-            yield problem
+    stream = load_stream(source, overrides or Overrides(), stdin, {})
+    return (problem for problem in stream if problem is not None)
 
 
 def load_stream(
-    source: FileName, overrides: Overrides, stdin: BinaryIO | None, alike: Alike
+    source: FileName, overrides: Overrides, stdin: BinaryIO | None, forms: Forms
 ) -> Iterator[Problem | InputError | None]:
-    """Yield every problem of a file as `load_each` does; None where a pipe holds no more yet.
-
-    `alike` knows the problems of other files that were read with the same overrides.
-    """
-    read_one = partial(_problem, overrides=overrides)
+    """Yield the same; None where a pipe holds no more yet. `forms` are those of the whole run."""
     for document in read(source, stdin, csv_options(), as_arrays=True, pauses=True):
         if document is PAUSE:
             yield None
@@ -122,7 +115,7 @@ def load_stream(
         try:
             if document.error:
                 raise document.error
-            problem = alike.problem(document, read_one)
+            problem = _problem(document, overrides, forms)
         except InputError as error:
             yield error
         else:
@@ -140,11 +133,10 @@ def csv_options() -> dict[str, bool]:
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)[0]
+    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
-def _problem(document: Document, overrides: Overrides) -> tuple[Problem, Known | None]:
-    """Return the problem of a document, and what is known of others that are written alike."""
+def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
     flags = {key: _flag_of(key) for key in overrides.options}
     options = {
         key: text if "." in key else flag_value(key, text, flags[key])
@@ -169,16 +161,10 @@ def _problem(document: Document, overrides: Overrides) -> tuple[Problem, Known |
                 hint = f"write -m layers.1.{key}={visible(name)}"
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
-        flagged = [*source.origins]
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
         for key, labels in source.labels.items():
             source.values.setdefault(key, list(labels))
-        problem = Problem.of_values(source.values, source.locate)
-    reads_files = [*source.origins] != flagged
-    if problem.layers or source.labels or reads_files or "steps" in document.values:
-        return problem, None
-    keys = {word: key for word in document.values if (key := key_of(word)) not in flagged}
-    return problem, Known(problem, keys, source.locate_in)
+        return Problem.of_values(source.values, source.locate, forms=forms)
 
 
 def _flag_of(key: str) -> str:
@@ -203,12 +189,6 @@ class ProblemSource:
                 return origin(path[count:])
         in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
         return self.document.locate((*in_document, *path[1:]))
-
-    def locate_in(self, document: Document) -> Locate:
-        """Return where the values of another document are that is written alike."""
-        other = ProblemSource(document)
-        other.paths, other.origins = self.paths, self.origins
-        return other.locate
 
     def read_keys(self) -> None:
         """Give each key its name; of results, take the keys of the problem they came from."""

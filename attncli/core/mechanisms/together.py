@@ -1,8 +1,7 @@
 """Many small problems: those that differ in numbers alone are calculated together.
 
-Their arrays are stacked along the axis of the batch, and the same lines of the method run once for
-all. What depends on shapes alone, such as names, axes, formulas and operations, is that of one
-problem that was calculated by itself.
+Their arrays are stacked along the axis of the batch, and the lines of the method run once for all.
+What depends on shapes alone, such as names, axes, formulas and operations, is that of the first.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,58 +19,46 @@ from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
-from attncli.core.records import Record, replace
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import transform
 from attncli.core.tape.step import Expression, Step
 
 MAX_TOGETHER = 128
-"""Maximum number of problems that are calculated together. More are hardly faster. Chosen."""
+"""Maximum number of problems that are calculated together; more are hardly faster. Chosen."""
 
-MAX_KINDS = 64
-"""Maximum number of kinds of problems that are remembered; then all are forgotten. Chosen."""
+MAX_NUMBERS = 2**12
+"""Maximum of `numbers_of_steps` of each of them, so that all take at most 4 MiB: to larger ones
+it makes no difference."""
 
-MAX_NUMBERS = 2**16
-"""Maximum of `numbers_of_steps` of problems that are calculated together, half a MiB: larger
-matrices gain nothing, and stay below the size from which attention is calculated in tiles."""
-
-Result: TypeAlias = Trace | InputError
 Calculate: TypeAlias = Callable[[Problem], Trace]
 
 
 class Group(Record, eq=False):
-    """Problems that differ in numbers alone, and their arrays along the axis of the batch."""
+    """Problems that were calculated together; each array is theirs along the first axis."""
 
-    sample: Trace  # of a problem like them
-    count: int
-    matrices: Mapping[str, Array]  # of all, by key, as they are in the input
-    inputs: Mapping[str, Step]  # of all
+    sample: Trace  # of the first by itself
+    problems: Sequence[Problem]
+    matrices: Mapping[str, Array]  # by key, as they are in the input
+    inputs: Mapping[str, Step]
     steps: Mapping[str, Step]
-
-    def trace(self, place: int, problem: Problem) -> Trace:
-        """Return the calculation of one of the problems; its steps are made when they are read."""
-        inputs = StepsOfOne(self, place)
-        steps = StepsOfOne(self, place, inputs)
-        return replace(self.sample, problem=problem, inputs=inputs, steps=steps)
 
 
 class StepsOfOne(Mapping[str, Step]):
-    """The steps of one of the problems of a group, or without `inputs` its inputs."""
+    """The steps of one problem of a group, or without `inputs` its inputs, made when first read."""
 
-    def __init__(self, group: Group, place: int, inputs: StepsOfOne | None = None) -> None:
+    def __init__(self, group: Group, place: int, inputs: Mapping[str, Step] = EMPTY) -> None:
         self.group, self.place, self.inputs = group, place, inputs
 
     @cached_property
     def _made(self) -> dict[str, Step]:
-        of_inputs, group = self.inputs or self, self.group
         made: dict[str, Step] = {}
 
         def rule(step: Step) -> Expression:
-            return of_inputs[step.name] if step.operation is None else made[step.name]
+            return (self.inputs if step.operation is None else made)[step.name]
 
-        sample, together = group.sample.inputs, group.inputs
-        if self.inputs is not None:
-            sample, together = group.sample.steps, group.steps
-        for name, step in sample.items():
+        kind = "steps" if self.inputs else "inputs"
+        together: Mapping[str, Step] = getattr(self.group, kind)
+        for name, step in getattr(self.group.sample, kind).items():
             array = together[name].array
             array = array[self.place :][:1] if len(array) > 1 else array
             operation = step.operation and transform(step.operation, rule)
@@ -88,7 +75,7 @@ class StepsOfOne(Mapping[str, Step]):
         return len(self._made)
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Step]]]:
-        return dict, (self._made,)  # a copy keeps no other problem
+        return dict, (self._made,)  # a copy in another process has no other problem
 
 
 def compute_each(
@@ -96,11 +83,11 @@ def compute_each(
     only: Collection[str] | None = None,
     alone: bool = False,
     calculate: Calculate | None = None,
-) -> Iterator[Result]:
+) -> Iterator[Trace | InputError]:
     """Yield the calculation of each problem, or the error of one that is wrong, in order.
 
-    The traces are those of `compute`, number by number. A few problems at a time are calculated
-    together, if they were read from text, where the reader sees which are alike (`Problem.like`).
+    The traces are those of `compute`, bit by bit. Small problems whose reader saw that they are
+    alike (`Problem.like`) are calculated together, some at a time.
 
     Args:
         problems: problems, and errors instead of those that cannot be read, which are yielded as
@@ -110,130 +97,83 @@ def compute_each(
         calculate: calculates a problem by itself, `compute` by default.
     """
     of_many = partial(compute, only=only, alone=alone)
-    kinds: dict[Problem, _Kind] = {}
     window: list[Problem | InputError] = []
-    numbers = 0
+    like, is_small = None, False
     for problem in chain(problems, [None]):
+        if isinstance(problem, Problem) and problem.like is not like:
+            like = problem.like
+            is_small = like is not None and numbers_of_steps(like) <= MAX_NUMBERS
         if problem is not None:
             window.append(problem)
-        is_last = problem is None
-        if isinstance(problem, Problem):
-            if (like := problem.like) is not None and like not in kinds:
-                if len(kinds) >= MAX_KINDS and not numbers:
-                    kinds.clear()
-                kinds[like] = _Kind(like, calculate or of_many, of_many)
-            numbers += MAX_NUMBERS if like is None else kinds[like].numbers
-            is_last = numbers >= MAX_NUMBERS or len(window) >= MAX_TOGETHER
-        if is_last:
-            yield from _results(window, kinds, calculate or of_many)
-            window, numbers = [], 0
+        waits = problem is not None and (is_small or isinstance(problem, InputError))
+        if not waits or len(window) == MAX_TOGETHER:
+            yield from _results(window, of_many, calculate or of_many)
+            window = []
 
 
 def _results(
-    window: Sequence[Problem | InputError], kinds: Mapping[Problem, _Kind], calculate: Calculate
-) -> Iterator[Result]:
-    """Yield the results of some problems in order; those that are like others are calculated first.
-
-    The others are calculated one after the other, as each is asked for.
-    """
-    alike: dict[Problem, list[Problem]] = {}
-    for one in window:
-        if isinstance(one, Problem) and one.like is not None:
-            alike.setdefault(one.like, []).append(one)
-    results = {like: iter(kinds[like].results(problems)) for like, problems in alike.items()}
-    for one in window:
-        if isinstance(one, InputError):
-            yield one
-        else:
-            known = None if one.like is None else next(results[one.like])
-            yield _result(calculate, one) if known is None else known
-
-
-def _result(calculate: Calculate, problem: Problem) -> Result:
-    try:
-        return calculate(problem)
-    except InputError as error:
-        return error
-
-
-class _Kind:
-    """Problems that are like one, and how they are calculated together.
-
-    The first of them that has no warnings of its numbers is the sample. If it has other numbers,
-    formulas or axes where it is calculated twice together than by itself, because the method looks
-    across the batch, no problems like it are calculated together.
-    """
-
-    def __init__(self, like: Problem, of_one: Calculate, of_many: Calculate) -> None:
-        self.like, self.of_one, self.of_many = like, of_one, of_many
-        self.numbers = numbers_of_steps(like)
-        # A formula of the backward pass says where all numbers are 0.
-        self.is_joinable = self.numbers <= MAX_NUMBERS // 2 and not like.gradient
-        self.keys = [k for k, a in like.__dict__.items() if isinstance(a, np.ndarray)]
-        self.keys = [key for key in self.keys if key != "bias"]  # which is part of the rules
-        self.sample: Trace | None = None
-
-    def results(self, problems: Sequence[Problem]) -> list[Result | None]:
-        """Return the results of problems; None for each that is to be calculated by itself."""
-        results: list[Result | None] = []
-        while self.is_joinable and self.sample is None and len(results) < len(problems):
-            first = problems[len(results)]
-            result = _result(self.of_one, first)
-            results.append(result)
-            if isinstance(result, Trace) and _is_plain(result):
-                group = self._group(result, [first, first])
-                self.is_joinable = group is not None and _is_same(result, group)
-                self.sample = result if self.is_joinable else None
-        rest = problems[len(results) :]
-        if self.sample is None:
-            return [*results, *[None] * len(rest)]
-        return [*results, *self._traces(self.sample, rest)]
-
-    def _traces(self, sample: Trace, problems: Sequence[Problem]) -> list[Trace | None]:
-        """Return the traces of problems; where not all can be calculated together, of each half."""
-        if len(problems) < 2:
-            return [None] * len(problems)
-        if (group := self._group(sample, problems)) is not None:
-            return [group.trace(*pair) for pair in enumerate(problems)]
-        halves = problems[: len(problems) // 2], problems[len(problems) // 2 :]
-        return [trace for half in halves for trace in self._traces(sample, half)]
-
-    def _group(self, sample: Trace, problems: Sequence[Problem]) -> Group | None:
-        """Return problems calculated together; None if numbers of one make it another calculation.
-
-        Errors, warnings, and cells that are blocked by a number come out otherwise for each.
-        """
-        matrices = {key: np.stack([p.__dict__[key] for p in problems]) for key in self.keys}
-        if not all(map(all_finite, matrices.values())):
-            return None
+    window: Sequence[Problem | InputError], of_many: Calculate, of_one: Calculate
+) -> Iterator[Trace | InputError]:
+    """Yield the results of some problems; those that are alike are calculated at the first one."""
+    tried: set[Any] = set()
+    traces: dict[Problem, Trace] = {}
+    for at, problem in enumerate(window):
         try:
-            trace = self.of_many(self.like.together(matrices))
-        except (InputError, ValueError, IndexError):  # of a method that knows no batch, too
-            return None
-        if not _is_plain(trace) or not _is_alike(sample, trace, len(problems)):
-            return None
-        return Group(sample, len(problems), matrices, trace.inputs, trace.steps)
+            if isinstance(problem, InputError):
+                raise problem
+            if problem not in traces:
+                traces[problem] = of_one(problem)
+                kind = _kind(problem)
+                if problem.like is not None and kind not in tried:
+                    tried.add(kind)
+                    same = [p for p in window[at:] if isinstance(p, Problem) and _kind(p) == kind]
+                    traces |= _together(same, traces[problem], of_many)
+            yield traces.pop(problem)
+        except InputError as error:
+            yield error
 
 
-def _is_plain(trace: Trace) -> bool:
-    """Return whether a trace has no warnings of its numbers, and none that are rounded."""
-    return trace.unrounded is None and trace.warnings == trace.problem.warnings
+def _kind(problem: Problem) -> Any:
+    """Return what is the same for problems that differ in numbers, and texts about them, alone."""
+    return problem.like, problem.number is None
 
 
-def _steps(trace: Trace | Group) -> list[Step]:
-    return [*trace.inputs.values(), *trace.steps.values()]
+def _together(
+    problems: Sequence[Problem], sample: Trace, of_many: Calculate
+) -> dict[Problem, Trace]:
+    """Return the traces of problems like the first, whose trace is the sample; {} if that fails.
+
+    An error or a warning is of one of them, and comes with it if each is calculated by itself; so
+    is what a method does otherwise because of numbers, such as of a cell of −∞. Where it looks
+    across the batch, it gives the first another trace than the sample.
+    """
+    like = sample.problem
+    # A formula of the backward pass depends on numbers: it says whether all are 0.
+    looks_across = "batch" in like.sizes or like.gradient or sample.unrounded is not None
+    if len(problems) < 2 or looks_across:
+        return {}
+    keys = [k for k, a in like.__dict__.items() if isinstance(a, np.ndarray) and k != "bias"]
+    matrices = {key: np.stack([p.__dict__[key] for p in problems]) for key in keys}
+    if not all(map(all_finite, matrices.values())):
+        return {}
+    try:
+        trace = of_many(like.together(matrices))
+    except (InputError, ValueError, IndexError):  # also of a method that knows no batch
+        return {}
+    if trace.warnings != like.warnings or _facts(trace) != _facts(sample):
+        return {}
+    group = Group(sample, problems, matrices, trace.inputs, trace.steps)
+    traces = {}
+    for place, problem in enumerate(problems[1:], 1):
+        inputs = StepsOfOne(group, place)
+        steps = StepsOfOne(group, place, inputs)
+        traces[problem] = replace(sample, problem=problem, inputs=inputs, steps=steps)
+    return traces
 
 
-def _is_alike(sample: Trace, together: Trace, count: int) -> bool:
-    """Return whether steps are the same but for the axis of the batch."""
-    sides = [
-        [(s.name, s.formula, s.trailing, s.labels, s.array.dtype, s.array.shape[1:]) for s in steps]
-        for steps in (_steps(sample), _steps(together))
+def _facts(trace: Trace) -> list[Any]:
+    """Return all that is to be the same where the first problem is calculated with others."""
+    return [
+        (s.name, s.formula, s.trailing, s.labels, s.array.shape[1:], s.array[:1].tobytes())
+        for s in (*trace.inputs.values(), *trace)
     ]
-    return sides[0] == sides[1] and all(len(s.array) in (1, count) for s in _steps(together))
-
-
-def _is_same(sample: Trace, group: Group) -> bool:
-    """Return whether the first problem of a group has the numbers of the sample, bit by bit."""
-    pairs = zip(_steps(sample), _steps(group), strict=True)
-    return all(one.array.tobytes() == both.array[:1].tobytes() for one, both in pairs)

@@ -201,14 +201,14 @@ def _from_lists(raw: Any, path: KeyPath) -> Array:
 
 
 def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> list[float]:
-    numbers = plain_decimals(cells)
+    numbers = _plain_decimals(cells)
     if numbers is not None:
         return numbers
     places = zip(np.ndindex(shape), cells, strict=True)
     return [written.cell_value(cell, (*path, *place)) for place, cell in places]
 
 
-def plain_decimals(texts: Sequence[object]) -> list[float] | None:
+def _plain_decimals(texts: Sequence[object]) -> list[float] | None:
     """Return numbers that are written as plain decimals; None if one of them is not."""
     if {*map(type, texts)} != ONLY_TEXTS or not PLAIN_DECIMALS.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
         return None

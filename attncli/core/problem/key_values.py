@@ -7,7 +7,7 @@ missing, and of open cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, groupby
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from attncli.core.numbers.forms import OTHER_WORDS
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
+from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES, TEXT_KEYS
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
@@ -206,6 +206,25 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
+
+
+def form_of(raw: Mapping[str, Any], read: Mapping[str, Any]) -> Hashable:
+    """Return what problems have in common that differ in numbers, and texts about them, alone.
+
+    None is returned where that cannot be told: a flat list may become a column, and of an array
+    that a rule depends on, not every number is compared.
+    """
+    form: list[Hashable] = []
+    for key, value in read.items():
+        if isinstance(value, np.ndarray) and key != "bias":
+            form.append((key, value.shape, value.dtype))
+            is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
+        else:
+            form.append((key, text := "" if key in TEXT_KEYS and value else repr(raw[key])))
+            is_unclear = "array(" in text
+        if is_unclear:
+            return None
+    return tuple(form)
 
 
 def is_flat(raw: object) -> bool:

@@ -5,8 +5,8 @@ Faults name a key; `load` adds the place of that key in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from attncli.core.text.strings import OF_LAYER
 
 if TYPE_CHECKING:
     from attncli.core.problem.json_schema import ProblemKeys
+
+
+MAX_FORMS = 64
+"""Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
 
 
 class Problem(ProblemFields):
@@ -84,15 +88,22 @@ class Problem(ProblemFields):
 
     @classmethod
     def of_values(
-        cls, raw: Mapping[str, object], source: Locate = nowhere, copy: bool = False
+        cls,
+        raw: Mapping[str, object],
+        source: Locate = nowhere,
+        copy: bool = False,
+        forms: Forms | None = None,
     ) -> Problem:
-        """Return the problem of raw values by key; with `copy`, it shares no array with them."""
+        """Return the problem of raw values by key; with `copy`, it shares no array with them.
+
+        One whose form is in `forms` has all but its numbers from there; others are added.
+        """
         problem = cls.__new__(cls)
-        problem._read(raw, copy)
+        problem._read(raw, copy, forms)
         problem.__dict__["source"] = source
         return problem
 
-    def _read(self, raw: Mapping[str, Any], copy: bool) -> None:
+    def _read(self, raw: Mapping[str, Any], copy: bool, forms: Forms | None = None) -> None:
         """Read every key, and check that all fit together."""
         if "layers" in raw:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
@@ -100,9 +111,14 @@ class Problem(ProblemFields):
             raw, _ = with_only_layer(raw)
         values = self.__dict__
         raw, by_key = key_values.read_keys(raw, copy)
+        written = {key: value for key, value in raw.items() if key_values.is_small(value)}
+        form = None if forms is None else key_values.form_of(raw, by_key)
+        if forms is not None and (like := forms.get(form)) is not None:
+            numbers = {k: x for k, x in by_key.items() if k in TEXT_KEYS or hasattr(x, "dtype")}
+            values.update(like.__dict__ | numbers, written=written, like=like)
+            return
         values.update(key_values.with_defaults(by_key))
         refuse([*key_values.misused(raw, values)])
-        written = {key: value for key, value in raw.items() if key_values.is_small(value)}
         values.update(given=tuple(raw), written=written, source=nowhere)
         sizes = values["sizes"] = self._sizes(raw)
         refuse(sizes.faults)
@@ -115,6 +131,10 @@ class Problem(ProblemFields):
             values["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         values["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
+        if forms is not None and form is not None and not self.layers:
+            if len(forms) >= MAX_FORMS:
+                forms.clear()
+            forms[form] = self
 
     def _sizes(self, raw: Mapping[str, Any]) -> shapes.Sizes:
         """Return the sizes of all matrices; a flat list is a column where only a column fits."""
@@ -150,16 +170,6 @@ class Problem(ProblemFields):
     def numbered(self, number: int) -> Problem:
         """Return the same problem with a number."""
         return self._with(number=number, like=self.like)
-
-    def with_numbers(
-        self, values: Mapping[str, Array | str], written: Mapping[str, object], source: Locate
-    ) -> Problem:
-        """Return a problem that differs from this one in arrays, or texts about it, alone.
-
-        The arrays have the same shapes, and are of no key that `rules` depends on.
-        """
-        written = {**self.written, **written}
-        return self._with(**values, written=written, source=source, like=self.like or self)
 
     def together(self, arrays: Mapping[str, Array]) -> Problem:
         """Return several problems as one, with arrays that have one more axis, the first."""
@@ -397,3 +407,7 @@ class Problem(ProblemFields):
     def _in_rows(self, key: str, array: Array) -> Array:
         flips = shapes.is_transposed(key, self.tokens_as, self.weights_as)
         return np.swapaxes(array, -1, -2) if flips else array
+
+
+Forms: TypeAlias = dict[Hashable, Problem]
+"""The first problem of each form; see `form_of`."""
