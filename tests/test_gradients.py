@@ -171,7 +171,8 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
     weights = np.where(np.isinf(result), 0, numbers)
     upstream = Tape().put("g", weights, operation.trailing)
     pairs = [
-        (a, array_of(summed_to_shape(d, a))) for a, d in operation.derivative(operation, upstream)
+        (a, array_of(summed_to_shape(d, a, {})))
+        for a, d in operation.derivative(operation, upstream)
     ]
     assert pairs
     for operand, found in pairs:

@@ -121,7 +121,7 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
         effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
         for id_, step in itertools.product(MISTAKES, variant.trace):
-            seen = [effect.seen for effect in effects.at(id_, step.name)]
+            seen = [effect.seen for effect in effects.at([(id_, step.name)])]
             assert not seen or any(seen) or is_said(form, id_, step.name), id_
         assert {"not_scaled", "mask_missing", "swapped_q_k"} <= set(variant.shown)
 
@@ -159,7 +159,7 @@ def test_what_a_variant_hides_is_said() -> None:
     trace = variant.trace
     effects = Distractors(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
-        assert min(effect.seen for effect in effects.at(id_, at)) < ENOUGH_WRONG
+        assert min(effect.seen for effect in effects.at([(id_, at)])) < ENOUGH_WRONG
 
 
 def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
@@ -170,7 +170,7 @@ def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
     }
     trace = attncli.compute(attncli.Problem(**given, heads=2, mask="causal"))
     effects = Distractors(trace, Question(trace, trace.steps, 2))
-    found = [e for id_ in MISTAKES for name in trace.steps for e in effects.at(id_, name)]
+    found = effects.at(itertools.product(MISTAKES, trace.steps))
     first = [list(effect.numbers) for effect in found]
     reached = [effects._question.reached([effect.key[1]]) for effect in found]
     assert any(len(names) < len(steps) for names, steps in zip(first, reached, strict=True))
@@ -184,7 +184,7 @@ def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool
     trace = attncli.compute(problem)
     assert (trace["exp"].array[0, 0, 0, 0] >= 0.01) == is_written
     effects = Distractors(trace, Question(trace, trace.steps, 2))
-    assert [e.seen for e in effects.at("divided_by_others", "weights")] == [0]
+    assert [e.seen for e in effects.at([("divided_by_others", "weights")])] == [0]
 
 
 def test_digits_that_are_asked_decide_what_shows() -> None:
@@ -193,11 +193,11 @@ def test_digits_that_are_asked_decide_what_shows() -> None:
     trace, seen = attncli.compute(problem), []
     for decimals in (0, 1, 2):
         effects = Distractors(trace, Question(trace, ["weights"], decimals))
-        (one,) = effects.at("not_scaled", "scaled")
+        (one,) = effects.at([("not_scaled", "scaled")])
         seen.append(one.seen)
     assert seen == [0, 0, 2]
     tolerant = Distractors(trace, Question(trace, ["weights"], 2, tolerance=1.0))
-    assert not tolerant.at("not_scaled", "scaled")[0].seen
+    assert not tolerant.at([("not_scaled", "scaled")])[0].seen
 
 
 @pytest.mark.parametrize("path", ["recurrent_plain", "pooling_words", "heads_grouped"])
@@ -516,3 +516,35 @@ def test_more_variants_than_there_are_is_refused(folder: Path, attn: Attn) -> No
     result = attn("vary", "tiny.yaml", "-n", "40", "--values", "1,2", cwd=folder)
     assert (result.status, result.out) == (2, "")
     assert "only 15 other problems" in result.err
+
+
+LAYER = {
+    **{"W_q": [[0, 1], [1, 0]], "W_k": [[1, 0], [2, 1]], "W_v": [[1, 1], [0, 2]]},
+    **{"W_1": [[1, 2], [0, 1]], "W_2": [[1, 0], [1, 1]]},
+}
+VARIED: list[dict[str, Any]] = [
+    {"kind": "transformer", "layers": [LAYER, LAYER], "gradient": "sum"},
+    {"W_q": [[1, 0, 1, 2], [0, 1, 1, 0]], "heads": 2, "kv_heads": 1, "gradient": "sum"},
+    {
+        "mask": "causal",
+        "W_v": [[1], [2]],
+        "gradient": {"loss": "squared_error", "target": [[1]] * 3},
+    },
+    {"score": {"name": "additive", "W": [[1, 0], [2, 1]], "U": [[1, 1], [0, 1]], "v": [1, 2]}},
+]
+
+
+@pytest.mark.parametrize("keys", VARIED)
+def test_mistakes_worked_together_have_the_numbers_of_each_alone(
+    keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = calculated(attncli.Problem(X=[[1, 3], [2, 1], [0, 2]], **keys))
+    effects, places = Distractors(trace, Question(trace, trace.steps, 2)), (MISTAKES, trace.steps)
+    together = effects.at(itertools.product(*places))
+    monkeypatch.setattr(Distractors, "_known", lambda self, changes, reached: [None] * len(changes))
+    alone = effects.at(itertools.product(*places))
+    assert len(together) > 20
+    for one, other in zip(together, alone, strict=True):
+        assert (one.key, one.seen) == (other.key, other.seen)
+        pairs = zip(one.numbers.items(), other.numbers.items(), strict=True)
+        assert all(a == b and np.array_equal(x, y) for (a, x), (b, y) in pairs)

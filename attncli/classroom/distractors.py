@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -29,7 +30,10 @@ from attncli.core.tape.evaluation import (
     walk,
 )
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.step import ShapeError, Step
+from attncli.core.tape.step import ALL, Expression, ShapeError, Step
+
+MAX_TOGETHER = 2**20
+"""Maximum count of numbers in the steps of changes that are worked together: 8 MiB. Chosen."""
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps: a distractor must differ from the numbers it gives. Chosen."""
@@ -59,12 +63,16 @@ class Question:
         self._operands = {
             s.name: {x.name for x in sources(s) if x.operation is not None} for s in original
         }
+        self._reached: dict[frozenset[str], Collection[str]] = {}
 
-    def reached(self, names: Iterable[str]) -> list[str]:
+    def reached(self, names: Iterable[str]) -> Collection[str]:
         """Return these steps and all that depend on them, in the order of computation."""
-        names_reached = set(names)
-        names_reached.update(name for name in self.steps if self._operands[name] & names_reached)
-        return [name for name in self.steps if name in names_reached]
+        start = frozenset(names)
+        if start not in self._reached:
+            reached = set(start)
+            reached.update(name for name in self.steps if self._operands[name] & reached)
+            self._reached[start] = dict.fromkeys(n for n in self.steps if n in reached)
+        return self._reached[start]
 
 
 class Distractor(Record, eq=False):
@@ -88,6 +96,13 @@ class Distractor(Record, eq=False):
         return numbers
 
 
+class Known(Record, eq=False):
+    """What a mistake leads to, as far as it is known before anybody asks."""
+
+    numbers: Mapping[str, Array]  # of the steps that it reaches
+    divides: bool  # True if one of them divides by 0, or by a number that its student writes as 0
+
+
 class Distractors:
     """The distractors of one calculation."""
 
@@ -102,22 +117,69 @@ class Distractors:
         self._around = self._replayed(self._right)
         self._roughly = self._replayed(self.right)
 
-    def at(self, id_: str, place: str) -> list[Distractor]:
-        """Return the distractors of a mistake in a step, one for each way to make it."""
-        changes = enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
-        distractors = (self._distractor((id_, place, way), change) for way, (change, _) in changes)
+    def at(self, places: Iterable[tuple[str, str]]) -> list[Distractor]:
+        """Return the distractors of mistakes in steps, one for each way to make one, in order."""
+        changes = {
+            (id_, place, way): change
+            for id_, place in places
+            for way, (change, _) in enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
+        }
+        count = MAX_TOGETHER // sum(array.size for array in self._right.values()) or 1
+        rest, distractors = iter(changes.items()), list[Distractor | None]()
+        while part := dict(islice(rest, count)):
+            reached = list(map(self._question.reached, part.values()))
+            known = self._known([*part.values()], reached)
+            distractors += map(self._distractor, part, part.values(), reached, known)
         return [one for one in distractors if one is not None]
 
-    def _distractor(self, key: Key, change: Change) -> Distractor | None:
+    def _known(
+        self, changes: Sequence[Change], reached: Sequence[Collection[str]]
+    ) -> Iterator[Known | None]:
+        """Yield what is known of each change; `reached` are the names of the steps it reaches.
+
+        All are worked together, each with a place along the axis of the batch. Nothing is known of
+        a change with which a step has another shape, or if the problem itself has a batch.
+        """
+        is_alone = all(len(array) == 1 for array in self._right.values())
+        is_known, divides = np.full(len(changes), is_alone), np.zeros(len(changes), bool)
+        numbers = dict(self._right)
+
+        def value(source: Step, rows: slice = ALL) -> Array:
+            array = source.array if source.operation is None else numbers[source.name]
+            return array if len(array) == 1 else array[rows]
+
+        for step in self.trace if is_alone else ():
+            at = np.array([step.name in names for names in reached]) & is_known
+            if step.operation is None or not at.any():
+                continue
+            result = self._settled(step, evaluate(step.operation, value))
+            every = np.broadcast_to(result, (len(changes), *result.shape[1:])).copy("K")
+            every[~at] = step.array
+            by_nothing = np.resize(self._divides_by_nothing(step.operation, value), len(changes))
+            for i in (i for i in np.flatnonzero(at).tolist() if step.name in changes[i]):
+                of_one, is_known[i] = partial(value, rows=slice(i, i + 1)), False
+                with suppress(ShapeError):
+                    own = self._settled(step, evaluate(changes[i][step.name], of_one))
+                    by_nothing[i] = self._divides_by_nothing(changes[i][step.name], of_one).any()
+                    is_known[i] = own.shape == step.array.shape
+                every[i : i + 1] = own if is_known[i] else step.array
+            divides |= by_nothing & at
+            numbers[step.name] = every
+        for i, names in enumerate(reached):
+            so_far = {name: numbers[name][i:][:1] for name in names}
+            yield Known(so_far, bool(divides[i])) if is_known[i] else None
+
+    def _settled(self, step: Step, numbers: Array) -> Array:
+        return self._tidy(step.name, numbers)
+
+    def _distractor(
+        self, key: Key, change: Change, reached: Collection[str], known: Known | None
+    ) -> Distractor | None:
         """Return the distractor of a change; None if no student would write its numbers."""
-        names = self._question.reached(change)
-        steps = [self.trace[name] for name in names]
-        worked = {name: array for name, array in self._right.items() if name not in names}
-
-        def settle(step: Step, numbers: Array) -> Array:
-            return self._tidy(step.name, numbers)
-
-        replay: Replay[Array] = Replay(steps, settle=settle, worked=worked, instead=change)
+        steps = [self.trace[name] for name in reached]
+        worked = {n: array for n, array in self._right.items() if n not in reached}
+        worked |= known.numbers if known else {}
+        replay: Replay[Array] = Replay(steps, settle=self._settled, worked=worked, instead=change)
         asked = [step for step in steps if step.name in self.right]
         changed = [step for step in steps if step.name in change]
         try:
@@ -125,7 +187,7 @@ class Distractors:
             if None in is_different:
                 return None
             seen = self._wrong_numbers(replay, steps, asked, changed) if any(is_different) else 0
-            if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
+            if seen and (known.divides if known else self._divides(replay, steps, change)):
                 seen = 0
         except ShapeError:
             return None
@@ -162,18 +224,25 @@ class Distractors:
             return None
         return self._count_wrong(numbers, step) > 0
 
-    def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
-        """Return True if a step divides by 0, or by a number that its student writes as 0."""
-        operation = change.get(step.name, step.operation)
-        for node in walk(operation) if operation is not None else ():
-            if not isinstance(node, Divide):
-                continue
-            parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
-            dividend, divisor = map(np.abs, parts)
-            is_written_as_0 = (divisor < self._question.unit) & (dividend >= self._question.unit)
-            if (is_written_as_0 | ((divisor == 0) & (dividend > 0))).any():
-                return True
-        return False
+    def _divides(self, replay: Replay[Array], steps: Sequence[Step], change: Change) -> bool:
+        """Return True if any of some steps divides by nothing."""
+        made_of = [change.get(step.name, step.operation) for step in steps]
+        every = (node for node in made_of if node is not None)
+        return any(self._divides_by_nothing(node, replay).any() for node in every)
+
+    def _divides_by_nothing(
+        self, expression: Expression, value_of: Callable[[Step], Array]
+    ) -> Array:
+        """Return, along the axis of the batch, where it divides by 0, or by what is written so."""
+        divides, unit = np.zeros(1, bool), self._question.unit
+        for node in walk(expression):
+            if isinstance(node, Divide):
+                parts = (evaluate(part, value_of) for part in (node.dividend, node.divisor))
+                dividend, divisor = map(np.abs, parts)
+                is_written_as_0 = (divisor < unit) & (dividend >= unit)
+                by_nothing = is_written_as_0 | ((divisor == 0) & (dividend > 0))
+                divides = divides | by_nothing.reshape(len(by_nothing), -1).any(axis=-1)
+        return divides
 
     def _count_wrong(self, numbers: Array, step: Step) -> int:
         """Return the count of wrong numbers, at most `ENOUGH_WRONG`, as for another shape."""

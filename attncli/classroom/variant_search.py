@@ -65,7 +65,7 @@ class Pool:
 
     def add(self, distractors: Distractors) -> None:
         places = product(MISTAKES, distractors.trace.steps)
-        every = [one for place in places for one in distractors.at(*place)]
+        every = distractors.at(places)
         seen = [one for one in every if one.asked and one.seen]
         self.known |= dict.fromkeys(one.key for one in every)
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
@@ -252,21 +252,21 @@ class Search:
         return Candidate(matrices, trace, self.question) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
-        """Set the faults of a candidate; stop early if it hides as much as `other` has faults."""
+        """Set the faults of a candidate, unless they are as many as those of `other`."""
         distractors = Distractors(candidate.trace, self.question)
         faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
         first = sorted({key[:2] for key in faulty})
-        for place in dict.fromkeys((*first, *(key[:2] for key in self.pool.known))):
-            for one in distractors.at(*place):
+        rest = dict.fromkeys(key[:2] for key in self.pool.known if key[:2] not in first)
+        for places in (first, rest):  # first those that are likely to tell
+            for one in distractors.at(places):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
                     candidate.hidden += [one] if one.seen < self.pool.shown[one.key] else []
-            if other and place == first[-1]:
-                candidate.alike = self.pool.alike(distractors, candidate.seen)
-            if other and len(candidate.hidden) + len(candidate.alike) >= other.faults:
+            candidate.alike = self.pool.alike(distractors, candidate.seen)
+            faults = len(candidate.hidden) + len(candidate.alike)
+            if other and faults >= other.faults:
                 return
-        candidate.alike = self.pool.alike(distractors, candidate.seen)
-        candidate.faults = len(candidate.hidden) + len(candidate.alike)
+        candidate.faults = faults
 
 
 def rough_work(trace: Trace) -> int:

@@ -15,13 +15,13 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
-from attncli.core.text.strings import as_cell
+from attncli.core.text.strings import as_cell, regex
 from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
 from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
-PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PLAIN_NUMBER = regex(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 PLACES = (*LEADING, "row", "column", "hidden")
 """The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""

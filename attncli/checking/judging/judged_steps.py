@@ -239,6 +239,14 @@ class Compared(Given):
     def expected(self) -> Array:
         return self.explained
 
+    @property
+    def without_wrong_numbers(self) -> Compared:
+        """The same step, as if its wrong numbers had not been written."""
+        values = np.where(self.codes == WRONG, np.nan, self.written.values)
+        written = replace(self.written, values=values)
+        codes = np.where(written.missing, np.int8(MISSING), self.codes)
+        return replace(self, codes=codes, written=written)
+
     def followed(self, other: Judged) -> Compared:
         """Return the same step, in which wrong numbers follow that `other` says how to explain."""
         cells = (self.codes == WRONG) & (other.codes != WRONG) & (other.codes != MISSING)

@@ -41,7 +41,9 @@ MERGED = "W_o makes one vector per token of the results of all heads."
 def attention(tape: Tape, problem: Problem) -> Step:
     """Record every step of softmax(Q Kᵀ / √d_k) V, or of the problem's variant of it."""
     label(tape, query=problem.tokens, key=problem.memory_tokens)
-    if problem.keys_are_tokens:
+    sizes = problem.sizes
+    is_same = "n" in sizes and "m" in sizes and sizes["n"] == sizes["m"]
+    if is_same and KINDS[problem.kind].source == "X":  # the words also name the keys
         label(tape, key=problem.memory_tokens or problem.tokens)
     keys = "key"
     if problem.past:  # new keys are only some of those that are attended to

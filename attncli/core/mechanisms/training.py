@@ -71,8 +71,7 @@ class Total(Loss):
     operand: Step
     why = "One number for the whole result."
 
-    def apply(self, array: Array) -> Array:
-        """Any shape gives (1, 1, 1, 1)."""
+    def total(self, array: Array) -> Array:
         return _sum_of_all(array)
 
     def slopes(self) -> Derivatives:
@@ -105,8 +104,7 @@ class SquaredError(Loss):
     over: float
     why = "How far the result is from what it should be."
 
-    def apply(self, output: Array, target: Array) -> Array:
-        """(…, n, d) twice give (1, 1, 1, 1)."""
+    def total(self, output: Array, target: Array) -> Array:
         difference = output - target
         total = _sum_of_all(difference * difference)
         return total / self.over if self.over != 1 else total

@@ -240,8 +240,7 @@ class CrossEntropy(Loss):
     def operands(self) -> tuple[Expression, ...]:
         return (self.probabilities,)
 
-    def apply(self, probabilities: Array) -> Array:
-        """(…, n, v) gives (1, 1, 1, 1)."""
+    def total(self, probabilities: Array) -> Array:
         _refuse_outside(self.places, probabilities.shape[-1])
         rows = [*range(len(self.places))]
         _refuse_outside(rows, probabilities.shape[-2])

@@ -8,6 +8,7 @@ used in several places gets the sum.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -39,9 +40,13 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     Returns:
         The derivatives with regard to inputs, by the names of these.
     """
-    if tape.work is array_of and tape.settle is None:
-        tape.work = WithoutNoise(tape.uniform or np.random.default_rng(0).uniform)
-    return _ChainRule(tape).read(start)
+    held: dict[Expression, Array] = {}
+    if tape.work is array_of:
+        tape.work = partial(array_of, held=held)
+        if tape.settle is None:
+            uniform = tape.uniform or np.random.default_rng(0).uniform
+            tape.work = WithoutNoise(uniform, tape.work)
+    return _ChainRule(tape, held).read(start)
 
 
 COPIES = 4
@@ -66,14 +71,17 @@ class WithoutNoise:
     layers, so that a number within it is still kept if other rounding errors hardly change it.
     """
 
-    def __init__(self, uniform: Callable[..., Array]) -> None:
+    def __init__(
+        self, uniform: Callable[..., Array], work: Callable[[Expression], Array] = array_of
+    ) -> None:
         self.known: dict[Operation, tuple[Array, Interval]] = {}
         self.copies: dict[Expression, Array] = {}
         self.uncopied: list[Operation] = []
         self.uniform = uniform
+        self.work = work
 
     def __call__(self, expression: Expression) -> Array:
-        array = array_of(expression)
+        array = self.work(expression)
         if isinstance(expression, Step) or not are_floats(array):
             return array
         used = (node.array.size for node in walk(expression) if isinstance(node, Step))
@@ -148,19 +156,24 @@ def _backward_of(group: str) -> str:
 
 
 class _ChainRule:
-    """Collects, for each value of one tape, the parts whose sum is its derivative."""
+    """Collects, for each value of one tape, the parts whose sum is its derivative.
 
-    def __init__(self, tape: Tape) -> None:
+    Their shapes are those of their arrays, which are held until they are recorded.
+    """
+
+    def __init__(self, tape: Tape, held: dict[Expression, Array]) -> None:
         self.tape = tape
+        self.held = held
         self.parts: dict[Step, list[Expression]] = {}
 
     def read(self, start: Derivatives) -> dict[str, Step]:
         steps = list(self.tape.steps.values())
         known = {step.name for step in steps}
-        users = {source: step for step in reversed(steps) for source in sources(step)}
+        made_of = {step: sources(step) for step in steps}
+        users = {source: step for step in reversed(steps) for source in made_of[step]}
         groups: dict[Step, set[str]] = {}
         for step in steps:
-            for source in sources(step):
+            for source in made_of[step]:
                 groups.setdefault(source, set()).add(step.group)
         gradients: dict[str, Step] = {}
         for value, derivative in start:
@@ -170,7 +183,7 @@ class _ChainRule:
             heading = self.tape.group = _backward_of(step.group)
             if step in self.parts and step.operation is not None:
                 self.through(step.operation, step, self.record(step), step)
-            for source in reversed(sources(step)):  # weights before what they are applied to
+            for source in reversed(made_of[step]):  # weights before what they are applied to
                 # A given step is that step, and has its derivative already.
                 is_new = source.key and source.name not in {*known, *gradients}
                 if is_new and source in self.parts and users[source] is step:
@@ -191,7 +204,7 @@ class _ChainRule:
         self, node: Expression, result: Expression, upstream: Expression, step: Step
     ) -> None:
         """Carry the derivative back through a node of a step's formula to the steps in it."""
-        upstream = summed_to_shape(upstream, result)
+        upstream = summed_to_shape(upstream, result, self.held)
         if isinstance(node, Step):
             self.parts.setdefault(node, []).insert(0, upstream)
             return

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, because
@@ -55,11 +58,32 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
+def each_alone(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Return what a function gives for each element of the batch, which are several calculations.
+
+    A function that sums along the axis of the batch would add them up.
+    """
+    count = max(array.shape[0] for array in arrays)
+    if count == 1:
+        return function(*arrays)
+    rows = ([a if a.shape[0] == 1 else a[i:][:1] for a in arrays] for i in range(count))
+    return np.concatenate([function(*row) for row in rows])
+
+
 class Loss(Operation):
     """One number for a whole result."""
 
     leading = ()
     shape = "-> sum"
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shapes give (1, 1, 1, 1)."""
+        has_batch = any("batch" in operand.leading for operand in self.operands)
+        return self.total(*arrays) if has_batch else each_alone(self.total, *arrays)
+
+    def total(self, *arrays: Any) -> Any:
+        """Return the loss of one calculation."""
+        raise NotImplementedError
 
     def slopes(self) -> Derivatives:
         """Yield what `derivative` does, for an upstream gradient of 1."""
@@ -201,6 +225,10 @@ class Summed(Operation):
 
     def apply(self, array: Array) -> Array:
         """Any shape gives `sizes`; axes of size 1 in it, and those that it lacks, are summed."""
+        has_batch = self.sizes[0] > 1 or "batch" in self.over
+        return self._summed(array) if has_batch else each_alone(self._summed, array)
+
+    def _summed(self, array: Array) -> Array:
         wide = (1,) * (array.ndim - len(self.sizes)) + self.sizes
         pairs = enumerate(zip(wide, array.shape, strict=True))
         axes = tuple(i - array.ndim for i, (size, length) in pairs if size == 1 != length)
@@ -239,12 +267,18 @@ class Spread(Rearranged):
         return np.broadcast_to(array, np.broadcast_shapes(array.shape, self.sizes))
 
 
-def summed_to_shape(derivative: Expression, value: Expression) -> Expression:
+def summed_to_shape(
+    derivative: Expression, value: Expression, held: dict[Expression, Array]
+) -> Expression:
     """Return a derivative in the shape of the value that it belongs to.
 
-    A value that was used along a whole axis gets the sum along it.
+    A value that was used along a whole axis gets the sum along it. The array of the derivative is
+    put into `held`.
     """
-    shape, used = array_of(value).shape, array_of(derivative).shape
+    array = array_of(derivative, held)
+    if isinstance(derivative, Operation):
+        held[derivative] = array
+    shape, used = array_of(value).shape, array.shape
     if used == shape:
         return derivative
     if len(shape) == len(used) and all(a in (1, b) for a, b in zip(used, shape, strict=True)):

@@ -49,20 +49,19 @@ def apply_to(
         ShapeError: if the operation has no result for them.
     """
     # A number that knows how it was written is a float here, or NumPy would widen float32.
-    plain = {
-        name: (constant or float)(x)
-        for name in operation.float_fields
-        if isinstance(x := getattr(operation, name), float)
-        and (constant is not None or type(x) is not float)
-    }
-    if plain:
-        operation = replace(operation, **plain)
+    if operation.float_fields:
+        plain = {
+            name: (constant or float)(x)
+            for name in operation.float_fields
+            if isinstance(x := getattr(operation, name), float)
+            and (constant is not None or type(x) is not float)
+        }
+        operation = replace(operation, **plain) if plain else operation
     # Arrays that record calls are arrays, too; few commands import them.
-    others: set[Any] = {
-        kind
-        for kind in map(type, arrays)
-        if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
-    }
+    kinds = {*map(type, arrays)} - {np.ndarray}
+    others: list[Any] = [
+        kind for kind in kinds if not issubclass(kind, np.ndarray) and not hasattr(kind, "called")
+    ]
     with np.errstate(all="ignore"):  # an overflow is noticed, and named, by the tape
         try:
             if not others:
@@ -73,8 +72,10 @@ def apply_to(
             raise ShapeError(*error.args) from error
 
 
-def array_of(expression: Expression) -> Array:
+def array_of(expression: Expression, held: dict[Expression, Array] | None = None) -> Array:
     """Return the array of an expression of recorded values.
+
+    `held` has arrays of expressions that were evaluated before; one that is used is dropped.
 
     Raises:
         FloatingPointError: with the innermost operation whose result a float cannot hold. Its
@@ -82,7 +83,9 @@ def array_of(expression: Expression) -> Array:
     """
     if isinstance(expression, Step):
         return expression.array
-    operands = [array_of(operand) for operand in expression.operands]
+    if held and expression in held:
+        return held.pop(expression)
+    operands = [array_of(operand, held) for operand in expression.operands]
     array: Array = apply_to(expression, operands)
     if are_floats(array) and not _is_held(expression, operands, array):
         raise FloatingPointError(expression)
@@ -94,9 +97,10 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
 
     −∞ is a blocked cell only where a mask put it, or where an operand has it already.
     """
-    numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
-    if numbers and max(numbers) > float(np.finfo(array.dtype).max):
-        return False
+    if operation.float_fields:
+        numbers = [abs(getattr(operation, name)) for name in operation.float_fields]
+        if max(numbers) > float(np.finfo(array.dtype).max):
+            return False
     if all_finite(array):
         return True
     infinite = array == -np.inf
@@ -139,7 +143,7 @@ def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expressio
 
     A step is the end of a branch, as it is in the formula, unless `into_steps` is true.
     """
-    rest, seen = [expression], {id(expression): expression}
+    rest, seen = [expression], {expression}
     while rest:
         node = rest.pop()
         yield node
@@ -148,8 +152,8 @@ def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expressio
         else:
             parts = (node.operation,) if into_steps and node.operation is not None else ()
         for part in reversed(parts):
-            if id(part) not in seen:
-                seen[id(part)] = part
+            if part not in seen:
+                seen.add(part)
                 rest.append(part)
 
 
@@ -281,6 +285,16 @@ class Replay(Generic[V]):
                     value = self._settle(following, self.result(following))
                 self._values[following.name] = value
         return self._values[step.name]
+
+    def start_from(self, other: Replay[V]) -> None:
+        """Take over what another replay of the calculation has worked out."""
+        self._values |= other._values
+        self._results |= other._results
+
+    def forget(self, step: Step) -> None:
+        """Work a step out again when it is needed; every step before it must be up to date."""
+        self._values.pop(step.name, None)
+        self._results.pop(step.name, None)
 
     def _input(self, step: Step) -> V:
         if self._of_input is None:

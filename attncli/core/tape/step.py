@@ -7,6 +7,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -65,7 +66,7 @@ class Operation(Record, eq=False):
         cls.operand_fields = tuple(n for n, kind in kinds if kind in OPERANDS or n in held)
         cls.float_fields = tuple(n for n, kind in kinds if kind == "float")
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
         held = [getattr(self, name) for name in self.operand_fields]

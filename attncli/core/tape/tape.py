@@ -168,10 +168,11 @@ class Tape:
         except FloatingPointError as beyond:
             inner = (part for part in beyond.args if part is not operation)
             raise self.too_large(name, *inner) from None
-        leading, trailing = operation.leading, trailing or operation.trailing
-        columns = self.columns
         if like is not None:
             leading, trailing, columns = like.leading, like.trailing, like.columns
+        else:
+            leading, trailing = operation.leading, trailing or operation.trailing
+            columns = self.columns
         labels = self._labels(trailing, array)
         called = called_by(name, self.called)
         about = (labels, operation, array, columns, self.group, "", why, self.backward, called)
