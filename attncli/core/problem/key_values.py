@@ -6,12 +6,7 @@ missing, and of open cells.
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-=======
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
->>>>>>> main
 from contextlib import suppress
 from itertools import chain, groupby
 from typing import Any, TypeAlias
