@@ -153,7 +153,8 @@ def _traces(
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
 
-    # A page shows the operands of steps, and parts of large ones; a file of numbers does not.
+    # A page shows the operands of steps, and parts of large ones, and a program makes them; a file
+    # of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
     problems.single = row.binary and not targets.is_many(out)
@@ -166,7 +167,7 @@ def _traces(
         foresee = refuse_large
     elif not (is_chosen or is_small):
         foresee = partial(_warn_of_size, format_=format_, selection=selection)
-    alone = not (row.is_page or selection.exact)
+    alone = not (row.is_page or selection.exact or format_ == "numpy")
     if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
         traces = problems.traces(selection.only, alone, foresee)
         return map(_with_path, traces) if verbose else traces
