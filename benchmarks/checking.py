@@ -7,6 +7,11 @@ times `python -c "import numpy"` plus 5 ms per file, measured in alternation wit
 the path of another checkout as an argument, both checkouts are measured in alternation, and the
 ratio is printed. Then single submissions follow, correct and wrong ones, with every step and with
 only the output.
+
+At last, classes of 200 with every step in two decimals, of which a third is wrong in one of
+`KINDS`, no two alike: attention with 2 heads of 4 tokens, and two blocks of a transformer. Beside
+them a submission to the two blocks in which every number is made up. Any number of other checkouts
+may be named; ratios are those to the first.
 """
 
 from __future__ import annotations
@@ -20,8 +25,15 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks import in_turn
+
+if TYPE_CHECKING:
+    from attncli.core.mechanisms.trace import Trace
 
 ROUNDS = 9
 FILES = 300
@@ -156,6 +168,109 @@ def cases_in_turn(problem: str, other: str) -> dict[str, list[float]]:
     }
 
 
+KINDS = ("mistake", "one number", "three numbers", "row", "two mistakes", "all from a step on")
+"""What is wrong in the work of a student: three numbers are not carried on, all others are."""
+
+STUDENTS, CLASS_ROUNDS = 200, 3
+
+
+def wrong_work(trace: Trace, draw: np.random.Generator, kind: str) -> dict[str, np.ndarray]:
+    """Return the steps of a student with something wrong that shows."""
+    from attncli.checking.judging.equivalent_forms import operation_or_input, with_change
+    from attncli.checking.mistakes.mistake import wrong
+    from attncli.checking.naming.catalogued import mistakes_in
+
+    steps = [step for step in trace if step.array.size > 1]
+    while True:
+        step = steps[draw.integers(len(steps))]
+        if kind == "all from a step on":
+            place = list(trace).index(step)
+            made_up = {one.name: draw.normal(size=one.value.shape) for one in list(trace)[place:]}
+            return {one.name: one.value for one in trace} | made_up
+        if "mistake" in kind:
+            every = [one for some in mistakes_in(trace, step).values() for one in some]
+            change = every[draw.integers(len(every))].change if every else {}
+        else:
+            count, off = 3 if kind == "three numbers" else 1, np.zeros(step.array.shape)
+            if kind == "row":
+                *lines, width = step.array.shape
+                off[tuple(draw.integers(lines))] = draw.normal(size=width)
+            else:
+                places = draw.choice(off.size, count, replace=False)
+                off.flat[places] = draw.choice([-1, -0.5, 0.2, 1, 2], count)
+            change = {step.name: wrong(off.__add__, operation_or_input(step))}
+        try:
+            other = with_change(trace, change)
+        except ValueError:  # numbers of another shape
+            continue
+        with np.errstate(invalid="ignore"):
+            off_by = [np.abs(one.array - trace[one.name].array) for one in other]
+        if any((np.nan_to_num(by) > 0.05).any() for by in off_by):
+            if kind == "two mistakes":
+                return wrong_work(other, draw, "mistake")
+            kept = trace if kind == "three numbers" else other
+            return {one.name: (other if one is step else kept)[one.name].value for one in trace}
+
+
+def sheet(steps: dict[str, np.ndarray]) -> str:
+    """Return a submission in YAML; nan is a cell that was left out."""
+    texts = {
+        name: np.vectorize(lambda number: "_" if np.isnan(number) else f"{number:.2f}")(value)
+        for name, value in steps.items()
+    }
+    lines = (f"{name}: {json.dumps(text.tolist())}\n" for name, text in texts.items())
+    return "".join(lines).replace('"', "")
+
+
+def write_class(folder: Path, problem: dict[str, object]) -> None:
+    """Write a problem, a folder of submissions, and one that is made up."""
+    from attncli import load
+    from attncli.checking.check import AnswerKey
+
+    draw = np.random.default_rng(1)
+    (folder / "students").mkdir(parents=True)
+    (folder / "problem.json").write_text(json.dumps(problem))
+    trace = AnswerKey(load(str(folder / "problem.json"))).trace
+    cells = [(step, place) for step in trace for place in np.ndindex(step.value.shape)]
+    for number, at in enumerate(draw.choice(len(cells), STUDENTS, replace=False)):
+        steps = {step.name: step.value.copy() for step in trace}
+        if number % 3:  # one cell is left out, for no two to be alike
+            steps[cells[at][0].name][cells[at][1]] = np.nan
+        else:
+            with np.errstate(all="ignore"):
+                steps = wrong_work(trace, draw, KINDS[number // 3 % len(KINDS)])
+        (folder / "students" / f"{number:03}.yaml").write_text(sheet(steps))
+    made_up = {step.name: draw.normal(size=step.value.shape) for step in trace}
+    (folder / "made_up.yaml").write_text(sheet(made_up))
+
+
+def classes(checkouts: Sequence[str]) -> None:
+    """Print what classes take in some checkouts, all in turn."""
+    draw = np.random.default_rng(5)
+
+    def matrices(**shapes: tuple[int, ...]) -> dict[str, object]:
+        return {name: (draw.integers(-4, 5, shape) / 4).tolist() for name, shape in shapes.items()}
+
+    four = dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), (4, 4))
+    layers = [matrices(**four, W_1=(4, 8), b_1=(8,), W_2=(8, 4), b_2=(4,)) for _ in range(2)]
+    blocks = {"kind": "transformer", "norm": "layer", "place": "pre", "layers": layers}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_class(folder / "attention", {**matrices(X=(4, 4), **four), "heads": 2})
+        write_class(folder / "blocks", {**matrices(X=(4, 4)), **blocks, "heads": 2})
+        for what, work, answers in (
+            (f"{STUDENTS} students, attention", "attention", "students"),
+            (f"{STUDENTS} students, two blocks", "blocks", "students"),
+            ("two blocks made up", "blocks", "made_up.yaml"),
+        ):
+            words = (*in_turn.ATTN, "check", "problem.json", answers, "-f", "csv")
+            commands = {
+                f"{what}, {Path(one).name}": in_turn.Command(words, one, (0, 1))
+                for one in checkouts
+            }
+            in_turn.print_ratios(in_turn.in_turn(commands, CLASS_ROUNDS, folder / work))
+
+
 def main() -> None:
     """Print the medians and the bound."""
     if sys.argv[1:2] == ["--cases"]:
@@ -183,6 +298,7 @@ def main() -> None:
     print(f"the other checkout         {statistics.median(before) * 1000:7.1f} ms   {ratio:.2f}")
     for kind, (median, to_other) in kinds.items():
         print(f"{kind:35} {median:6.1f} ms   of the other checkout {to_other:.2f}")
+    classes([*sys.argv[1:], str(ROOT)])
 
 
 if __name__ == "__main__":

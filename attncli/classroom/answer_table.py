@@ -16,7 +16,6 @@ import numpy as np
 from attncli.checking.answers.answers import Written
 from attncli.checking.judging import agreement, schedules
 from attncli.checking.judging.agreement import ROUNDED, RoundingRule
-from attncli.checking.judging.early_rounding import COARSEST_ROUNDINGS
 from attncli.checking.judging.equivalent_forms import other_readings
 from attncli.checking.judging.judge import HYPOTHESES, Judge, forgives
 from attncli.checking.judging.judged_steps import CORRECT, LAST_DIGIT
@@ -147,7 +146,7 @@ class _AnyDigits(Operands):
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        return COARSEST_ROUNDINGS
+        return agreement.COARSEST_ROUNDINGS
 
 
 def _ends_of_schedules(reference: Reference, steps: Sequence[Step]) -> dict[str, Interval]:

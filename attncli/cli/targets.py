@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.text.strings import alike, near_words, safe, visible
+from attncli.core.text.strings import alike, near_words, regex, safe, visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
@@ -24,10 +23,10 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
 }
 """The fields of a pattern; the first is the name of the files of a folder."""
 
-NUMBER_WIDTH = re.compile(r"\d{0,3}")
+NUMBER_WIDTH = regex(r"\d{0,3}")
 """The width that may follow the colon of a field."""
 
-TEXT_WIDTH = re.compile(r"\d{0,3}(\.\d{1,3})?")
+TEXT_WIDTH = regex(r"\d{0,3}(\.\d{1,3})?")
 """A width and a maximum of characters, which may follow the colon of a field of text."""
 
 
@@ -80,7 +79,12 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
 
 
 def write_format(
-    kind: FormatKind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
+    kind: FormatKind,
+    name: str,
+    shown: Iterable[Any],
+    selection: PageSelection,
+    out: str | None,
+    write: Write | None = None,
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come.
 
@@ -91,7 +95,7 @@ def write_format(
     from attncli.printing.formats import FORMATS
 
     row = FORMATS[name]
-    write: Write = getattr(row, kind)
+    write = write or row.writer(kind)
     groups = iter(shown)
     if kind != "reports":
         first = next(groups, None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -12,7 +12,7 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail,
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import EMPTY, Record
-from attncli.core.text.strings import lines_of, visible
+from attncli.core.text.strings import regex, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -57,7 +57,7 @@ class KnownClass(Record):
 
 DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
-DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
+DECIMAL_PAIRS = regex(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
 ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of such rows alone."""
@@ -123,7 +123,7 @@ def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
             if value is None or isinstance(value, Blank)
         )
         return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
-    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+    if isinstance(raw, list) and dict in map(type, raw):
         return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
     return raw
 
@@ -200,9 +200,9 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them, with more line ends than in editors."""
-    if text.isascii():
-        return lines_of(text)
-    return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
+    for end in ("\r\n", *"\r\x85\u2028\u2029"):
+        text = text.replace(end, "\n")
+    return text.split("\n")
 
 
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
@@ -232,6 +232,8 @@ KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "
 class Submission(Record, eq=False):
     """One student's answers, as they were read: raw matrices by words for the steps.
 
+    It is pickled without the places in its file.
+
     Attributes:
         locate: gives the place of a step, a row or a cell.
         ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
@@ -256,6 +258,10 @@ class Submission(Record, eq=False):
     is_named: bool = False
     read_as: Mapping[str, str] = EMPTY
 
+    def __getstate__(self) -> dict[str, Any]:
+        locate = nowhere if self.locate is nowhere else partial(_in_file, self.name)
+        return self.__dict__ | {"locate": locate, "heading": locate}
+
     @property
     def answers(self) -> dict[str, Any]:
         """The matrices without remarks and names, by the names of steps that letters mean."""
@@ -266,6 +272,10 @@ class Submission(Record, eq=False):
     def is_row(self) -> bool:
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere
+
+
+def _in_file(file: str, _: KeyPath) -> Place:
+    return Place(file)
 
 
 def submission_of(

@@ -16,11 +16,8 @@ from attncli.checking.judging.trial import Trial, common_readings, readings
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.intervals import Interval, hull, interval
 from attncli.core.records import Record
-from attncli.core.tape.evaluation import Values
+from attncli.core.tape.evaluation import Change, Replay, Values
 from attncli.core.tape.step import Step
-
-COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
-"""Coarsest roundings of a schedule, by decimals or by digits: they bound the numbers of all."""
 
 
 class ExplainedCells(Record, eq=False):
@@ -34,6 +31,8 @@ class ExplainedCells(Record, eq=False):
 
 def by_shown_numbers(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
     """Yield what follows if some shown steps were used as written, others before rounding."""
+    if not (in_reach(operands, answer) | answer.written.blank).all():
+        return
     cuts = np.array([_may_cut(operands, answer)])
     for reading in readings(operands, answer.step):
         numbers = Trial(operands, schedules.EXACT, answer.step, reading).numbers
@@ -47,11 +46,10 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
     step = answer.step
     if not _may_be_rounded(operands, answer):
         return
-    every = (*operands.ancestors(step), step)
-    constants = operands.reference.kept(("constants", step), partial(schedules.constants_of, every))
-    if not (every[:-1] or schedules.long_inputs((step,)) or constants):
+    constants = _any_constants(operands)
+    if not (operands.ancestors(step) or schedules.long_inputs((step,)) or step.name in constants):
         return
-    if not _is_within_reach(operands, answer, constants):
+    if not _is_within_reach(operands, answer):
         return
     first: ExplainedCells | None = None
     for trial in _trials(operands, step):
@@ -111,8 +109,8 @@ def _may_be_rounded(operands: Operands, answer: Given) -> bool:
 
 
 def _unexplained(answer: Given, *codes: int) -> Array:
-    cells: Array = np.isin(answer.codes, codes) & ~answer.written.blank
-    return cells
+    cells: Array = np.any([answer.codes == code for code in codes], axis=0)
+    return cells & ~answer.written.blank
 
 
 def _may_cut(operands: Operands, answer: Given) -> bool:
@@ -120,37 +118,63 @@ def _may_cut(operands: Operands, answer: Given) -> bool:
     return LAST_DIGIT in answer.codes or any(one.has(LAST_DIGIT) for one in before)
 
 
-def _is_within_reach(
-    operands: Operands, answer: Given, constants: Sequence[schedules.RoundedConstant]
-) -> bool:
-    """Return True if the coarsest roundings that people use may give nearly every wrong number."""
-    roundings = (*COARSEST_ROUNDINGS, *operands.roundings)
+def may_explain(operands: Operands, answer: Given) -> bool:
+    """Return False if no rounding on the way explains a number that is wrong."""
+    near = in_reach(operands, answer) & _unexplained(answer, WRONG)
+    is_hidden = near.any() and operands.hidden_before(answer.step)
+    return bool(is_hidden) or _is_within_reach(operands, answer)
 
-    def around(source: Step) -> Interval:
-        numbers, shown = operands.numbers(source), operands.shown(source)
-        more = agreement.CUT_OFF * shown.unit if shown else 0.0
-        return hull(*numbers, numbers[0] - more, numbers[0] + more)
 
-    def coarser(numbers: Values) -> Values:
-        ends = bounded(numbers)
-        return hull(ends, *(one.any_finer(ends) for one in roundings))
-
-    def coarsest() -> Interval:
-        change = schedules.with_constants([None, *constants], operands.trace, _any_of)
-        return bounded(operands.replay(around, coarser, change).result(answer.step))
-
-    reach = operands.kept("coarsest", answer.step, coarsest)
-    if axis_of_shares(answer.step) is not None:  # the largest may be adjusted by the whole error
-        spare = answer.unit * answer.codes.shape[-1]
-        reach = Interval(reach.low - spare, reach.high + spare)
+def _is_within_reach(operands: Operands, answer: Given) -> bool:
+    """Return True if a schedule may give nearly every wrong number."""
     wrong = _unexplained(answer, WRONG)
-    within = wrong & answer.agrees(reach, agreement.CUT_OFF)
+    within = wrong & in_reach(operands, answer)
     count = (~answer.written.blank).sum()
     return bool((within == wrong).all() or count - (wrong & ~within).sum() >= _fewest(count))
 
 
-def _any_of(factors: Array) -> Interval:
-    return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
+def in_reach(operands: Operands, answer: Given) -> Array:
+    """Return which numbers are possible with the coarsest roundings that people use."""
+    step = answer.step
+    ends = operands.kept("coarsest", step, lambda: bounded(reach(operands).result(step)))
+    if axis_of_shares(step) is not None:  # the largest may be adjusted by the whole error
+        spare = answer.unit * answer.codes.shape[-1]
+        ends = Interval(ends.low - spare, ends.high + spare)
+    return answer.agrees(ends, agreement.CUT_OFF)
+
+
+def reach(operands: Operands) -> Replay[Values]:
+    """Return the calculation on intervals that hold whatever roundings may make of it.
+
+    Shown numbers are those of `Operands.numbers`, or any within a unit of the written ones; hidden
+    steps and constants are rounded as people do, or not.
+    """
+
+    def around(step: Step) -> Interval:
+        numbers, shown = operands.numbers(step), operands.shown(step)
+        more = agreement.CUT_OFF * shown.unit if shown else 0.0
+        return hull(*numbers, numbers[0] - more, numbers[0] + more)
+
+    def coarser(numbers: Values) -> Values:
+        ends, rules = bounded(numbers), (*agreement.COARSEST_ROUNDINGS, *operands.roundings)
+        return hull(ends, *(one.any_finer(ends) for one in rules))
+
+    make = partial(operands.replay, around, coarser, _any_constants(operands))
+    return operands.once("reach", make)
+
+
+def _any_constants(operands: Operands) -> Change:
+    """Return operations with intervals that hold their constants and what people take them as."""
+    trace = operands.trace
+
+    def ends(factors: Array) -> Interval:
+        return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
+
+    def make() -> Change:
+        constants = schedules.constants_of(trace)
+        return schedules.with_constants([None, *constants], trace, ends)
+
+    return operands.reference.kept(("constants",), make)
 
 
 def _explained_by(operands: Operands, answer: Given, trial: Trial) -> ExplainedCells | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
-from typing import TypeAlias
+from itertools import chain, dropwhile
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from attncli.checking.judging.early_rounding import ExplainedCells
 from attncli.checking.judging.judged_steps import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.judging.operands import Operands, Reference, axis_of_shares, bounded, middle
 from attncli.core.arithmetic.elements import Array
-from attncli.core.arithmetic.intervals import Interval, interval
-from attncli.core.records import replace
-from attncli.core.tape.evaluation import Values
+from attncli.core.arithmetic.intervals import Interval, interval, is_equal
+from attncli.core.records import EMPTY, replace
+from attncli.core.tape.evaluation import Replay, Values
 from attncli.core.tape.step import Step
 
 Hypotheses: TypeAlias = tuple[
@@ -39,20 +39,72 @@ class Judge:
         reference: Reference,
         matrices: Matrices,
         before: Judge | None = None,
-        done_wrong: Container[str] = (),
+        instead: Mapping[str, Judged | None] = EMPTY,
         hypotheses: Hypotheses = (),
     ) -> None:
         self.reference, self.trace, self.matrices = reference, reference.trace, matrices
         self.hypotheses = hypotheses or HYPOTHESES
-        self.judged: dict[str, Judged] = dict(before.judged) if before else {}
-        is_after = before is None
-        for step in self.trace:
-            first, is_here = self.judged.get(step.name), step.name in done_wrong
-            is_after |= is_here
-            if first is None or is_here:
+        self.judged: dict[str, Judged] = {}
+        if before is None:
+            for step in self.trace:
                 self.judged[step.name] = self._judge(step)
-            elif is_after and isinstance(first, Compared) and first.has(judged_steps.WRONG):
-                self.judged[step.name] = first.followed(self._judge(step))
+        else:
+            self._judge_again(before, instead)
+
+    def _judge_again(self, before: Judge, instead: Mapping[str, Judged | None]) -> None:
+        """Judge the steps in which something was done wrong, and those that it may explain."""
+        self.judged |= before.judged
+        for mine, theirs in zip(self._replays, before._replays, strict=True):
+            mine.start_from(theirs)
+        changed: set[str] = set()  # the steps of which later ones are not made as before
+        is_wrong = was_wrong = False  # whether a step up to here is, or was
+        for step in dropwhile(lambda one: one.name not in instead, self.trace):
+            name, first, is_here = step.name, before.judged[step.name], step.name in instead
+            is_other = is_here or not self.reference.is_like(before.reference, name)
+            is_made_anew = (
+                is_other
+                or is_wrong != was_wrong
+                or any(source.name in changed for source in self.reference.sources(step))
+            )
+            if is_made_anew:
+                for replay in self._replays:
+                    replay.forget(step)
+            if is_here:
+                self.judged[name] = instead[name] or self._judge(step)
+            elif isinstance(first, Compared) and first.has(judged_steps.WRONG):
+                is_near = self._is_near(first) if is_made_anew else name in before.near_wrong
+                if is_other or is_near:
+                    self.judged[name] = first.followed(self._judge(step))
+            if is_made_anew and not self._goes_on_like(before, step):
+                changed.add(name)
+            is_wrong |= self.judged[name].has(judged_steps.WRONG)
+            was_wrong |= first.has(judged_steps.WRONG)
+
+    @cached_property
+    def _replays(self) -> tuple[Replay[Any], ...]:
+        operands = self.operands
+        return operands.written, operands.ranges, operands.meant, early_rounding.reach(operands)
+
+    def _goes_on_like(self, before: Judge, step: Step) -> bool:
+        """Return True if later steps are made from the same numbers of a shown step as before."""
+        if self.judged[step.name] is not before.judged[step.name]:
+            return False
+        pairs = zip(self._replays[2:], before._replays[2:], strict=True)
+        is_whole = self.operands.is_whole(step)
+        return is_whole and all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
+
+    def _is_near(self, answer: Given) -> bool:
+        """Return False if no wrong number follows from what came before, however rounded."""
+        wrong = answer.codes == judged_steps.WRONG
+        in_reach = wrong & early_rounding.in_reach(self.operands, answer)
+        return bool(self.trace.problem.marking.tolerance or in_reach.any())
+
+    @cached_property
+    def near_wrong(self) -> set[str]:
+        """The steps with a wrong number that rounding on the way might explain."""
+        compared = [one for one in self.judged.values() if isinstance(one, Compared)]
+        wrong = (one for one in compared if one.has(judged_steps.WRONG))
+        return {one.step.name for one in wrong if early_rounding.may_explain(self.operands, one)}
 
     def wrong_after(self, name: str) -> int:
         """Return the number of wrong cells in the steps after a step."""

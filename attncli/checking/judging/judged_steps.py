@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,9 @@ class Finding(Record):
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
     change: Change = EMPTY
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"change": EMPTY}  # only judging needs it, and functions are in it
 
     @property
     def is_cause(self) -> bool:
@@ -238,6 +242,14 @@ class Compared(Given):
     @property
     def expected(self) -> Array:
         return self.explained
+
+    @property
+    def without_wrong_numbers(self) -> Compared:
+        """The same step, as if its wrong numbers had not been written."""
+        values = np.where(self.codes == WRONG, np.nan, self.written.values)
+        written = replace(self.written, values=values)
+        codes = np.where(written.missing, np.int8(MISSING), self.codes)
+        return replace(self, codes=codes, written=written)
 
     def followed(self, other: Judged) -> Compared:
         """Return the same step, in which wrong numbers follow that `other` says how to explain."""

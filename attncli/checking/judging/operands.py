@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import Any, TypeAlias
 
@@ -44,6 +44,14 @@ class Reference(Record, eq=False):
         times as fast (benchmarks/checking.py).
         """
         return self.trace.kept(key, make) if self.is_small else make()
+
+    def is_like(self, other: Reference, name: str) -> bool:
+        """Return True if the correct numbers of a step are the same in both."""
+        pairs = zip((self.trace, *self.others), (other.trace, *other.others), strict=True)
+        return self is other or all(one[name].array is two[name].array for one, two in pairs)
+
+    def sources(self, step: Step) -> list[Step]:
+        return self.kept(("sources", step), partial(sources, step))
 
     def changed(self, change: Callable[[Trace], Trace]) -> Reference:
         return Reference(change(self.trace), tuple(map(change, self.others)))
@@ -151,8 +159,7 @@ class Operands:
         self.reference, self.trace, self.judged = reference, reference.trace, judged
         self._shown = {name: one for name, one in matrices.items() if isinstance(one, Written)}
         self._together = together(self.trace, matrices)
-        self._hidden: dict[str, list[Step]] = {}
-        self._numbers: dict[str, list[Array]] = {}
+        self._once: dict[Hashable, Any] = {}
 
     def replay(
         self, shown: Numbers, settle: Callable[[Any], Any] = lambda x: x, instead: Change = EMPTY
@@ -180,6 +187,13 @@ class Operands:
             lambda step: hull(self.written(step), self.meant(step)),
             lambda result: hull(result, *(one.interval(result) for one in self.roundings)),
         )
+
+    def once(self, name: Hashable, make: Callable[[], Result]) -> Result:
+        """Return a result that depends on the submission; work it out only once."""
+        if name not in self._once:
+            self._once[name] = make()
+        result: Result = self._once[name]
+        return result
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], Result]) -> Result:
         """Return a result for a step, kept for a class if it depends on no number of a student."""
@@ -214,6 +228,7 @@ class Operands:
         self, step: Step, is_left_out: Callable[[Step], bool] = lambda source: False
     ) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
+        sources = self.reference.sources
         wanted, before = {source.name for source in sources(step)}, []
         for other in reversed(list(takewhile(lambda other: other is not step, self.trace))):
             if other.name in wanted and not is_left_out(other):
@@ -222,9 +237,7 @@ class Operands:
         return before[::-1]
 
     def hidden_before(self, step: Step) -> list[Step]:
-        if step.name not in self._hidden:
-            self._hidden[step.name] = self.ancestors(step, self.is_whole)
-        return self._hidden[step.name]
+        return self.once(("hidden", step), partial(self.ancestors, step, self.is_whole))
 
     def _answer(self, step: Step) -> Given:
         answer = self.shown(step)
@@ -287,18 +300,19 @@ class Operands:
         These are the written ones; what explains them, with every digit; and, where it is written
         so, what the numbers before them give, and what explains them, with one and two digits more.
         """
-        if step.name not in self._numbers:
-            answer, written = self._answer(step), self.written(step)
-            every = [written]
-            meant = np.where(np.isin(answer.codes, (WRONG, MISSING)), written, answer.expected)
-            rules = self.roundings[:1]
-            finer = (one(meant) for rule in rules for one in (rule.finer, rule.finer.finer))
-            again = (*self.unrounded(step)[1:], *finer)
-            for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
-                if not any(np.array_equal(other, one) for one in every):
-                    every.append(other)
-            self._numbers[step.name] = every
-        return self._numbers[step.name]
+        return self.once(("numbers", step), partial(self._numbers, step))
+
+    def _numbers(self, step: Step) -> list[Array]:
+        answer, written = self._answer(step), self.written(step)
+        every = [written]
+        meant = np.where(np.isin(answer.codes, (WRONG, MISSING)), written, answer.expected)
+        rules = self.roundings[:1]
+        finer = (one(meant) for rule in rules for one in (rule.finer, rule.finer.finer))
+        again = (*self.unrounded(step)[1:], *finer)
+        for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
+            if not any(np.array_equal(other, one) for one in every):
+                every.append(other)
+        return every
 
     def unrounded(self, step: Step) -> list[Array]:
         return [step.array, self.written.result(step), middle(self.meant.result(step))]

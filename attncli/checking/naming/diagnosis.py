@@ -217,17 +217,16 @@ def carried_forward(judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]
 
 def _after(judge: Judge, judged: Compared, change: Change) -> Iterator[Judge]:
     """Yield judges by whom the steps after a wrong one follow from other numbers than written."""
-    name, written = judged.step.name, judged.written
-    values = np.where(judged.codes == WRONG, np.nan, written.values)
-    copied = {**judge.matrices, name: replace(written, values=values)}
-    yield Judge(judge.reference, copied, judge, {name})
+    name, copied = judged.step.name, judged.without_wrong_numbers
+    yield Judge(judge.reference, {**judge.matrices, name: copied.written}, judge, {name: copied})
     if change:
         try:
             mistaken = judge.reference.changed(partial(with_change, change=change))
         except ShapeError:
             return
         if all(mistaken.trace[step.name].array.shape == step.array.shape for step in judge.trace):
-            yield Judge(mistaken, judge.matrices, judge, {name, *change})
+            again = dict.fromkeys((name, *change))
+            yield Judge(mistaken, judge.matrices, judge, again)
 
 
 def _only_unreadable(judged: Judged) -> bool:

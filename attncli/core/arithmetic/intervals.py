@@ -172,3 +172,10 @@ def where(chosen: Array, one: Array | Interval, other: Array | Interval) -> Inte
     """Return the intervals of one array where `chosen` is true, else of another."""
     chosen_ends: Interval = np.where(chosen, interval(one), interval(other))  # type: ignore[call-overload]
     return chosen_ends
+
+
+def is_equal(one: Array | Interval, other: Array | Interval) -> bool:
+    """Return True if numbers, or intervals, are the same, nan too."""
+    a, b = interval(one), interval(other)
+    ends = (a.low, b.low), (a.high, b.high)
+    return all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in ends)

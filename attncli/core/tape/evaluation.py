@@ -286,6 +286,16 @@ class Replay(Generic[V]):
                 self._values[following.name] = value
         return self._values[step.name]
 
+    def start_from(self, other: Replay[V]) -> None:
+        """Take over what another replay of the calculation has worked out."""
+        self._values |= other._values
+        self._results |= other._results
+
+    def forget(self, step: Step) -> None:
+        """Work a step out again when it is needed; every step before it must be up to date."""
+        self._values.pop(step.name, None)
+        self._results.pop(step.name, None)
+
     def _input(self, step: Step) -> V:
         if self._of_input is None:
             return cast(V, step.array)  # operations take arrays and intervals together
