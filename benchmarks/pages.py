@@ -1,60 +1,46 @@
-"""Measure how long whole pages of one problem take: HTML and tables, and memory.
+"""Measure how long whole pages of one problem take, beside the JSON of the same problem.
 
-Run `python benchmarks/pages.py` in an environment where attncli is installed. The numbers are
-random, with two decimals, and every step is shown. With the path of another checkout as an
-argument, that one is measured in turn with this one. Each line gives the median seconds of a whole
-process, its bound, the seconds of processor time, and the peak of memory with its bound; the same
-follows for the other checkout. Processor time tells more where others use the machine, too.
+Run `python benchmarks/pages.py [CHECKOUT...]`, by default for this checkout. The numbers are
+random, with two decimals, and every step is shown. All commands of a problem run in turn; the
+ratios are to its JSON in the first checkout. A bound is the largest ratio of time that a page
+should have. Scores that floats cannot exponentiate are those of numbers up to 20.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it runs as a script
+
 from attncli.core.records import Record
+from benchmarks.in_turn import ATTN, ROOT, Command, in_turn, print_ratios
 
 ROUNDS = 3
-ROOT = Path(__file__).resolve().parents[1]
-
-# A small process starts the other, since Linux counts the memory of whoever started it, too.
-WATCH = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
-status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
-seconds = time.perf_counter() - start
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(status, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-"""
 
 
 class Case(Record):
-    """One page that is measured, with the most seconds and megabytes that it may take."""
+    """A problem, and the flags of its pages, each with the largest ratio to its JSON."""
 
     name: str
     tokens: int
     width: int
     heads: int
-    flags: tuple[str, ...]
-    seconds: float
-    megabytes: int | None = None
+    pages: dict[str, float]
     has_gradient: bool = False
+    largest: float = 2.0
 
 
-HTML = ("-f", "html")
 CASES = (
-    Case("HTML, 12 × 8, 2 heads", 12, 8, 2, HTML, 0.7),
-    Case("HTML, 24 × 16, 4 heads", 24, 16, 4, HTML, 1.5),
-    Case("HTML, 8 × 8, gradients", 8, 8, 1, HTML, 0.8, has_gradient=True),
-    Case("table, 128 × 64, 8 heads", 128, 64, 8, ("--full",), 4.0, 120),
-    Case("HTML, 128 × 64, 8 heads", 128, 64, 8, (*HTML, "--full"), 6.0, 250),
+    Case("12 × 8, 2 heads", 12, 8, 2, {"-f html": 3.0, "-f html --live": 8.0}),
+    Case("24 × 16, 4 heads", 24, 16, 4, {"-f html": 7.0}),
+    Case("8 × 8, gradients", 8, 8, 1, {"-f html": 4.0}, has_gradient=True),
+    Case("12 × 8, 2 heads, large scores", 12, 8, 2, {"-f html --live": 10.0}, largest=20.0),
+    Case("128 × 64, 8 heads", 128, 64, 8, {"-f html --full": 12.0, "--full": 8.0}),
 )
 
 
@@ -63,7 +49,7 @@ def problem(case: Case) -> str:
     draw = np.random.default_rng(1)
 
     def matrix(rows: int, columns: int) -> object:
-        return np.round(draw.uniform(-2, 2, (rows, columns)), 2).tolist()
+        return np.round(draw.uniform(-case.largest, case.largest, (rows, columns)), 2).tolist()
 
     keys: dict[str, object] = {"X": matrix(case.tokens, case.width)}
     keys |= {key: matrix(case.width, case.width) for key in ("W_q", "W_k", "W_v")}
@@ -75,40 +61,22 @@ def problem(case: Case) -> str:
     return json.dumps(keys)
 
 
-def once(command: list[str], checkout: str) -> tuple[float, float, float]:
-    """Return the seconds, the processor's seconds and the megabytes of one whole process."""
-    environment = {**os.environ, "PYTHONPATH": checkout}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
-    found = subprocess.run(
-        [sys.executable, "-c", WATCH, *command],
-        check=True, capture_output=True, text=True, env=environment,
-    )  # fmt: skip
-    status, seconds, busy, megabytes = map(float, found.stdout.split())
-    if status:
-        raise SystemExit(found.stderr)
-    return seconds, busy, megabytes
-
-
-def main() -> None:
-    """Print a line for each case."""
-    checkouts = [str(ROOT), *sys.argv[1:2]]
-    print(f"medians of {ROUNDS} interleaved runs: seconds, of the processor, MB")
+def main(*checkouts: str) -> None:
+    """Print a line for each page of each case, with its bound, and one for its JSON."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "problem.json"
-        path.write_text(problem(CASES[0]))
-        for checkout in checkouts:  # a first time, which is not measured
-            once([sys.executable, "-P", "-m", "attncli", "compute", str(path)], checkout)
         for case in CASES:
-            path.write_text(problem(case))
-            command = [sys.executable, "-P", "-m", "attncli", "compute", str(path), *case.flags]
-            rounds = [[once(command, where) for where in checkouts] for _ in range(ROUNDS)]
-            texts = []
-            for runs in zip(*rounds, strict=True):
-                seconds, busy, megabytes = map(statistics.median, zip(*runs, strict=True))
-                texts.append(f"{seconds:6.2f} s {busy:6.2f} s {megabytes:5.0f} MB")
-            bound = f"{case.seconds:.1f} s" + (f", {case.megabytes} MB" if case.megabytes else "")
-            print(f"{case.name:26} {'   before '.join(texts)}   at most {bound}", flush=True)
+            (Path(folder) / "problem.json").write_text(problem(case))
+            commands: dict[str, Command] = {}
+            bounds: dict[str, float] = {}
+            for place in checkouts or (ROOT,):
+                for flags, bound in {"-f json": 1.0, **case.pages}.items():
+                    name = f"{flags}  {place if checkouts else ''}"
+                    words = (*ATTN, "compute", "problem.json", *flags.split())
+                    commands[name] = Command(words, place)
+                    bounds |= {name: bound} if flags in case.pages else {}
+            print(f"\n{case.name}: medians of {ROUNDS} runs in turn")
+            print_ratios(in_turn(commands, ROUNDS, folder), bounds)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -24,6 +24,7 @@ from attncli.core.attention import tile_loop, weights
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
 from attncli.core.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.core.text.strings import alike, safe
+from attncli.printing import csv as csv_format
 from attncli.printing import formats, record
 from attncli.printing.formats import FORMATS, FormatKind, Selection, format_named, formats_of
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases
@@ -563,6 +564,21 @@ def test_weights_of_many_tokens_are_not_kept(attn: Attn, tmp_path: Path) -> None
     attn(*arguments, "-o", tmp_path / "whole.csv")
     assert written == (tmp_path / "whole.csv").read_text()
     assert written.count("\n\n") == 3
+
+
+def test_long_rows_of_weights_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the first numbers of many are there at once."""
+    weights_, only = np.arange(24.0).reshape(3, 8) / 8, Selection(only=("weights",), decimals=2)
+    whole: list[bytes] = []
+    csv_format.row_writer(whole.append, only, ",")(0, 1, slice(0, 3), weights_)
+    monkeypatch.setattr(csv_format, "WRITE_SIZE", 3)
+    monkeypatch.setattr(formats, "WRITE_SIZE", 3)
+    parts: list[bytes] = []
+    csv_format.row_writer(parts.append, only, ",")(0, 1, slice(0, 3), weights_)
+    assert len(whole) == 1
+    assert len(parts) == 9
+    assert b"".join(parts) == whole[0]
+    assert whole[0].startswith(b"\n0.00,0.13,0.25,")
 
 
 def test_a_number_beyond_floats_ends_the_rows_that_were_begun(attn: Attn, tmp_path: Path) -> None:

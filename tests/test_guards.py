@@ -22,6 +22,7 @@ import pytest
 
 import attncli
 from attncli.core.mechanisms import compute as computing
+from attncli.printing.formats import steps_named
 from attncli.reading import yaml_documents
 from attncli.reading.load import load_each
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
@@ -528,3 +529,63 @@ def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
     )
     assert done.stdout == b"0\n"
     assert json.loads(out.read_text())["title"] == "I am good"
+
+
+ALONE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "self": ({"heads": 2}, ("output",)),
+    "left out": ({"score": "dot"}, ("scaled", "context")),
+    "symbols": ({}, ("Z", "A")),
+    "rotated": ({"heads": 2, "positions": "rope"}, ("K_rotated", "output")),
+    "token by token": ({"kind": "decode"}, ("scores_3", "output")),
+    "names of a course": ({"names": {"Alpha": "weights"}}, ("Alpha",)),
+    "layers": (
+        {
+            "kind": "transformer",
+            "layers": [{"norm": "layer", "W_1": np.eye(8), "W_2": np.eye(8)} for _ in range(3)],
+            "positions": "sinusoidal",
+        },
+        ("layers.2.scores", "output"),
+    ),
+    "patterns": ({"kind": "transformer", "layers": [{}, {}]}, ("layers.*.weights",)),
+    "gradient": ({"gradient": "sum"}, ("d_X",)),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_steps_that_are_not_read_lose_their_numbers_and_others_keep_all(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formulas, warnings and the words for steps stay the same."""
+    keys, only = ALONE[name]
+    x = np.random.default_rng(1).uniform(-1, 1, (4, 8))
+    problem = attncli.Problem(X=x, **keys)
+    every = attncli.compute(problem, only, alone=True)
+    monkeypatch.setattr(computing, "SURELY_FITS", 0)
+    trace = attncli.compute(problem, only, alone=True)
+    assert [*trace.steps] == [*every.steps]
+    assert [step.formula for step in trace] == [step.formula for step in every]
+    assert trace.warnings == every.warnings
+    for step in steps_named(only, trace):
+        assert step.array.tobytes() == every[step.name].array.tobytes()
+    dropped = [step for step in trace if np.isnan(step.array).any()]
+    assert bool(dropped) == (name not in ("left out", "symbols", "patterns", "gradient"))
+
+
+def test_layers_take_no_more_memory_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the output is read: a layer is over when the next one has its numbers."""
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=(128, 64))
+    weights: dict[str, Any] = {
+        "W_1": draw.normal(size=(64, 512)),
+        "W_2": draw.normal(size=(512, 64)),
+    }
+    monkeypatch.setattr(computing, "SURELY_FITS", 0)
+    peaks = []
+    for count in (1, 2, 12):
+        layers = [{"norm": "layer", "activation": "gelu"}] * count
+        problem = attncli.Problem(kind="transformer", X=x, layers=layers, **weights)
+        tracemalloc.start()
+        attncli.compute(problem, "output", alone=True)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < peaks[1] + 2**20  # every layer has 3 MB of steps

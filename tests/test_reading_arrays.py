@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.core.errors import InputError
+from attncli.reading import arrays as numpy_files
 from tests.conftest import ROOT, SAMPLE_FILES
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".npy", ".txt", "")
@@ -168,6 +169,20 @@ HEADER = npy(np.eye(2))
 )
 def test_refused(data: bytes, suffix: str, said: str, tmp_path: Path) -> None:
     assert message(data, suffix, tmp_path).startswith(said)
+
+
+def test_a_large_file_is_read_on_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order, but the error is that of the first array that is wrong."""
+    keys = {"X": np.eye(3), "W_v": np.ones((3, 2), order="F"), "heads": 1, "title": "many"}
+    monkeypatch.setattr(numpy_files, "SMALL_FILE", 0)
+    monkeypatch.setattr(numpy_files, "MAX_UNPACKED", 2)
+    problem = load(npz(**keys), ".npz", tmp_path)
+    for key, value in keys.items():
+        np.testing.assert_array_equal(getattr(problem, key), value)
+    bad = npz(X=np.eye(2), W_q=np.array([{}], dtype=object), W_k=np.eye(2))
+    damaged = bad.replace(np.eye(2).tobytes(), np.ones((2, 2)).tobytes())
+    assert message(bad, ".npz", tmp_path).startswith("f.npz: the file holds Python objects")
+    assert message(damaged, ".npz", tmp_path).startswith(f"f.npz: {NOT_NUMPY}")
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])

@@ -14,6 +14,7 @@ from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place
 from attncli.core.records import Record, replace
+from attncli.core.text.strings import regex
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
 from attncli.reading.read import BY_SUFFIX, STDIN, WORKSHEET_SUFFIXES, read
@@ -25,8 +26,8 @@ NO_ANSWERS = "there are no answers in this folder"
 METADATA = "submission_metadata.yml"
 """The file in which an export of Gradescope has the students of each folder beside it."""
 
-MOODLE = re.compile(r"(?P<who>.+?)_\d+_assignsubmission_[^\W_]+_(?P<file>.*)")
-CANVAS = re.compile(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d+))?")
+MOODLE = regex(r"(?P<who>.+?)_\d+_assignsubmission_[^\W_]+_(?P<file>.*)")
+CANVAS = regex(r"(?P<who>[^\W_]+)(?:_LATE)?_\d+_\d+_(?P<file>.+?)(?:-(?P<version>\d+))?")
 """Names of the files, or folders, that these platforms export: https://docs.moodle.org/en/
 Using_Assignment and https://community.canvaslms.com (Download student submissions)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, prod
 from random import Random
@@ -21,7 +20,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 MAX_VARIED_NUMBERS = 2_000
 """Maximum number of numbers in a problem that is varied, its scores included."""
@@ -41,7 +40,7 @@ STEPS_BETWEEN = 10
 MAX_ZEROS = 0.9
 """Maximum share of zeros in a matrix. More zeros than in the original one keep products small."""
 
-RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
+RANGE = regex(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
 VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
 
 DECIMALS_KEPT = 12

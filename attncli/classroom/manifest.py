@@ -28,7 +28,7 @@ from attncli.classroom.name_index import words_of
 from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells_problem
 from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.strings import all_of, as_cell, count_of, visible
+from attncli.core.text.strings import all_of, as_cell, count_of, regex, visible
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
@@ -243,7 +243,7 @@ COLUMNS = ("student", "problem", "file", "rule")
 ABSENT = "handed in nothing"
 """The rule for a student without a file."""
 
-LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)\Z")
+LINE = regex(r"(?P<file>.+):(?P<line>\d+)\Z")
 """A line of a file of several students."""
 
 

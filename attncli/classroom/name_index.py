@@ -10,7 +10,7 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
 from attncli.core.errors import Place
 from attncli.core.records import Record, replace
-from attncli.core.text.strings import lines_of, visible
+from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
 from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import FileName, error_at
@@ -45,29 +45,29 @@ NUMBER_WORDS = (
 """Words before the number of a problem in the name of a file, the most reliable ones first; the
 number after that of the homework is one, too."""
 
-NO_NAME = re.compile(
+NO_NAME = regex(
     rf"(?<!\w)({HOMEWORK}( \d+)?|(v|version|rev|final|draft|attempt|try|copy)( \d+)?|answers?|"
     r"sol|solutions?|submission|results?|exercises?|problems?|questions?|tasks?|aufgaben?|"
     r"abgabe|lo(e)?sung(en)?|read ?me|instructions?)(?!\w)"
 )
 """Words in the name of a file that are no part of a student's name."""
 
-NUMBER_ALONE = re.compile(rf"(?:{'|'.join(NUMBER_WORDS[:2])})? ?0*(\d{{1,3}})")
+NUMBER_ALONE = regex(rf"(?:{'|'.join(NUMBER_WORDS[:2])})? ?0*(\d{{1,3}})")
 
-OTHER_NUMBER = re.compile(
+OTHER_NUMBER = regex(
     rf".*\b({HOMEWORK}|v|version|rev|final|draft|attempt|try|copy|group|team|variant)"
 )
 """The end of a name whose number is not that of a problem."""
 
-COPY = re.compile(r"\s*\(\d+\)\s*\Z")
+COPY = regex(r"\s*\(\d+\)\s*\Z")
 """The number that a browser adds to the name of a file that was there already."""
 
-IDENTIFIER = re.compile(
+IDENTIFIER = regex(
     r".*\b(s?id|sis|e-?mail|mail|user ?name|login|net ?id|(student|id) number)\b.*|matr.*"
 )
 """Headings of the columns in which each student has another number, address or word."""
 
-QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
+QUOTED_CELL = regex(r'"(([^"]|"")*)"')
 """A line that is one cell of CSV in quotes; a quote in it is written twice."""
 
 ROSTER_HINT = "head the column of the names by Name, or write one name per line"

@@ -25,7 +25,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
-    from attncli.core.problem.problem import Forms, Problem
+    from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
 
@@ -300,12 +300,13 @@ class Run:
         return counted(self._of_sources(), "problems")
 
     def _of_sources(self) -> Iterator[ReadProblem | None]:
+        from attncli.core.problem.alike import Forms
         from attncli.reading.load import from_flags, load_stream
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        forms: Forms = {}
+        forms = Forms()
         total = 0
         for source in self.sources:
             number = 0

@@ -129,7 +129,8 @@ def _traces(
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
 
-    # A page shows the operands of steps, and parts of large ones; a file of numbers does not.
+    # A page shows the operands of steps, and parts of large ones, and a program makes them; a file
+    # of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
     problems.single = row.binary and not targets.is_many(out)
@@ -142,7 +143,7 @@ def _traces(
         foresee = refuse_large
     elif not (is_chosen or is_small):
         foresee = partial(_warn_of_size, format_=format_, selection=selection)
-    alone = not (row.is_page or selection.exact)
+    alone = not (row.is_page or selection.exact or format_ == "numpy")
     if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
         return problems.traces(selection.only, alone, foresee)
     from attncli.printing.csv import TAB, row_writer

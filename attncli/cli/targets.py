@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
 from attncli.core.errors import InputError, fail
-from attncli.core.text.strings import alike, near_words, safe, visible
+from attncli.core.text.strings import alike, near_words, regex, safe, visible
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
@@ -24,10 +23,10 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
 }
 """The fields of a pattern; the first is the name of the files of a folder."""
 
-NUMBER_WIDTH = re.compile(r"\d{0,3}")
+NUMBER_WIDTH = regex(r"\d{0,3}")
 """The width that may follow the colon of a field."""
 
-TEXT_WIDTH = re.compile(r"\d{0,3}(\.\d{1,3})?")
+TEXT_WIDTH = regex(r"\d{0,3}(\.\d{1,3})?")
 """A width and a maximum of characters, which may follow the colon of a field of text."""
 
 

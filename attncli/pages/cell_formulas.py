@@ -7,6 +7,7 @@ elements of the class `s`; for each cell only the texts that fill these elements
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -131,6 +132,7 @@ class CellFormulas:
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
+        self.templates = Templates()
 
     def begin(self, trace: Trace, before: int, decimals: int, full: bool) -> PageCells:
         """Begin a problem, and return its cells; `before` is the count of others on the page."""
@@ -143,7 +145,7 @@ class CellFormulas:
     def add(self, number: int, step: Step, place: Index, shown: Mapping[CellPlace, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
         explanation = self.explainer.explain(step, place)
-        printer = Shape(shown)
+        printer = Shape(shown, self.templates)
         shape = "".join(lines(printer, explanation))
         which = self.shapes.setdefault(shape, len(self.shapes))
         cells = [(source.step, source.index) for source in explanation.sources]
@@ -163,9 +165,8 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
     for place, (part, node) in enumerate(parts):
         sign = last if place == len(parts) - 1 else "="
         printer.begin(part)
-        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, node))
         given = " (given)" if explanation.given and not explanation.reasons else ""
-        yield f"<p>{'' if place else name}{formulas}{given}</p>"
+        yield f"<p>{'' if place else name}{printer.formulas(sign, node)}{given}</p>"
     if explanation.reasons:
         told = []
         for place, reason in enumerate(explanation.reasons):
@@ -174,25 +175,59 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
         yield f'<p class="reason">as {"; ".join(told)}</p>'
 
 
+class Templates:
+    """What is printed once for many cells: markup, and what fills it.
+
+    Attributes:
+        patterns: formulas after a sign, as markup that is split at each number and name, and these
+            parts, each with whether it needs parentheses if it is negative.
+        names: of cells and rows, in formulas and in exponents, and the words that fill them.
+    """
+
+    def __init__(self) -> None:
+        self.patterns: dict[
+            tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
+        ] = {}
+        self.names: dict[tuple[tree.Cell, bool], tuple[str, list[object]]] = {}
+
+
+NEGATIVE = tree.Number("-1")
+
+
 class Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
-    def __init__(self, shown: Mapping[CellPlace, int], small: bool = False) -> None:
-        super().__init__(small)
+    def __init__(self, shown: Mapping[CellPlace, int], templates: Templates) -> None:
+        super().__init__()
         self.shown = shown
+        self.templates = templates
         self.fills: list[object] = []
 
     def begin(self, part: str | int) -> None:
         """Tell which part of the chain is printed next, or the number of a reason."""
 
     def smaller(self) -> Shape:
-        smaller = Shape(self.shown, small=True)
-        smaller.fills = self.fills
+        smaller = copy(self)
+        smaller.small, smaller.fraction_is_atom = True, False
         return smaller
 
+    def formulas(self, sign: str, formula: tree.Formula) -> str:
+        """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
+        if not isinstance(formula, tree.Filled):
+            return " ".join(f"<math>{piece}</math>" for piece in self.pieces(sign, formula))
+        key = formula.pattern, sign
+        if key not in self.templates.patterns:
+            template = _Template()
+            markup = template.formulas(sign, formula.pattern.formula)
+            self.templates.patterns[key] = markup.split(SPLIT), template.parts
+        chunks, parts = self.templates.patterns[key]
+        filled = [chunks[0]]
+        for (part, is_loose), chunk in zip(parts, chunks[1:], strict=True):
+            node = formula.parts[part.index] if isinstance(part, tree.Slot) else part
+            filled += (self.fill(node, is_loose), chunk)
+        return "".join(filled)
+
     def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
-        """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
-        formula = formula.formula if isinstance(formula, tree.Filled) else formula
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -200,31 +235,71 @@ class Shape(MathML):
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
-    def number(self, node: tree.Number, first: bool) -> str:
-        return self._number(node, "{}")
-
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
-        if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
-            return self._number(formula, "({})")  # the shape of a positive number
+        if isinstance(formula, tree.Number | tree.Slot):
+            return self.fill(formula, not binds_enough(NEGATIVE, binds, first))
         return super().inside(formula, binds, first)
 
-    def _number(self, node: tree.Number, form: str) -> str:
-        self.fills.append(form.format(node.text.replace("-", "−")))
+    def fill(self, node: tree.Formula, is_loose: bool) -> str:
+        """Return the markup of a number, in parentheses if it is `is_loose` and negative."""
+        if not isinstance(node, tree.Number):
+            return self(node)
+        shown = node.text.replace("-", "−")
+        self.keep(f"({shown})" if is_loose and shown.startswith("−") else shown)
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
         return '<mn class="s"></mn>'
+
+    def keep(self, words: object) -> None:
+        """Keep what fills an element."""
+        self.fills.append(words)
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        return self.fill(node, is_loose=False)
 
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
-        self.fills.append(f"… {node.words} …")
+        self.keep(f"… {node.words} …")
         return '<mtext class="s"></mtext>'
 
+    def cell(self, node: tree.Cell, first: bool) -> str:
+        names, key = self.templates.names, (node, self.small)
+        if key not in names:
+            before = len(self.fills)
+            names[key] = super().cell(node, first), self.fills[before:]
+        else:
+            for words in names[key][1]:
+                self.keep(words)
+        return names[key][0]
+
     def place(self, word: str) -> str:
-        self.fills.append(label_text(word))
+        self.keep(label_text(word))
         kind = "mn" if word.isdecimal() else "mtext"
         return f'<{kind} class="s"></{kind}>'
+
+
+SPLIT = "\0"
+"""What stands in the markup of a pattern for a part that is filled in: no text has it."""
+
+
+class _Template(Shape):
+    """Prints a pattern, and keeps its parts."""
+
+    def __init__(self) -> None:
+        super().__init__({}, Templates())
+        self.parts: list[tuple[tree.Formula, bool]] = []
+
+    def fill(self, node: tree.Formula, is_loose: bool) -> str:
+        self.parts.append((node, is_loose))
+        return SPLIT
+
+    def slot(self, node: tree.Slot, first: bool) -> str:
+        return self.fill(node, is_loose=False)
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        return self.fill(node, is_loose=False)
 
 
 def runs(numbers: Sequence[int]) -> str:

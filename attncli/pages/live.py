@@ -11,7 +11,6 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Container, Mapping, Sequence
-from copy import copy
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -24,7 +23,6 @@ from attncli.core.explaining import terms
 from attncli.core.explaining.explain import Explainer, Explanation
 from attncli.core.explaining.terms import Leaf, Named, Term, structure
 from attncli.core.formulas import tree
-from attncli.core.formulas.text import binds_enough
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
@@ -33,7 +31,15 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
-from attncli.pages.cell_formulas import CellFormulas, CellPlace, PageCells, Shape, lines, runs
+from attncli.pages.cell_formulas import (
+    CellFormulas,
+    CellPlace,
+    PageCells,
+    Shape,
+    Templates,
+    lines,
+    runs,
+)
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
 
@@ -118,7 +124,7 @@ class LiveFormulas(CellFormulas):
         """Add the explanations of a cell in several worlds, of which the first is the real one."""
         variants: dict[int, list[Any]] = {}
         for explanation in self.worlds.explain(step, place):
-            printer = LiveShape(explanation, self.page_cells)
+            printer = LiveShape(explanation, self.page_cells, self.templates)
             markup = "".join(lines(printer, explanation))
             shape = as_json([markup, *printer.about])
             which = self.shapes.setdefault(shape, len(self.shapes))
@@ -202,8 +208,8 @@ class LiveShape(Shape):
 
     LARGEST, WHICH, VALUE = -1, -2, -3
 
-    def __init__(self, explanation: Explanation, cells: PageCells) -> None:
-        super().__init__({})
+    def __init__(self, explanation: Explanation, cells: PageCells, templates: Templates) -> None:
+        super().__init__({}, templates)
         self.explanation, self.cells, self.texts = explanation, cells, self.fills
         self.letters = [name for name in explanation.worked if name not in ("numbers", "unfolded")]
         self.places = {name: place for place, name in enumerate(explanation.worked)}
@@ -282,37 +288,21 @@ class LiveShape(Shape):
                 meant[id(part)] = [place, self.WHICH]
         return meant
 
-    def smaller(self) -> LiveShape:
-        smaller = copy(self)
-        smaller.small, smaller.fraction_is_atom = True, False
-        return smaller
-
-    def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
-        if isinstance(formula, tree.Number) and id(formula) in self.meant:
-            is_loose = not binds_enough(tree.Number("-1"), binds, first)
-            return self._number(formula, "({})" if is_loose else "{}")
-        return super().inside(formula, binds, first)
-
-    def _number(self, node: tree.Number, form: str) -> str:
-        slot = self.meant.get(id(node), 0)
-        if not slot:
-            self.texts.append(form.format(node.text.replace("-", "−")))
-        self.slots.append([*slot, 1] if slot and slot != 1 and form != "{}" else slot)
+    def fill(self, node: tree.Formula, is_loose: bool) -> str:
+        if (slot := self.meant.get(id(node))) is None:
+            return super().fill(node, is_loose)
+        self.slots.append([*slot, 1] if slot != 1 and is_loose else slot)
         return '<mn class="s"></mn>'
+
+    def keep(self, words: object) -> None:
+        super().keep(words)
+        self.slots.append(0)
 
     def words(self, node: tree.Words, first: bool) -> str:
         if (slot := self.meant.get(id(node))) is None:
             return super().words(node, first)
         self.slots.append(slot)
         return '<mtext class="s"></mtext>'
-
-    def omitted(self, node: tree.Omitted, first: bool) -> str:
-        self.slots.append(0)
-        return super().omitted(node, first)
-
-    def place(self, word: str) -> str:
-        self.slots.append(0)
-        return super().place(word)
 
 
 CHECKED_DIGITS = 12

@@ -15,12 +15,12 @@ from math import isinf
 from pathlib import Path
 
 from attncli.core.records import Record
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 from attncli.printing.layout import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"
 
-ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
+ISOLATED = regex("\u2068([^\u2066-\u2069]*)\u2069")
 """A right-to-left word that is kept apart from the numbers of its line."""
 
 WHY = (

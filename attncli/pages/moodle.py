@@ -6,7 +6,6 @@ is the regular expressions of question/type/multianswer/questiontype.php in Mood
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from html import escape
@@ -28,7 +27,7 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 from attncli.pages.markup import matrix_table, text
 from attncli.printing.formats import Selection
 from attncli.printing.page import page_of
@@ -45,7 +44,7 @@ MINUS_INFINITY = ("-inf*", "−inf*", "-∞", "−∞", "-oo")
 FIELD_START = "\0"
 """The brace before a field, while other braces are escaped."""
 
-LIKE_FIELD = re.compile(r"\{(?=[0-9]*:|#)")
+LIKE_FIELD = regex(r"\{(?=[0-9]*:|#)")
 """A brace in a text that Moodle might take for the start of a field, or of a place for one."""
 
 ENTITIES = {ord(sign): f"&#{ord(sign)};" for sign in "{}~\\"}

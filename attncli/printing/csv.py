@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
-from attncli.core.text.strings import as_cell
-from attncli.printing.formats import Selection, in_parts, some_rows
+from attncli.core.text.strings import as_cell, regex
+from attncli.printing.formats import WRITE_SIZE, Selection, in_parts, some_rows
 from attncli.printing.layout import axis_labels
 
 TAB = "\t"
 
-PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PLAIN_NUMBER = regex(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 PLACES = (*LEADING, "row", "column", "hidden")
 """The tidy columns that tell a place, counted from 1; empty where a step has no such axis."""
@@ -110,13 +111,28 @@ def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
             yield joined(row, decimals, delimiter) + "\n"
 
 
+def _parts_of_rows(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
+    """Yield the rows as `_bare` does; one that is very long, in several parts."""
+    if matrix.shape[1] <= WRITE_SIZE:
+        yield from _bare(matrix, decimals, delimiter)
+        return
+    ends = range(WRITE_SIZE, matrix.shape[1], WRITE_SIZE)
+    for row in matrix:
+        *parts, last = np.split(row[None], ends, axis=1)
+        for part in parts:
+            (text,) = _bare(part, decimals, delimiter)
+            yield text[:-1] + delimiter
+        yield from _bare(last, decimals, delimiter)
+
+
 def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: str) -> TakeRows:
     """Return what writes the weights of one problem as `as_csv` does, some rows at a time."""
 
     def write_rows(batch: int, head: int, rows: slice, weights: Array) -> None:
         between = "\n" if rows.start == 0 and batch + head > 0 else ""
-        text = "".join(_bare(weights, selection.decimals, delimiter))
-        write((between + text).encode())
+        parts = _parts_of_rows(weights, selection.decimals, delimiter)
+        for data in in_parts([chain([between], parts)], ""):
+            write(data)
 
     return write_rows
 

@@ -16,7 +16,7 @@ from attncli.core.formulas.printers import tex as as_tex
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import label_text, shortened, visible
+from attncli.core.text.strings import label_text, regex, shortened, visible
 from attncli.printing.formats import ExplanationSelection, ReportSelection, Selection, pieces
 from attncli.printing.layout import ROOM, Matrix
 from attncli.printing.page import Entry, Figure, Page, page_of
@@ -35,9 +35,9 @@ MAX_LINE_WIDTH = 90
 WIDE = "&emsp;"
 """Blanks that make a column of a table wide enough to write in."""
 
-SPECIAL_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
-SHORTCODE = re.compile(r":(?=[\w+-]+:)")
-AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
+SPECIAL_SIGNS = regex(r"([\\`*_{}\[\]<>#|~&])")
+SHORTCODE = regex(r":(?=[\w+-]+:)")
+AT_START = regex(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
 """The start of a line that would make it a list, a rule or a heading."""
 
 

@@ -24,6 +24,7 @@ from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import Record
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
+from attncli.core.text.strings import regex
 from attncli.printing.formats import (
     WRITE_SIZE,
     ExplanationSelection,
@@ -165,7 +166,7 @@ def _escaped(sign: re.Match[str]) -> str:
     return rf"\\u{code:x}" if 0xD800 <= code < 0xE000 else rf"\u{code:04x}"
 
 
-OBEYED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+OBEYED = regex("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, ends of lines and turns of direction, which mean something to a terminal.
 
 Halves of characters, as in names of files that are not in UTF-8, cannot be written either.

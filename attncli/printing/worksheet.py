@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite, isinf
@@ -26,7 +25,15 @@ from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import matrix_name
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.strings import all_of, as_cell, count_of, did_you_mean, label_text, visible
+from attncli.core.text.strings import (
+    all_of,
+    as_cell,
+    count_of,
+    did_you_mean,
+    label_text,
+    regex,
+    visible,
+)
 from attncli.printing.formats import (
     FORMATS,
     Selection,
@@ -36,7 +43,7 @@ from attncli.printing.formats import (
     steps_named,
 )
 
-UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
+UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
 OPTIONS: tuple[tuple[str, Any], ...] = (

@@ -17,7 +17,7 @@ from shlex import quote
 from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refuse
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
-from attncli.core.text.strings import all_of, did_you_mean, visible, whole_names
+from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
 from attncli.reading.csv_blocks import CsvRow, CsvText, likely_cell, named_cell
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
@@ -38,7 +38,7 @@ NAMES = (
 """Headings of whole names, of their parts, and of what is used where there are neither."""
 NO_STUDENTS = ("points possible", "average", "overall average", "mean", "median", "sum", "total")
 """First cells of rows, in lower case, that are of no student."""
-PARTNER = re.compile(r".*\b(partner|team|group|peer|with|mit)\b.*")
+PARTNER = regex(r".*\b(partner|team|group|peer|with|mit)\b.*")
 """Headings, in lower case, of columns that may name other students than the one of the row."""
 
 MAX_HEADERS = 3

@@ -12,15 +12,15 @@ from attncli.core.errors import InputError, KeyPath, Place, fail
 from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
-from attncli.core.text.strings import lines_of, near_words, of_cell, visible
+from attncli.core.text.strings import lines_of, near_words, of_cell, regex, visible
 from attncli.reading.document import MAX_PARTS, Options, Raw, assign, error_at, twice
 
-HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
+HEADER = regex(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
 """A line with this word alone separates the results from the problem."""
 
-WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-TITLE_LINE = re.compile(
+WITH_COMMA = regex(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+TITLE_LINE = regex(
     r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.IGNORECASE
 )
 """A line that is one name, or a comment, though blanks separate cells."""
@@ -302,20 +302,20 @@ def _column(line: str, delimiter: str, index: int) -> int:
     return max(1, len(line))
 
 
-IN_BRACKETS = re.compile(
+IN_BRACKETS = regex(
     r"\s*((?:\[\s*(?:(?:head|batch)\s*)?\d+\s*\]\s*)*"
     r'\[(?!(?:score|points|feedback|comment)\])(?:"[^"]*"|[^\[\]"])+\])',
     re.IGNORECASE,
 )
 """The places in brackets behind the name of a step; not `[Score]`, which forms add."""
 
-AXIS_WORD = re.compile(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECASE)
+AXIS_WORD = regex(r"(?<=[\[,])\s*(?:row|column|col)\s+(?=\d)", re.IGNORECASE)
 """A word before the number of a place, as in the grids of forms."""
 
 WHOLE_STEPS = ALIASES.keys() - {"sum"}
 """Steps that a heading may name without places; a column `sum` may hold points."""
 
-NEARLY = re.compile(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
+NEARLY = regex(r"([^\W\d]{3,}?)([\s_({]*)(?:\[([^\[\]]*\d[^\[\]]*)|(\d+)[\s_,;]+(\d+))")
 """A word, what is between, and places in brackets or two numbers: perhaps a cell."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -12,7 +11,7 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, fail,
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.records import EMPTY, Record
-from attncli.core.text.strings import lines_of, visible
+from attncli.core.text.strings import regex, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -57,7 +56,7 @@ class KnownClass(Record):
 
 DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
-DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
+DECIMAL_PAIRS = regex(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
 ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of such rows alone."""
@@ -123,7 +122,7 @@ def without_nulls(raw: Raw, path: KeyPath, open_keys: list[OpenKey]) -> Raw:
             if value is None or isinstance(value, Blank)
         )
         return {key: without_nulls(v, (*path, key), open_keys) for key, v in values.items()}
-    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+    if isinstance(raw, list) and dict in map(type, raw):
         return [without_nulls(item, (*path, at), open_keys) for at, item in enumerate(raw)]
     return raw
 
@@ -200,9 +199,9 @@ def assign(values: dict[str, Raw], key: str, raw: Raw, *, in_place: bool = False
 
 def yaml_lines(text: str) -> list[str]:
     """Return the lines of a text as YAML counts them, with more line ends than in editors."""
-    if text.isascii():
-        return lines_of(text)
-    return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
+    for end in ("\r\n", *"\r\x85\u2028\u2029"):
+        text = text.replace(end, "\n")
+    return text.split("\n")
 
 
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"

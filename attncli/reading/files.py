@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.core.arithmetic.memory import of_bytes
 from attncli.core.errors import InputError, Place, fail, located, reason_of
 from attncli.core.records import Record
-from attncli.core.text.strings import near_words, visible
+from attncli.core.text.strings import near_words, regex, visible
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
@@ -126,7 +126,7 @@ def is_input(path: Path) -> bool:
 
 
 SUFFIX = ".zip"
-ZIP_NAME_END = re.compile(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
+ZIP_NAME_END = regex(r"(?<=[^/])\.zip(?=/|\Z)", re.IGNORECASE)
 
 MAX_FILE = 100_000_000
 """Maximum size in bytes of a file in a zip file, and of all that is read of a zip file in another:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from attncli.core.errors import Fault, KeyPath
@@ -10,13 +9,13 @@ from attncli.core.numbers.forms import TRUTH, Form
 from attncli.core.problem.key_values import hint_for, key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
-from attncli.core.text.strings import did_you_mean, near_words, visible
+from attncli.core.text.strings import did_you_mean, near_words, regex, visible
 from attncli.reading.document import Document, OpenKey
 
-KEY_AND_VALUE = re.compile(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
+KEY_AND_VALUE = regex(r"(\S+?)(?:\s*[=:]\s*|\s+)(\S.*)")
 """A key and a value without a colon and a blank between them, such as width 2."""
 
-START_OF_VALUE = re.compile(r"[-+.\d\[({\"']|true\b|false\b")
+START_OF_VALUE = regex(r"[-+.\d\[({\"']|true\b|false\b")
 
 
 def faults_of(document: Document) -> list[Fault]:

@@ -20,14 +20,14 @@ from attncli.core.errors import (
 )
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import grid_in
+from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import WITH_PARTS
 from attncli.core.problem.marking import FLAGS
-from attncli.core.problem.problem import Forms, Problem
+from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
-from attncli.reading.arrays import table_of
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
 from attncli.reading.read import matrix_file, read, read_bytes
@@ -100,7 +100,7 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    stream = load_stream(source, overrides or Overrides(), stdin, {})
+    stream = load_stream(source, overrides or Overrides(), stdin, Forms())
     return (problem for problem in stream if problem is not None)
 
 
@@ -252,9 +252,11 @@ class ProblemSource:
 
     def _text_block(self, key: str, text: str) -> Raw:
         """Return a text, or the array of a large text block; note the labels beside its rows."""
-        is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
-        if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
-            return array
+        if isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", "):
+            from attncli.reading.arrays import table_of  # which most problems do not need
+
+            if (array := table_of(text)) is not None:  # no comma may be a decimal one
+                return array
         if key in LABELLED_TEXTS:
             try:
                 words, columns = grid_in(text, (key,)).labels

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
+from attncli.core.text.strings import regex
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
@@ -106,7 +107,7 @@ START_BYTES = 4096
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
-TSV = re.compile(r"[^\s:]+\t(?!\s*:)")
+TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
 
 

@@ -20,21 +20,21 @@ from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_t
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
-from attncli.core.text.strings import lines_of, visible
+from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading.document import Document, error_at, unread
 from attncli.reading.files import open_file
 
-MARKDOWN = re.compile(
+MARKDOWN = regex(
     r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
     re.MULTILINE,
 )
-LATEX = re.compile(
+LATEX = regex(
     r"\\attnname\{(?P<student>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
     r"|\\attnanswer\{(?P<name>[^{}]*)\}\{"
 )
 """The line for the student's name, which begins a worksheet, and the mark of an answer."""
 
-OTHER_SCRIPT = re.compile(r"\\attnscript\{\w*\}\{(?:\\attnleftward\{)?([^{}]*)\}{1,2}\{[^{}]*\}")
+OTHER_SCRIPT = regex(r"\\attnscript\{\w*\}\{(?:\\attnleftward\{)?([^{}]*)\}{1,2}\{[^{}]*\}")
 """A word in another script, as a worksheet writes it."""
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
@@ -42,10 +42,10 @@ MARKS = b"<!-- answer: ", rb"\attnanswer{"
 
 KEEP_FORM = "keep the table or matrix as it was, with a number in the place of each blank"
 
-COMMENT = re.compile(r"(?<!\\)%[^\n]*")
-TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
-FENCE = re.compile(r"\s*```math[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ARRAY = re.compile(
+COMMENT = regex(r"(?<!\\)%[^\n]*")
+TABLE = regex(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
+FENCE = regex(r"\s*```math[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ARRAY = regex(
     r"\\begin\{array\}\{[^{}]*\}((?:(?!\\begin\{array\}).)*?)\\end\{array\}"
     r"|\\begin\{block\}\{(?P<lead>\w?)\[[^{}]*\}(?P<block>.*?)\\end\{block\}",
     re.DOTALL,
@@ -53,7 +53,7 @@ ARRAY = re.compile(
 """A matrix; the labels of a `block` are in a column before it."""
 ENTRY = rf"(?:{CELL}|n/a|idk|[-–—]|=[^\s,;]+)"
 """A number, or what a student writes in its place."""
-MATRIX = re.compile(
+MATRIX = regex(
     r"\\begin\s*\{(?P<kind>(?:[a-zA-Z]*(?=matrix))?(?P<group>matrix|array|tabular))\*?\}"
     r"(?:[^\\]|\\(?!begin\s*\{[a-zA-Z]*(?P=group)))*?\\end\s*\{(?P=kind)\*?\}"
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
@@ -68,21 +68,21 @@ MATRIX = re.compile(
 The search for the end of a matrix stops at the next one that begins: else a file of beginnings
 alone would take time that grows with the square of its size. A matrix without an end is `endless`.
 """
-ASSIGNED = re.compile(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
+ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
-JOINED = re.compile(
+JOINED = regex(
     r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
     re.DOTALL,
 )
 """The text between two matrices of one calculation; the group is = before a result."""
 MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
-AROUND = re.compile(r"\W*|```.*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
+AROUND = regex(r"\W*|```.*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that is neither."""
-COMMAND = re.compile(
+COMMAND = regex(
     r"\\(?:\w*section|paragraph|text\w+|math\w+|caption|item)\*?(?:\s*\{([^{}]*)\})?|\\"
 )
-PLAIN_TEXT = re.compile(
+PLAIN_TEXT = regex(
     r"^(?:\||\$\$|\\\[|\\begin|[^\W\d][^\n:=]*=\s*(?:[\w.]+\()?(?:$|\[|[-\d])"
     r"|[^\W\d][^\n:=\[]*\n+\[\[)",
     re.MULTILINE,

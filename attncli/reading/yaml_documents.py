@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import InputError, KeyPath, Locate, Place, fail
 from attncli.core.records import replace
-from attncli.core.text.strings import lines_of, visible
+from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading.document import (
     DECIMAL_PAIRS,
     Chunk,
@@ -40,10 +40,10 @@ MAX_LISTS = 63
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
 
-DOCUMENT_START = re.compile(r"---\s")
-LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
+DOCUMENT_START = regex(r"---\s")
+LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
-JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
+JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 """A string, or as its group one that is not closed in its line."""
 QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""

@@ -19,7 +19,7 @@ import yaml
 from attncli.core.errors import KeyPath, Place
 from attncli.core.numbers.parser import NumberError
 from attncli.core.records import replace
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 from attncli.reading import document
 from attncli.reading.document import MAX_LEVELS, Chunk, Raw, yaml_lines
 
@@ -30,7 +30,7 @@ MAX_EXPANSION = 5_000_000
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
 
-NUMBER_LISTS = re.compile(
+NUMBER_LISTS = regex(
     r"^(?P<before>[ ]*+(?:-[ ]++)*+(?:[A-Za-z_][\w.]*+:[ ]++)?+)"
     r"(?P<numbers>\[[0-9.eE+\-\[\], ]*+(?:\n[ ]++[0-9.eE+\-\[\], ]++)*+)(?=$|(?<= )#)",
     re.MULTILINE,
@@ -47,7 +47,7 @@ ROW_CHARACTERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
 
 KEY_START = r"(?!Parameter containing)(?:[^\W\d]|[\"'∂∇$])"  # of a key; the words are PyTorch's
 NEXT_ENTRY = rf"(?:(?:- +)*{KEY_START}.*?:(?!\S)|(?:-|---|\.\.\.)(?!\S))"
-ROWS_BELOW_KEY = re.compile(
+ROWS_BELOW_KEY = regex(
     rf"^(?P<before> *(?:- +)*)(?P<key>{KEY_START}[^:#\n]*:)[ \t]*+"
     r"(?:(?P<first>[-+−.\d(][^:#\n]*+)|[|>]\S*|"  # a first row, a text block, or
     rf"(?!(?:\s|#.*+)*+(?:[\"'{{&*!%@`]|{NEXT_ENTRY})))[ \t]*(?:#.*)?\r?\n"  # nothing

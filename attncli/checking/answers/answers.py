@@ -34,7 +34,7 @@ from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, sh
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import HEADS_AFTER_TOKENS
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 from attncli.reading.document import KEYS_BESIDE_STEPS, Submission
 
 LIKE_BLOCKED = -999.0
@@ -43,10 +43,10 @@ LIKE_BLOCKED = -999.0
 FLOATS = ("float16", "float32", "float64")
 """Types of numbers that a program calculated, the coarsest first."""
 
-ONE_DECIMAL = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+ONE_DECIMAL = regex(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one plain decimal, which needs no further parsing."""
 
-IN_A_STACK = re.compile(r"(\[\d+\])*")
+IN_A_STACK = regex(r"(\[\d+\])*")
 """The end of a key of one matrix of a stack, such as [2]."""
 
 

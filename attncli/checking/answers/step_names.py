@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,15 +18,15 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.find_cells import MOST_LISTED, find_cells, several_meant
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 MAX_KEY_LENGTH = 500
 """Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
-PLACE = re.compile(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
+PLACE = regex(r"_(\w+)\Z|\[([^,\[\]:]+)\]\Z")
 """One place behind a name: alpha_3, weights[great]."""
 
-ONE_NUMBER = re.compile(r"[^\s,;]+(,\d+)?")
+ONE_NUMBER = regex(r"[^\s,;]+(,\d+)?")
 """The text of one number, perhaps with a decimal comma."""
 
 FEW_STEPS = 4

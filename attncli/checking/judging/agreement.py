@@ -7,7 +7,6 @@ teacher would accept.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -22,6 +21,7 @@ from attncli.core.arithmetic.intervals import Interval, interval
 from attncli.core.numbers.last_place import significant
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Values
+from attncli.core.text.strings import regex
 
 # ---- when a written number agrees with another
 
@@ -291,7 +291,7 @@ def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding
 MIN_FOR_RULE = 3
 """Minimum count of written numbers from which a common number of digits is inferred. Chosen."""
 
-POWER = re.compile(r"[-+]?[0-9]{1,4}")
+POWER = regex(r"[-+]?[0-9]{1,4}")
 """The power of ten at the end of a decimal number, after the letter e."""
 
 MAX_RULES = 2

@@ -35,6 +35,7 @@ from attncli.core.problem.kinds import KINDS
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.cell_names import LETTERS, meant
 from attncli.core.tape.operations import TOKEN_AXES
+from attncli.core.text.strings import regex
 from attncli.reading.document import Submission
 
 MAX_READINGS = 64
@@ -44,12 +45,12 @@ Chosen."""
 FORWARD = ("scores", "scaled", "masked", "weights", "context", "output")
 """The steps that any letter may mean if its matrix has exactly their shape."""
 
-WORD = re.compile(
+WORD = regex(
     rf"((?:d_)?(?:{'|'.join(map(re.escape, LETTERS))})(?=[_^\[\d]|\Z)|[^\[]+)(.*)", re.DOTALL
 )
 """A letter or another word for steps, and the places behind it."""
 
-SUBSCRIPTS = re.compile(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
+SUBSCRIPTS = regex(r"[_^]?\{?(\d)(?:\s*[,;]\s*|(?=\d\}?\Z))(\d{1,3})\}?")
 """The places of a cell as formulas have them: _10, _{1,0}."""
 
 

@@ -254,8 +254,6 @@ class Rotated(Operation):
 
 ON_ARRAYS = WORK | {"^": np.power, "sqrt": np.sqrt, "exp": np.exp}
 
-ALIBI = parse("-slope*abs(i - j)", ("slope", "i", "j"))
-
 
 def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
     """Return the values of an expression in which names are arrays."""

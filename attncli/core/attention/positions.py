@@ -13,7 +13,6 @@ import numpy as np
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.attention.position_operations import (
-    ALIBI,
     BASE,
     PAIRS,
     Angles,
@@ -28,6 +27,7 @@ from attncli.core.attention.position_operations import (
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.numbers.forms import Form, choice, count, listed, vector, whole_number
+from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
@@ -186,7 +186,8 @@ def alibi(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
         message = f"positions.slopes has {numbers}, but heads is {heads}"
         raise fail(message, "positions", "slopes", hint="write one for each head", needs="sizes")
     line = -slopes[:, None] * np.abs(np.arange(-reach, reach + 1))
-    return {"formula": ALIBI, "names": {"slope": slopes}, "line": line}
+    formula = parse("-slope*abs(i - j)", ("slope", "i", "j"))
+    return {"formula": formula, "names": {"slope": slopes}, "line": line}
 
 
 @POSITIONS.row(

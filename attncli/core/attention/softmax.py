@@ -128,6 +128,12 @@ class Largest(Operation):
     base: float = np.e  # e^sink is base^(s / temperature) of another s
     temperature: float = 1.0
 
+    @property
+    def shape(self) -> str:
+        along = self.along if isinstance(self.along, tuple) else (self.along,)
+        n, m = ("n'" if ALONG_KEYS - 1 in along else "n"), ("m'" if ALONG_KEYS in along else "m")
+        return f"{n} {m} -> n m"
+
     def apply(self, scores: Array, *sinks: Array) -> Array:
         largest = scores.max(axis=self.along, keepdims=True)
         for sink in sinks:

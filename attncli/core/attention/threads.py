@@ -58,7 +58,7 @@ def over_threads(work: Callable[[Task], None], tasks: Sequence[Task], threads: i
 
     # This thread is the first: memory that it allocates is used again.
     others = [Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
-    with _one_blas_thread() if others else nullcontext():
+    with one_blas_thread() if others else nullcontext():
         for thread in others:
             thread.start()
         run()
@@ -69,13 +69,16 @@ def over_threads(work: Callable[[Task], None], tasks: Sequence[Task], threads: i
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, in the whole process, as OpenBLAS has no other way.
 
-    A second calculation waits, or it would restore the one thread instead of the usual number.
+    Its other threads take as much time as this one while they wait for the next product. A second
+    calculation waits, or it would restore the one thread instead of the usual number.
     """
     functions = _blas_threads()
-    assert functions is not None  # see `threads_available`
+    if functions is None:  # another BLAS
+        yield
+        return
     read, write = functions
     with _BLAS_LOCK:
         before = read()

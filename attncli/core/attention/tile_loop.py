@@ -142,23 +142,29 @@ class TileLoop:
         """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
         if isinstance(self.output, Outline):
             return
-        heads = list(np.ndindex(*self.output.shape[:2]))
-        starts = range(0, self.n, self.tiling.rows)
-        rows = [slice(start, min(start + self.tiling.rows, self.n)) for start in starts]
-        tasks = [(*head, part) for head in heads for part in rows]
+        tasks = range(prod(self.output.shape[:2]) * self._parts)
         if self.weights_of is None:  # under a causal mask the last rows take longest
-            tasks.reverse()
+            tasks = tasks[::-1]
         over_threads(self._attend, tasks, self.tiling.threads)
         if self.too_large:
             raise FloatingPointError(min(self.too_large, key=CHECKED.index))
 
-    def _attend(self, task: tuple[int, int, slice]) -> None:
+    @property
+    def _parts(self) -> int:
+        """The number of tasks for the queries of one head."""
+        return -(-self.n // self.tiling.rows)  # rounded up
+
+    def _attend(self, task: int) -> None:
         """Calculate the output of some queries of one head."""
+        of_head, part = divmod(task, self._parts)
+        batch, head = divmod(of_head, self.output.shape[1])
+        first = part * self.tiling.rows
+        rows = slice(first, min(first + self.tiling.rows, self.n))
         attend = self._sum_tiles if self.weights_of is None else self._weigh_rows
         if not hasattr(self.of_thread, "buffer"):
             self.of_thread.buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
         with np.errstate(all="ignore"), suppress(FloatingPointError):
-            attend(*task)
+            attend(batch, head, rows)
 
     def _sum_tiles(self, batch: int, head: int, rows: slice) -> None:
         """Calculate the output of some queries by softmax."""

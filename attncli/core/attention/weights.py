@@ -7,6 +7,7 @@ numbers are those of `tile_loop`; any score function, mask and normaliser will d
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -199,7 +200,8 @@ def attend(
     Raises:
         InputError: for a number that floats cannot hold, or scores that have no weights.
     """
-    from attncli.core.attention.tile_loop import TileLoop, tiling_of  # few problems are so large
+    from attncli.core.attention.threads import one_blas_thread  # few problems are so large
+    from attncli.core.attention.tile_loop import TileLoop, tiling_of
 
     _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
@@ -224,12 +226,14 @@ def attend(
         return weights
 
     tiling = tiling_of(queries, keys, depth, needs_rows)
-    if tape.take_rows is not None:
-        tiling = replace(tiling, threads=1)  # so that rows come in order
+    is_in_order = tape.take_rows is not None
+    if is_in_order:
+        tiling = replace(tiling, threads=1)
     weights_of = row_weights if needs_rows else None
     loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, take_rows)
     try:
-        loop.run()
+        with one_blas_thread() if is_in_order else nullcontext():
+            loop.run()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
     tape.has_weights_taken = take_rows is not None and weights is None

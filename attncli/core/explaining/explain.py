@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
+from typing import TypeAlias
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term, name_of
+from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cell_names import Cells, Index, at_of, cell, cell_name
+from attncli.core.tape.cell_names import Cells, Index, at_of, cell, cell_name, row
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
 from attncli.core.text.strings import LIMIT, visible
@@ -133,7 +135,7 @@ class Explanation(Record):
         if "exact" not in self.nodes:
             if isinstance(one, tree.Filled) and isinstance(other, tree.Filled):
                 same = one.pattern is other.pattern
-                return same and [n.text for n in one.numbers] == [n.text for n in other.numbers]
+                return same and list(map(text, one.parts)) == list(map(text, other.parts))
             if isinstance(one, tree.Filled) or isinstance(other, tree.Filled):
                 return False
         return text(one) == text(other)
@@ -249,6 +251,8 @@ class Explainer:
         self.of_trace = numbers is None
         self.worked = terms.StepTerms(numbers)
         self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
+        self.names: dict[object, tuple[tree.Pattern, list[tuple[int, Naming]]]] = {}
+        self.named: dict[tuple[Term, Naming], tree.Cell | tree.Vector] = {}
         self.numbers: dict[tuple[Term, int], tree.Number] = {}
 
     def explain(self, step: Step, place: Index) -> Explanation:
@@ -284,8 +288,37 @@ class Explainer:
     def _names(self, term: Term) -> tree.Formula | None:
         if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
             return None
+        leaves: list[Term] = []
+        key = terms.structure(term, leaves), *_lines(leaves)
+        if key not in self.names:
+            self.names[key] = self._pattern_of_names(term, leaves)
+        pattern, shown = self.names[key]
+        return _filled(pattern, [self._name(leaves[place], name) for place, name in shown])
+
+    def _pattern_of_names(
+        self, term: Term, leaves: Sequence[Term]
+    ) -> tuple[tree.Pattern, list[tuple[int, Naming]]]:
+        """Return a formula with slots for names: of which leaf each is, and of its cell or row."""
+        places = {id(leaf): place for place, leaf in enumerate(leaves)}
+        shown: list[tuple[int, Naming]] = []
+
+        def slot(name: Naming, part: Leaf | Named) -> tree.Formula:
+            if isinstance(part, Named):
+                return tree.Name(part.symbol)
+            shown.append((places[id(part)], name))
+            return tree.Slot(len(shown) - 1)
+
         most = np.inf if self.full else MAX_NAMES_SHOWN
-        return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
+        of_cell, of_row = partial(slot, _cell_of), partial(slot, _row_of)
+        formula = FormulaOf(of_cell, of_row, most, ends=2, columns=self.columns)(term)
+        return tree.Pattern(formula), shown
+
+    def _name(self, leaf: Term, name: Naming) -> tree.Cell | tree.Vector:
+        """Return the name of a leaf or of its row; it is part of many cells, and made once."""
+        if (leaf, name) not in self.named:
+            assert isinstance(leaf, Leaf)  # letters have no slots
+            self.named[leaf, name] = name(leaf)
+        return self.named[leaf, name]
 
     def _numbers(
         self, term: Term, result: str, worked: dict[str, FilledFormula], part: str
@@ -298,15 +331,14 @@ class Explainer:
         key = terms.structure(term, leaves)
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
-            if self._prints(_value_of(term, numbers), result):
+            values = (_as_float(number.text) for number in numbers)
+            if self.to_refill or self._prints(terms.value_with(term, values), result):
                 break
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
         worked[part] = FilledFormula(term, leaves, numbers)
-        filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
-        is_one = not shown or isinstance(pattern.formula, tree.Slot)
-        return filled.formula if is_one else filled
+        return _filled(pattern, [numbers[place] for place in shown])
 
     def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
         """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
@@ -320,7 +352,8 @@ class Explainer:
             return tree.Slot(len(shown) - 1)
 
         most = np.inf if self.full else LIMIT
-        return tree.Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
+        formula = FormulaOf(slot, most=most, columns=self.columns)(numbered)
+        return tree.Pattern(formula), shown
 
     def _prints(self, shown: float, result: str) -> bool:
         """Return True if a number would be printed as the result is."""
@@ -380,16 +413,44 @@ class Explainer:
         return self.numbers[key]
 
 
+def _filled(
+    pattern: tree.Pattern, parts: Sequence[tree.Number | tree.Cell | tree.Vector]
+) -> tree.Formula:
+    """Return a pattern with its parts; the formula itself where it is only one of them, or none."""
+    filled = tree.Filled(pattern, tuple(parts))
+    is_one = not parts or isinstance(pattern.formula, tree.Slot)
+    return filled.formula if is_one else filled
+
+
+def _lines(leaves: Sequence[Term]) -> Iterator[object]:
+    """Yield what is equal for the leaves of cells of which the same are whole rows, in order."""
+    lines: dict[object, tuple[int, int]] = {}
+    for leaf in leaves:
+        if isinstance(leaf, Leaf):
+            *line, place = leaf.at
+            number, first = lines.setdefault((leaf.step, *line), (len(lines), place))
+            yield leaf.step, number, place - first, first == 0
+        else:
+            assert isinstance(leaf, Named)  # `structure` adds no others
+            yield leaf.symbol
+
+
+def _cell_of(leaf: Leaf) -> tree.Cell:
+    return cell(leaf.step, leaf.cell[1])
+
+
+def _row_of(leaf: Leaf) -> tree.Vector:
+    return row(leaf.step, leaf.at)
+
+
+Naming: TypeAlias = Callable[[Leaf], tree.Cell | tree.Vector]
+"""What names a leaf: by its cell or by its row."""
+
+
 def _unfolds(part: Term) -> bool:
     """Return True for a cell of a step that only abbreviates a longer formula."""
     node = part.step.operation if isinstance(part, Leaf) else None
     return isinstance(node, Operation) and node.unfolds
-
-
-def _value_of(term: Term, numbers: Sequence[tree.Number]) -> float:
-    """Return what a term gives with numbers as written in the place of its leaves."""
-    values = (terms.Constant(_as_float(number.text)) for number in numbers)
-    return terms.replaced(term, lambda _: next(values)).value
 
 
 def _as_float(text: str) -> float:

@@ -18,7 +18,7 @@ from attncli.core.arithmetic.elements import Array, Element
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import OPERATORS, NumberAsWritten
 from attncli.core.records import Record
-from attncli.core.tape.cell_names import Index, cell, place_of, row
+from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import cut, evaluate, evaluate_region
 from attncli.core.tape.step import ALL, Expression, Region, Step
 from attncli.core.text.numbers import every_digit
@@ -80,19 +80,20 @@ class Term(Element):
 
 
 class Leaf(Term):
-    """A cell of a step or of an input: `at` is its place in the step's array."""
+    """A cell of a step or of an input.
 
-    __slots__ = ("at", "step")
+    Attributes:
+        at: its place in the step's array.
+        cell: the name of the step, and the place on paper.
+    """
+
+    __slots__ = ("at", "cell", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
+        self.cell = step.name, place_of(step, at)
         self.value = value
-
-    @property
-    def cell(self) -> tuple[str, Index]:
-        """The name of the step, and the place on paper."""
-        return self.step.name, place_of(self.step, self.at)
 
 
 class Constant(Term):
@@ -113,12 +114,7 @@ class Made(Term):
     def __init__(self, op: str, *operands: Term) -> None:
         self.op = op
         self.operands = operands
-        try:
-            self.value = TERM_OPERATIONS[op](*[operand.value for operand in operands])
-        except OverflowError:
-            self.value = math.inf
-        except (ZeroDivisionError, ValueError):
-            self.value = math.nan
+        self.value = calculated(op, *[operand.value for operand in operands])
 
 
 class Named(Term):
@@ -142,6 +138,16 @@ class Chosen(Term):
         self.seen = seen
         self.words = words
         self.value = operand.value
+
+
+def calculated(op: str, *values: float) -> float:
+    """Return the result of an operation; ∞ or nan where Python has none."""
+    try:
+        return TERM_OPERATIONS[op](*values)
+    except OverflowError:
+        return math.inf
+    except (ZeroDivisionError, ValueError):
+        return math.nan
 
 
 def term_of(value: Any) -> Term:
@@ -202,6 +208,21 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     return total
 
 
+def value_with(term: Term, numbers: Iterator[float]) -> float:
+    """Return the value of a term with other numbers for what `replaced` replaces, in order."""
+    if isinstance(term, Made):
+        if not is_sum(term):
+            return calculated(term.op, *[value_with(part, numbers) for part in term.operands])
+        (_, first), *rest = summands(term)
+        total = value_with(first, numbers)
+        for minus, part in rest:
+            total = calculated("-" if minus else "+", total, value_with(part, numbers))
+        return total
+    if isinstance(term, Chosen):
+        return value_with(term.operands[0], numbers)
+    return term.value if isinstance(term, Constant) else next(numbers)
+
+
 def structure(term: Term, leaves: list[Term]) -> object:
     """Return a key that is equal for terms that differ only in what `replaced` replaces.
 
@@ -222,12 +243,14 @@ def structure(term: Term, leaves: list[Term]) -> object:
 class StepTerms:
     """The terms of the steps of one trace; each operation is worked once.
 
-    With `numbers`, which gives other numbers of the steps before, only single cells are worked.
+    With `numbers`, which gives other numbers of the steps before, the first cell of a step is
+    worked alone: it mostly shows that the other cells are not needed.
     """
 
     def __init__(self, numbers: Callable[[Step], Array] | None = None) -> None:
         self.numbers = numbers or (lambda step: step.array)
-        self.large = LARGE if numbers is None else 0
+        self.is_trace = numbers is None
+        self.begun: set[Step] = set()
         self.inputs: dict[Step, Array] = {}
         self.done: dict[Step, Array] = {}
 
@@ -235,7 +258,9 @@ class StepTerms:
         """Return how a cell of a step's array was made."""
         if step.operation is None:
             return term_of(self.leaves(step)[at])
-        if step.array.size > self.large and step.array.ndim == 4:
+        is_first = not self.is_trace and step not in self.begun
+        self.begun.add(step)
+        if step.array.ndim == 4 and (is_first or step.array.size > LARGE):
             return self._alone(step.operation, at)
         if step not in self.done:
             terms = evaluate(step.operation, self.leaves, Constant)
@@ -295,9 +320,9 @@ class FormulaOf(Record):
     """Turns terms into formulas."""
 
     leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
+    row: Callable[[Leaf], tree.Formula] | None = None  # writes the row of a leaf: q_am · k_I
     most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
     ends: int = 3  # number of terms that are written at either end of a longer sum
-    rows: bool = False  # whether a sum of products of two whole rows is written as q_am · k_I
     columns: bool = False  # whether tokens are columns, so that factors change places
 
     def __call__(self, term: Term) -> tree.Formula:
@@ -312,9 +337,9 @@ class FormulaOf(Record):
         assert isinstance(term, Made)  # there is no other kind
         if is_sum(term):
             return self._sum(summands(term))
-        if term.op == "sqrt" and self.rows:
+        if term.op == "sqrt" and self.row:
             squares = _arguments([part for _, part in summands(term.operands[0])], "square")
-            if vector := _row(squares):
+            if vector := self._row(squares):
                 return tree.Norm(vector)
         operands = [self(operand) for operand in term.operands]
         plain = any(isinstance(operand, Constant) for operand in term.operands)
@@ -323,7 +348,7 @@ class FormulaOf(Record):
         return NODES[term.op](*operands)
 
     def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
-        if self.rows and (product := self._of_rows(parts)):
+        if self.row and (product := self._of_rows(parts)):
             return product
         shown = list(parts)
         if len(parts) > self.most:
@@ -340,21 +365,26 @@ class FormulaOf(Record):
         terms = [term for _, term in parts]
         squared = _arguments(terms, "square")
         if differences := _operands(squared, "-"):
-            left, right = map(_row, zip(*differences, strict=True))
+            left, right = map(self._row, zip(*differences, strict=True))
             return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
-        if vector := _row(squared):
+        if vector := self._row(squared):
             return tree.Squared(tree.Norm(vector))
         if products := _operands(terms, "*"):
-            left, right = map(_row, zip(*products, strict=True))
+            left, right = map(self._row, zip(*products, strict=True))
             if left and right:
                 return tree.Times((right, left) if self.columns else (left, right), " · ")
         return None
 
-
-def name_of(part: Leaf | Named) -> tree.Formula:
-    if isinstance(part, Named):
-        return tree.Name(part.symbol)
-    return cell(part.step, part.cell[1])
+    def _row(self, terms: Sequence[Term]) -> tree.Formula | None:
+        """Return the name of the row whose cells the terms are, in order; else None."""
+        cells = [t for t in terms if isinstance(t, Leaf)]
+        if self.row is None or not cells or len(cells) != len(terms):
+            return None
+        step, at = cells[0].step, cells[0].at[:-1]
+        if any(c.step is not step or c.at[:-1] != at for c in cells):
+            return None
+        places = [c.at[-1] for c in cells]
+        return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
 
 
 def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
@@ -365,18 +395,6 @@ def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
 
 def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
     return [argument for (argument,) in _operands(terms, function)]
-
-
-def _row(terms: Sequence[Term]) -> tree.Formula | None:
-    """Return the name of the row whose cells the terms are, in order; else None."""
-    cells = [t for t in terms if isinstance(t, Leaf)]
-    if not cells or len(cells) != len(terms):
-        return None
-    step, at = cells[0].step, cells[0].at[:-1]
-    if any(c.step is not step or c.at[:-1] != at for c in cells):
-        return None
-    places = [c.at[-1] for c in cells]
-    return row(step, cells[0].at) if places == list(range(step.array.shape[-1])) else None
 
 
 NODES: dict[str, Callable[..., tree.Formula]] = {

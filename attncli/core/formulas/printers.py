@@ -6,12 +6,11 @@ browsers show without a script.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import ATOM, PRODUCT, Printer
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
 FENCES = {
@@ -47,7 +46,7 @@ ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
 }
-LIGATURE = re.compile(r"([-,])(?=\1)")
+LIGATURE = regex(r"([-,])(?=\1)")
 """Pairs that TeX joins to a dash or a low quotation mark."""
 
 

@@ -162,7 +162,7 @@ class Own(Formula):
 
 
 class Slot(Formula):
-    """A place in a pattern where the numbers of different cells differ."""
+    """A place in a pattern where the formulas of different cells differ."""
 
     index: int
 
@@ -174,17 +174,17 @@ class Pattern(Record, eq=False):
 
 
 class Filled(Formula):
-    """A pattern with the numbers of one cell; `Slot(i)` is for the i-th."""
+    """A pattern with the numbers, or names, of one cell; `Slot(i)` is for the i-th."""
 
     pattern: Pattern
-    numbers: tuple[Number, ...]
+    parts: tuple[Number | Cell | Vector, ...]
 
     @property
     def formula(self) -> Formula:
         """The formula with the numbers put in."""
         return substituted(
             self.pattern.formula,
-            lambda part: self.numbers[part.index] if isinstance(part, Slot) else None,
+            lambda part: self.parts[part.index] if isinstance(part, Slot) else None,
         )
 
 

@@ -38,10 +38,12 @@ CACHED = "Keys and values of earlier tokens do not change, so they are kept, not
 MERGED = "W_o makes one vector per token of the results of all heads."
 
 
-def attention(tape: Tape, problem: Problem) -> None:
+def attention(tape: Tape, problem: Problem) -> Step:
     """Record every step of softmax(Q Kᵀ / √d_k) V, or of the problem's variant of it."""
     label(tape, query=problem.tokens, key=problem.memory_tokens)
-    if problem.keys_are_tokens:
+    sizes = problem.sizes
+    is_same = "n" in sizes and "m" in sizes and sizes["n"] == sizes["m"]
+    if is_same and KINDS[problem.kind].source == "X":  # the words also name the keys
         label(tape, key=problem.memory_tokens or problem.tokens)
     keys = "key"
     if problem.past:  # new keys are only some of those that are attended to
@@ -56,7 +58,7 @@ def attention(tape: Tape, problem: Problem) -> None:
         q, k = normed(tape, q, k, problem.rules)
         q, k = rotated(tape, q, k, problem.rules.positions)
         k, v = with_past(tape, problem, k, v)
-    finish(tape, problem, read_values(tape, problem, q, k, v))
+    return finish(tape, problem, read_values(tape, problem, q, k, v))
 
 
 def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> Step:
@@ -146,8 +148,12 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
     return tape.record(name, MatMul(weights, values), symbol="Z")
 
 
-def finish(tape: Tape, problem: Problem, context: Step) -> None:
-    """Record what comes after the heads: side by side, through W_o, through W_c."""
+def finish(tape: Tape, problem: Problem, context: Step) -> Step:
+    """Record what comes after the heads: side by side, through W_o, through W_c.
+
+    Returns:
+        The step `output`.
+    """
     output = context
     if problem.heads > 1:
         name = "concat" if goes_on(problem) else "output"
@@ -166,6 +172,7 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
         joined = MatMul(Concatenate(output, x), Transposed(w_c))
         why = "What was found and the token's own vector together make the new one."
         tape.record("attentional", Tanh(joined), why=why)
+    return output
 
 
 def goes_on(problem: Problem) -> bool:

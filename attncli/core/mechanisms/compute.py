@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -57,7 +57,8 @@ def compute(
         only: the names of the steps that will be read, or patterns of them, all by default; large
             steps of n × m numbers that need not be read are then not kept.
         rounded: whether steps are rounded where the problem asks for it.
-        alone: whether weights will be read without the steps that they are made from.
+        alone: whether these steps will be read without those that they are made from, which are
+            then nan where all together are large.
         settle: takes a step's name and numbers, and returns those that later steps use; where the
             problem itself asks for rounded steps, they are rounded instead.
         take_rows: takes the weights of many tokens, if `only` names them, some rows (batch, head,
@@ -95,7 +96,7 @@ def compute(
         wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
         tape.take_rows, tape.called = take_rows, problem.called
-        _refuse_too_large(problem, tape)
+        _refuse_too_large(problem, tape, frozenset(names) if alone and wanted else None)
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
@@ -149,10 +150,14 @@ def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     return Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
 
 
-def _refuse_too_large(problem: Problem, tape: Tape) -> None:
-    """Raise an InputError if a calculation takes more memory than is free."""
+def _refuse_too_large(problem: Problem, tape: Tape, read: Set[str] | None) -> None:
+    """Raise an InputError if a calculation takes more memory than is free.
+
+    Of a large one, only the steps that will be read are kept, where their names are known.
+    """
     if numbers_of_steps(problem) * BYTES_OF_NUMBER < SURELY_FITS:
         return
+    tape.kept = read
     needed, room = memory_of(problem, tape), free_memory()
     if needed > room:
         message = f"the calculation takes about {of_bytes(needed)} of memory"
@@ -177,15 +182,19 @@ def numbers_of_steps(problem: Problem) -> int:
 def memory_of(problem: Problem, tape: Tape) -> int:
     """Return the largest number of bytes that a calculation on such a tape takes at a time.
 
-    That is found from a run of the same lines on arrays without numbers.
+    That is found from a run of the same lines on arrays without numbers. The tape keeps every step
+    if one that it should keep is none of them: the name may mean one that is put back later.
     """
     settle = None if tape.settle is None else (lambda name, array: array)
     outlined = OutlinedTape({}, tape.columns, settle, tape.wanted)
-    outlined.take_rows = tape.take_rows
+    outlined.take_rows, outlined.kept = tape.take_rows, tape.kept
     outlined.uniform = lambda low, high, shape: outline(shape, float)
     before = Outline.peak = Outline.in_use
     with suppress(InputError):  # which the calculation will raise, too
         _recorded(outlined, problem, None)
+    if tape.kept is not None and not tape.kept <= outlined.steps.keys():
+        tape.kept = None
+        return memory_of(problem, tape)
     return Outline.peak - before
 
 

@@ -157,7 +157,7 @@ def _together(
     if not all(map(all_finite, matrices.values())):
         return {}
     try:
-        trace = of_many(like.together(matrices))
+        trace = of_many(like.with_arrays(matrices, stacked=True))
     except (InputError, ValueError, IndexError):  # also of a method that knows no batch
         return {}
     if trace.warnings != like.warnings or _facts(trace) != _facts(sample):

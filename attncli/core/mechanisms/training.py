@@ -22,7 +22,7 @@ FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K",
 """The inputs that are no weights, and so are not learned."""
 
 
-def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], None]) -> None:
+def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], object]) -> None:
     """Record the steps of a method, the loss of the last one, the backward pass, and a descent."""
     tape.group = FORWARD
     method(tape, problem)

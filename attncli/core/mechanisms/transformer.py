@@ -98,8 +98,7 @@ def _vector(tape: Tape, problem: Problem, key: str, name: str = "") -> Step | No
 
 def _attended(tape: Tape, problem: Problem, x: Step) -> Step:
     with tape.within(names=RENAMED, sources={"X": x}):
-        attention(tape, problem)
-    return tape.steps[tape.scope.of_step("attended")]
+        return attention(tape, problem)
 
 
 def _fed_forward(tape: Tape, problem: Problem, x: Step) -> Step:

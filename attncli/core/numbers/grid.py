@@ -10,20 +10,20 @@ from typing import TypeAlias
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import ABOUT, BLANK_CELLS, value_of
 from attncli.core.records import Record
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 Words: TypeAlias = list[tuple[int, str]]
 """The words of a line, each with the offset where it starts."""
 
 SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
-DECIMAL_COMMA = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
+DECIMAL_COMMA = regex(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
 """A number with a decimal comma."""
-GROUPED = re.compile(
+GROUPED = regex(
     rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*"
     r"((?!\1)(?:\.\d*|,\d+))?\s*%?"
 )
 """A number whose thousands are separated by points, commas, apostrophes or blanks."""
-THIN_SPACE = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
+THIN_SPACE = regex(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
 """Digits with a thin space between them, which separates thousands and not numbers."""
 
 
@@ -153,7 +153,7 @@ def ambiguous(word: str, readings: Collection[str]) -> NumberError:
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The labels of a matrix's rows and of its columns."""
 
-LIKE_NUMBER = re.compile(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
+LIKE_NUMBER = regex(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
 """A misspelt number, such as 1O, 1:2 and 1.5.2; it is not a label."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Headings of a column of labels, which may then be numbers that count."""
@@ -161,7 +161,7 @@ LIKE_DIGITS = frozenset("lIOo")
 """Letters that may be misspelt digits; a row or column of nothing else is not labels."""
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
-HEADING = re.compile(
+HEADING = regex(
     r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
     re.IGNORECASE,
 )

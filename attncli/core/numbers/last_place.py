@@ -20,7 +20,7 @@ from attncli.core.numbers import written
 from attncli.core.numbers.grid import whole_number
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import decimal_of
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 NO_NUMBER = (np.nan, 0.0)
 """The value and the unit of a cell that is blank or cannot be read."""
@@ -29,7 +29,7 @@ INSTEAD = {
     **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
 }
 """Hints for texts that are not numbers; a dash may mean a blocked cell or a blank one."""
-ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
+ROUGHLY = regex(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words with the meaning of ≈ before a number."""
 
 

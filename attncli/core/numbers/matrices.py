@@ -21,11 +21,12 @@ from attncli.core.errors import KeyPath, fail, needing
 from attncli.core.numbers import written
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import SEVERAL, cell_words, dotted, name_of, shape_words, vanishes
+from attncli.core.text.strings import regex
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import LabelledGrid, Labels
 
-PLAIN_DECIMALS = re.compile(r"[0-9.eE+\- ]*")
+PLAIN_DECIMALS = regex(r"[0-9.eE+\- ]*")
 """Text of which `float` takes only plain decimal numbers: no nan, inf or 1_000."""
 
 SHORT_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
@@ -68,9 +69,9 @@ def as_raw(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if isinstance(raw, Mapping):
         return {key: as_raw(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     kinds = {*map(type, raw)} if isinstance(raw, list | tuple) else set()
+    if not copy and kinds == ONLY_LISTS and {type(row[0]) for row in raw if row} == ONLY_TEXTS:
+        return raw  # rows of a file, which hold no arrays
     if not all(issubclass(kind, str | int | float) for kind in kinds):
-        if not copy and kinds == ONLY_LISTS and all(row and type(row[0]) is str for row in raw):
-            return raw  # rows of a file, which hold no arrays
         parts = [as_raw(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     if isinstance(raw, Number) and not isinstance(raw, int | float | complex | np.number):

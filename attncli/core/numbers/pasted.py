@@ -25,7 +25,7 @@ from attncli.core.numbers.grid import (
 )
 from attncli.core.numbers.parser import MAX_DEPTH, NumberError
 from attncli.core.numbers.written import SEVERAL
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
@@ -257,7 +257,7 @@ LAYOUT = (
     r"|\\[,;:!\s\[\]()]|\$"
 )
 """Commands that change no number; \\attnroom is an empty field of a worksheet."""
-COMMENT_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
+COMMENT_SIGN = regex(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
 """The sign of a comment at the end of a line; \\% is percent."""
 AFTER_MATRIX = (
     r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
@@ -287,7 +287,7 @@ def is_matrix(text: str) -> bool:
 
 def matrix_rows(text: str) -> list[Words]:
     """Return the cells of a matrix of LaTeX; refuse several, and more beside it than a name."""
-    text = re.sub(COMMENT_SIGN, _without_comment_sign, text)
+    text = COMMENT_SIGN.sub(_without_comment_sign, text)
     begins = re.findall(BEGIN, text)
     if len(begins) > 1:
         raise NumberError("the text holds several matrices; write each under its own key")

@@ -17,10 +17,10 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text as as_text
 from attncli.core.numbers.parser import DIGITS, FUNCTIONS, INFINITE, NumberError, parse
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import visible
+from attncli.core.text.strings import regex, visible
 
 # Only what is used often is compiled here: every pattern takes 0.2 ms of each start.
-DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+DECIMAL = regex(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
 """A decimal number; its groups are the decimals and the power of ten."""
 NOT_ZERO = r"(?<![\d.])[\d.]*[1-9][\d.]*(?:[eE][+-]?\d+)?"
 SMALL_POWER, MANY_ZEROS = r"-(?<=[eE]-)\d{3}", "0" * 200

@@ -6,8 +6,7 @@ missing, and of open cells.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, groupby
 from typing import Any, TypeAlias
@@ -16,16 +15,16 @@ import numpy as np
 
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
-from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, collected, refuse
+from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
 from attncli.core.numbers.forms import OTHER_WORDS
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES, TEXT_KEYS
+from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, visible
+from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
 
 WEIGHTS = {
     f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}" for letter in "Wb" for key in PROJECTIONS
@@ -35,10 +34,10 @@ WEIGHTS = {
 IGNORED_IN_WEIGHTS = "_^{}$ "
 """Signs that may be written between, before and after the two letters of a weight."""
 
-DERIVATIVE = re.compile(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
+DERIVATIVE = regex(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
 """The start of the name of a derivative, as in dL/dV, and of an updated weight, as in new_W_q."""
 
-STORED = re.compile(
+STORED = regex(
     r"(?:.*\.)?(?:(?P<letter>[qkvo])(?:ut)?_(?:proj|lin)(?:[._]weight)?"
     r"|(?P<word>[qkvo]|query|key|value|output\.dense)\.weight)"
 )
@@ -188,9 +187,11 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
             hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
-        with collected(faults):
+        try:
             raw[key] = as_raw(written, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
+        except InputError as error:
+            faults.extend(error.faults)
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values
@@ -206,25 +207,6 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
-
-
-def form_of(raw: Mapping[str, Any], read: Mapping[str, Any]) -> Hashable:
-    """Return what problems have in common that differ in numbers, and texts about them, alone.
-
-    None is returned where that cannot be told: a flat list may become a column, and of an array
-    that a rule depends on, not every number is compared.
-    """
-    form: list[Hashable] = []
-    for key, value in read.items():
-        if isinstance(value, np.ndarray) and key != "bias":
-            form.append((key, value.shape, value.dtype))
-            is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
-        else:
-            form.append((key, text := "" if key in TEXT_KEYS and value else repr(raw[key])))
-            is_unclear = "array(" in text
-        if is_unclear:
-            return None
-    return tuple(form)
 
 
 def is_flat(raw: object) -> bool:

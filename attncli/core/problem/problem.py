@@ -5,8 +5,8 @@ Faults name a key; `load` adds the place of that key in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, shapes
+from attncli.core.problem.alike import Forms, numbers_of
 from attncli.core.problem.keys import ProblemFields
 from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
 from attncli.core.problem.marking import Marking, read_marking
@@ -30,10 +31,6 @@ from attncli.core.text.strings import OF_LAYER
 
 if TYPE_CHECKING:
     from attncli.core.problem.json_schema import ProblemKeys
-
-
-MAX_FORMS = 64
-"""Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
 
 
 class Problem(ProblemFields):
@@ -96,7 +93,7 @@ class Problem(ProblemFields):
     ) -> Problem:
         """Return the problem of raw values by key; with `copy`, it shares no array with them.
 
-        One whose form is in `forms` has all but its numbers from there; others are added.
+        All but its numbers is from the first of its form in `forms`; other forms are added.
         """
         problem = cls.__new__(cls)
         problem._read(raw, copy, forms)
@@ -112,10 +109,8 @@ class Problem(ProblemFields):
         values = self.__dict__
         raw, by_key = key_values.read_keys(raw, copy)
         written = {key: value for key, value in raw.items() if key_values.is_small(value)}
-        form = None if forms is None else key_values.form_of(raw, by_key)
-        if forms is not None and (like := forms.get(form)) is not None:
-            numbers = {k: x for k, x in by_key.items() if k in TEXT_KEYS or hasattr(x, "dtype")}
-            values.update(like.__dict__ | numbers, written=written, like=like)
+        if forms is not None and (like := forms.like(raw, by_key)) is not None:
+            values.update(like.__dict__ | numbers_of(by_key), written=written, like=like)
             return
         values.update(key_values.with_defaults(by_key))
         refuse([*key_values.misused(raw, values)])
@@ -131,10 +126,8 @@ class Problem(ProblemFields):
             values["rules"] = self._rules()
         n, m = sizes.size("n"), sizes.size("m")
         values["warnings"] = tuple(mask_warnings(self.rules.mask, raw.get("mask"), n, m))
-        if forms is not None and form is not None and not self.layers:
-            if len(forms) >= MAX_FORMS:
-                forms.clear()
-            forms[form] = self
+        if forms is not None:
+            forms.add(self, raw, by_key)
 
     def _sizes(self, raw: Mapping[str, Any]) -> shapes.Sizes:
         """Return the sizes of all matrices; a flat list is a column where only a column fits."""
@@ -171,23 +164,19 @@ class Problem(ProblemFields):
         """Return the same problem with a number."""
         return self._with(number=number, like=self.like)
 
-    def together(self, arrays: Mapping[str, Array]) -> Problem:
-        """Return several problems as one, with arrays that have one more axis, the first."""
-        return self._with(**arrays, stacked=frozenset(arrays))
-
     def with_texts(self, **texts: str) -> Problem:
         """Return the same problem with other texts, such as `student`, each that is not empty."""
         named = {key: text for key, text in texts.items() if text}
         keys = tuple(dict.fromkeys((*self.given, *named)))
         return self._with(**named, given=keys, written={**self.written, **named})
 
-    def with_arrays(self, arrays: Mapping[str, Array]) -> Problem:
+    def with_arrays(self, arrays: Mapping[str, Array], stacked: bool = False) -> Problem:
         """Return the same problem with other arrays of the same shapes, by key; see `matrices`.
 
-        Nothing is checked, and `written` stays: this is for a search that calculates thousands,
-        and takes 7 µs where a new problem takes 60.
+        With `stacked`, they are of several problems, along one more axis, the first. Nothing is
+        checked, and `written` stays: it takes 7 µs where a new problem takes 60, for searches.
         """
-        changed = self._with()
+        changed = self._with(stacked=frozenset(arrays if stacked else ()))
         values = changed.__dict__
         for key, array in arrays.items():
             head, _, part = key.partition(".")
@@ -249,12 +238,6 @@ class Problem(ProblemFields):
         return types == {np.dtype(np.float16)}
 
     @property
-    def keys_are_tokens(self) -> bool:
-        """True if the words of `tokens` also name the keys."""
-        same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
-        return KINDS[self.kind].source == "X" and same
-
-    @property
     def keys(self) -> int:
         """The number of keys, with those of earlier tokens."""
         return (self.sizes.size("m") or 1) + (self.sizes.size("p") or 0)
@@ -281,7 +264,7 @@ class Problem(ProblemFields):
     def laid_out(self, key: str, array: Array) -> Array:
         """Return an array with the axes of that of a key as operations take it; see `array`."""
         holder, key = self.holder(key)
-        names = holder.leading_axes(key, array)
+        names = shapes.leading_axes(key, array.ndim, holder.heads, key in holder.stacked)
         array = self._in_rows(key, array)
         if shapes.array_form(key).axes == 1:
             array = array[..., None, :]
@@ -290,13 +273,9 @@ class Problem(ProblemFields):
     def leading(self, key: str) -> tuple[str, ...]:
         """Return the axes "batch" and "head" that a matrix has."""
         holder, key = self.holder(key)
-        names = holder.leading_axes(key, holder._as_held(key))
+        axes = holder._as_held(key).ndim
+        names = shapes.leading_axes(key, axes, holder.heads, key in holder.stacked)
         return tuple(name for name in names if name != "head" or holder.heads > 1)
-
-    def leading_axes(self, key: str, array: Array) -> tuple[str, ...]:
-        """Return the names of the axes before those of the matrix, or matrices, of a key."""
-        several = ("batch",) * (key in self.stacked)
-        return (*several, *shapes.leading_axes(key, array.ndim - len(several), self.heads))
 
     def holder(self, key: str) -> tuple[Problem, str]:
         """Return the problem, itself or one of its layers, that has a key, and the key there."""
@@ -407,7 +386,3 @@ class Problem(ProblemFields):
     def _in_rows(self, key: str, array: Array) -> Array:
         flips = shapes.is_transposed(key, self.tokens_as, self.weights_as)
         return np.swapaxes(array, -1, -2) if flips else array
-
-
-Forms: TypeAlias = dict[Hashable, Problem]
-"""The first problem of each form; see `form_of`."""

@@ -53,8 +53,13 @@ def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
     return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS
 
 
-def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:
-    """Return the names of the axes before those of the matrix: "batch", "head", or both."""
+def leading_axes(key: str, axes: int, heads: int, stacked: bool = False) -> tuple[str, ...]:
+    """Return the names of the axes before those of the matrix: "batch", "head", or both.
+
+    Arrays of several problems that were `stacked` have another batch axis before all others.
+    """
+    if stacked:
+        return ("batch", *leading_axes(key, axes - 1, heads))
     form = array_form(key)
     if axes - form.axes != 1:
         return ("batch", "head")[: axes - form.axes]

@@ -16,11 +16,11 @@ from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
 from attncli.core.tape.step import LEADING, Step, row_letter
-from attncli.core.text.strings import OF_LAYER
+from attncli.core.text.strings import OF_LAYER, regex
 
 Index = tuple[int, ...]
 
-PLAIN_WORD = re.compile(r"[\w.-]+")
+PLAIN_WORD = regex(r"[\w.-]+")
 """A label that has no special meaning in any format."""
 
 
@@ -204,10 +204,10 @@ LETTERS = {
 }
 """The steps that a letter may mean in a submission, the most usual first; courses differ."""
 
-MODULE = re.compile(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
+MODULE = regex(r"(?<![\w.])(?:\w++\.)+(?=hook_)")
 """The module before the name of a hook of TransformerLens: blocks.0.attn.hook_pattern."""
 
-HEADS_AFTER_TOKENS = re.compile(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
+HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 """The hooks of TransformerLens whose axes are (batch, token, head, feature)."""
 
 OTHERS = (
@@ -219,10 +219,10 @@ OTHERS = (
 )
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
 
-PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
+PARTS = regex(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
 
-IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
+IGNORED = regex(r"[\s_\-^·*×()\[\]{}.]")
 
 
 def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> list[str]:

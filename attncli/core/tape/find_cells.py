@@ -21,17 +21,17 @@ from attncli.core.tape.cell_names import (
 )
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
-from attncli.core.text.strings import near_words, visible
+from attncli.core.text.strings import near_words, regex, visible
 
 Steps: TypeAlias = Mapping[str, Step]
 
 MOST_LISTED = 12
 """Maximum number of labels that an error message lists, and of steps if it lists all."""
 
-HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
+HEAD = regex(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGNORECASE)
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
 
-TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
+TRANSPOSED = regex(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
 """A step or an input transposed: Kᵀ, K^T, K_T."""
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.evaluation import array_of
+from attncli.core.tape.evaluation import array_of, transform
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
 from attncli.core.text.strings import called_by
 
@@ -57,6 +59,8 @@ class Tape:
         uniform: draws random errors, as NumPy's function of this name, the default, does.
         has_weights_taken: whether it got them.
         scope: how steps and inputs are called.
+        kept: names of the steps whose numbers stay; those of another are free as soon as no line of
+            the method holds it. None for all.
         called: what a course calls the steps, by their names.
     """
 
@@ -81,6 +85,7 @@ class Tape:
         self.backward = False
         self.has_weights_taken = False
         self.scope = Scope()
+        self.kept: Set[str] | None = None
         self.called: Mapping[str, str] = EMPTY
         self.take_rows: TakeRows | None = None
         self.uniform: Callable[..., Array] | None = None
@@ -115,8 +120,9 @@ class Tape:
         return self.scope.sources.get(key) or next(inputs, None)
 
     def known(self, name: str) -> Step | None:
-        """Return the step that is recorded under a name of this scope; None if there is none."""
-        return self.steps.get(self.scope.of_step(name))
+        """Return the step that is kept under a name of this scope; None if there is none."""
+        name = self.scope.of_step(name)
+        return self.steps.get(name) if self.kept is None or name in self.kept else None
 
     @contextmanager
     def within(self, **changes: Any) -> Iterator[None]:
@@ -173,7 +179,15 @@ class Tape:
         ends = (scope.layer, scope.suffix)
         symbol = symbol if symbol and not scope.layer else name
         step = self.steps[name] = Step(name, symbol, leading, trailing, *about, *ends)
+        if self.kept is None:
+            return step
+        step = replace(step, operation=transform(operation, self._noted))
+        self.steps[name] = step if name in self.kept else without_numbers(step)
         return step
+
+    def _noted(self, step: Step) -> Step:
+        """Return a step as the tape has it, perhaps without its numbers."""
+        return step if step.operation is None else self.steps[step.name]
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
         """Return the error for a number beyond floats, of a step or inside its operation."""
@@ -195,3 +209,8 @@ class Tape:
             return {}
         places = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
         return {axis: self.labels[axis][:size] for axis, size in places if axis in self.labels}
+
+
+def without_numbers(step: Step) -> Step:
+    """Return a step for formulas alone: its array has the same shape, in the memory of one nan."""
+    return replace(step, array=np.broadcast_to(step.array.dtype.type(np.nan), step.array.shape))

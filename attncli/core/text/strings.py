@@ -7,8 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
-FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]")
+
+class _Regex:
+    """A regular expression; its methods become attributes at their first use."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        self.__dict__[name] = value = getattr(re.compile(self.pattern, self.flags), name)
+        return value
+
+
+def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled at its first use: most commands need few.
+
+    To compile those of all imported modules would be a thirtieth of the time of a short command.
+    """
+    return cast("re.Pattern[str]", _Regex(pattern, flags))
+
+
+FORMULA = regex(r"'*\s*[=+\-@＝＋－＠]")
 """How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
 
 JOINERS = "\u200c\u200d"
@@ -187,10 +208,10 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
     return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=least)]
 
 
-OF_LAYER = re.compile(r"(?<![^_])layers\.(\d+)\.")
+OF_LAYER = regex(r"(?<![^_])layers\.(\d+)\.")
 """What begins the name of a step, an input or a key that is of one of several layers."""
 
-OF_COURSE = re.compile(rf"(?P<before>(?:d_)?(?:{OF_LAYER.pattern})?)(?P<name>.+?)(?P<time>_\d+)?")
+OF_COURSE = regex(rf"(?P<before>(?:d_)?(?:{OF_LAYER.pattern})?)(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, with what a course's name of it keeps before and behind."""
 
 

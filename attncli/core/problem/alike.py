@@ -1,0 +1,56 @@
+"""Problems that differ in numbers alone: all but their numbers is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli.core.problem.key_values import is_flat
+from attncli.core.problem.kinds import TEXT_KEYS
+
+MAX_FORMS = 64
+"""Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
+
+
+class Forms:
+    """The first problem of each form, among those of a run."""
+
+    def __init__(self) -> None:
+        self._first: dict[Hashable, Any] = {}
+
+    def like(self, raw: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+        """Return the first problem of the form of keys as written, and of their values, or None."""
+        return self._first.get(_form_of(raw, values))
+
+    def add(self, problem: Any, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        form = _form_of(raw, values)
+        if form is not None and not problem.layers:
+            if len(self._first) >= MAX_FORMS:
+                self._first.clear()
+            self._first[form] = problem
+
+
+def numbers_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values in which problems of one form may differ: arrays, and texts about them."""
+    return {k: x for k, x in values.items() if isinstance(x, np.ndarray) or k in TEXT_KEYS}
+
+
+def _form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
+    """Return what all problems of a form have in common.
+
+    None is returned where that cannot be told: a flat list may become a column, and of an array
+    that a rule depends on, not every number is compared.
+    """
+    form: list[Hashable] = []
+    for key, value in values.items():
+        if isinstance(value, np.ndarray) and key != "bias":
+            form.append((key, value.shape, value.dtype))
+            is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
+        else:
+            form.append((key, text := "" if key in TEXT_KEYS and value else repr(raw[key])))
+            is_unclear = "array(" in text
+        if is_unclear:
+            return None
+    return tuple(form)
