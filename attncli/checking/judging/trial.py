@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice, product
 
 import numpy as np
@@ -15,7 +14,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.position_operations import Angles
 from attncli.core.attention.softmax import Sum
 from attncli.core.records import EMPTY, Record
-from attncli.core.tape.evaluation import Replay, evaluate, sources
+from attncli.core.tape.evaluation import Replay, sources
 from attncli.core.tape.step import Step
 
 MAX_COMBINATIONS = 64
@@ -119,21 +118,9 @@ class Trial:
             return completed
 
         replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=self._input)
-        is_loss = self._count > 1 and step.axes == ("sum",)
-        result = self._losses(step, replay) if is_loss else replay.result(step)
+        result = replay.result(step)
         watch(step, self._of_each(step, result)[self.is_valid])
         self.numbers = self._of_each(step, self._rounded(step, result))
-
-    def _losses(self, step: Step, replay: Replay[Array]) -> Array:
-        """Return the loss for each schedule by itself, as it adds up everything."""
-
-        def of_one(index: int, source: Step) -> Array:
-            numbers = replay(source)
-            return numbers if len(numbers) == 1 else numbers[index : index + 1]
-
-        assert step.operation is not None
-        parts = (partial(of_one, index) for index in range(self._count))
-        return np.concatenate([evaluate(step.operation, part) for part in parts])
 
     def _of_each(self, step: Step, numbers: Array) -> Array:
         """Return the numbers of a step for each schedule."""
