@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from attncli.checking.judging.judged_steps import Judged as Judged
     from attncli.checking.judging.judged_steps import Misshapen as Misshapen
     from attncli.checking.judging.judged_steps import NotGiven as NotGiven
+    from attncli.checking.many import check_many as check_many
+    from attncli.checking.many import compute_many as compute_many
     from attncli.classroom.assignment import Assignment as Assignment
     from attncli.classroom.assignment import load_assignment as load_assignment
     from attncli.classroom.grading import Unread as Unread
@@ -61,6 +63,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "checking.check": ("AnswerKey", "Report", "check"),
+    "checking.many": ("check_many", "compute_many"),
     "checking.judging.judged_steps": (
         *("Compared", "Difference", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -214,6 +215,9 @@ class AnswerKey:
         self._same = equal_steps(self.trace)
         with located(problem.source):
             self.marking, self._meant = with_step_names(problem.marking, self.trace)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_reports": {}}  # copies keep none
 
     def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
         """Judge one student's answers: a submission that was read, or matrices by step name.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from attncli.checking.check import AnswerKey
 from attncli.classroom.name_index import Person, ProblemNames, Roster
@@ -79,6 +80,13 @@ class Assignment:
         """The class that the names of the variants tell; empty if they are numbers."""
         self.points = tuple(dict.fromkeys(name for m in self._markings() for name in m.points))
         """Names of the steps that have points in some problem."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in self.__dict__.items() if name != "_keys_of"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._keys_of = lru_cache(VARIANTS_KEPT)(self._read)
 
     @property
     def names(self) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from attncli.checking.check import Report
+from attncli.checking.judging.judged_steps import Misshapen
 from attncli.classroom.answer_files import Course
 from attncli.classroom.assignment import Assignment, ProblemSet
 from attncli.classroom.manifest import (
@@ -28,6 +29,7 @@ from attncli.classroom.submissions import (
     with_matrices,
 )
 from attncli.core.errors import InputError, Place, fail
+from attncli.core.jobs import Pool, each_in_order
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
@@ -50,10 +52,16 @@ class Unread(Record):
     title: str = ""
 
 
+Part = TypeVar("Part")
+
 Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
 """The results of one student, one item per problem."""
+
+
+StudentFiles: TypeAlias = tuple[Sequence[ManifestEntry], Sequence[ManifestEntry]]
+"""The files of a student, and those that perhaps are the student's."""
 
 
 def silent(_: str) -> None:
@@ -113,13 +121,41 @@ class Grading(Record):
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each problem, or why there is none."""
-        first = self.assignment.first
-        files = files_of_flags(self.matrices)  # which are of one submission to one problem
-        _refuse_several(self.matrices, len(first.keys), "problems")
-        _refuse_several(self.matrices, len(sources), "files of answers")
-        if not sources and not self.manifest:
-            yield from self._inside(first, files)
+        if sources or self.manifest:
+            yield from map(self._graded, self._files(sources))
+        else:
+            yield from self._inside()
+
+    def parts(
+        self, sources: Sequence[str], pool: Pool, make: Callable[[Student], Part]
+    ) -> Iterator[Part]:
+        """Yield what `make` makes of the results of each student, in processes of a pool.
+
+        Results that tell a place in a file are found in this process, which has the files.
+        """
+        if not (sources or self.manifest):
+            yield from map(make, self._inside())
             return
+        work = partial(replace(self, stdin=None, tell=silent)._part, make)
+        here = lambda files: make(self._graded(files))  # noqa: E731
+        lost = lambda files: make(self._lost(files))  # noqa: E731
+        yield from each_in_order(work, self._files(sources), pool, here, lost)
+
+    def _part(self, make: Callable[[Student], Part], files: StudentFiles) -> tuple[Part, ...]:
+        student = self._graded(files)
+        return () if any(map(tells_place, student)) else (make(student),)
+
+    def _lost(self, files: StudentFiles) -> Student:
+        """Return why there is no report on answers that twice ended the process they were in."""
+        first = files[0][0]
+        message = "the process that judged this ended, and so did another"
+        error, problems = error_at(Place(first.file), message), self.assignment.first
+        titles = map(problems.title, range(len(problems.keys)))
+        return tuple(Unread(first.student or first.file, error, title) for title in titles)
+
+    def _files(self, sources: Sequence[str]) -> list[StudentFiles]:
+        """Return the files of each student, of which nothing is judged yet."""
+        files = self._files_of_flags(len(sources), "files of answers")
         every = self._followed(sources) if self.manifest else self.entries(sources)
         entries = [one for one in every if one.file or self.with_absent]
         _refuse_several(self.matrices, len(entries), "submissions")
@@ -129,12 +165,19 @@ class Grading(Record):
         for one in entries:
             for name in one.nearest:
                 perhaps.setdefault(name, []).append(one)
-        for group in by_person(entries):
-            if _counts(group[0]):
-                yield self._graded(group, perhaps.get(group[0].student, ()))
+        groups = (group for group in by_person(entries) if _counts(group[0]))
+        return [(group, perhaps.get(group[0].student, ())) for group in groups]
 
-    def _inside(self, problems: ProblemSet, files: Mapping[str, Document]) -> Iterator[Student]:
+    def _files_of_flags(self, count: int = 0, what: str = "") -> dict[str, Document]:
+        """Return the files of answers that flags name, which are of one submission."""
+        files = files_of_flags(self.matrices)
+        _refuse_several(self.matrices, len(self.assignment.first.keys), "problems")
+        _refuse_several(self.matrices, count, what)
+        return files
+
+    def _inside(self) -> Iterator[Student]:
         """Yield the results for the answers that the problems themselves hold."""
+        problems, files = self.assignment.first, self._files_of_flags()
         if len(self.assignment.names) > 1:
             hint = "name the files of answers, or their folder"
             raise fail("variants have no answers to check", hint=hint)
@@ -142,11 +185,12 @@ class Grading(Record):
         for number, one in enumerate(answers):
             yield (self._report(problems, number, one.name, with_matrices(one, files)),)
 
-    def _graded(self, group: Sequence[ManifestEntry], perhaps: Sequence[ManifestEntry]) -> Student:
+    def _graded(self, files: StudentFiles) -> Student:
         """Return the results of one student; missing answers are empty.
 
         They are unknown if they may be in one of the files that are `perhaps` the student's.
         """
+        group, perhaps = files
         first, every = group[0], range(len(self.assignment.first.keys))
         name = first.student or first.file
         answers: dict[int, ReadAnswers] = {n: _untold(one) for one in perhaps for n in one.answers}
@@ -178,6 +222,11 @@ class Grading(Record):
         except InputError as error:
             return Unread(name, error, title)
         return report if report.title == title else replace(report, title=title)
+
+
+def tells_place(one: Graded) -> bool:
+    """Return True if a result tells the place of an error in a file."""
+    return isinstance(one, Unread) or any(isinstance(x, Misshapen) for x in one.steps.values())
 
 
 def _with(entry: ManifestEntry, files: Mapping[str, Document]) -> ManifestEntry:

@@ -1,9 +1,10 @@
 """`attn check`: hand-worked answers against the right ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,13 +12,15 @@ from attncli.cli import options, output, targets
 from attncli.cli.options import WordList
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
-from attncli.core.records import EMPTY, replace
+from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import alike, safe, visible
 
 if TYPE_CHECKING:
     from attncli.classroom.assignment import Assignment
     from attncli.classroom.grading import Grading, Student
+    from attncli.core.jobs import Pool
     from attncli.core.problem.problem import Problem
+    from attncli.pages.report_html import StudentRow
     from attncli.printing.class_report import Tally
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
@@ -70,11 +73,13 @@ def check(
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
+    jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
 ) -> None:
     sources = list(answers or ())
     matrices = options.matrix_flags(matrix, "weights=w.csv")
     files = [problem, *sources, *(file for _, file in matrices)]
-    options.prepare(files, out, feedback, manifest)
+    options.prepare(files, out, feedback, manifest, jobs=jobs)
     from attncli.classroom.grading import Grading, silent
     from attncli.classroom.name_index import read_roster
     from attncli.classroom.submissions import for_problem_or_answers, read_headings
@@ -105,11 +110,13 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    raise typer.Exit(_mark(grading, sources, format_, selection, out, feedback, display))
+    pool = options.pool_of(jobs, cluster) if jobs != 1 or cluster else None
+    raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 
 def _mark(
     grading: "Grading",
+    pool: "Pool | None",
     sources: list[str],
     format_: str,
     selection: "ReportSelection",
@@ -128,19 +135,25 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    students = output.counted(grading.students(sources), "students", prints=prints)
+    heading = _heading(format_, selection, out) if pool else None
+    has_page = feedback is not None
+    mark = partial(_marked, selection, format_, heading, has_page)
+    every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
-    graded = _watched(students, statuses, tally)
+    graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
     if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), selection, tally)
+        graded = _with_pages(graded, Path(feedback), tally)
+    students: Iterator[Any] = (one.student for one in graded)
     if selection.totals:
-        _write_totals(graded, format_, selection, out)
+        _write_totals(students, format_, selection, out)
     elif format_ == "table" and out is None:
         from attncli.printing.table import report_lines
 
-        write_lines(report_lines(chain.from_iterable(graded), selection, terminal_width()), display)
+        every_one = chain.from_iterable(students)
+        write_lines(report_lines(every_one, selection, terminal_width()), display)
     else:
-        targets.write_format("reports", format_, graded, selection, out)
+        write = None if heading is None else partial(_joined, heading)
+        targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         output.warn(tally.doubts())
     return max(statuses)
@@ -169,41 +182,83 @@ def _write_totals(
     output.warn(notes)
 
 
-def _watched(
-    students: Iterable["Student"], statuses: set[int], tally: "Tally"
-) -> Iterator["Student"]:
-    """Yield the students, add exit statuses, and print why a submission could not be read."""
-    from attncli.classroom.grading import Unread
+class Marked(Record):
+    """What there is to do for a student, made where the answers are judged."""
 
+    student: "Student | tuple[bytes]"  # or what is written of it
+    tally: "Tally"
+    errors: tuple[InputError, ...]  # why answers could not be read
+    status: int
+    page: "tuple[bytes, StudentRow] | None"  # of the student, and its row in that of the class
+
+
+def _marked(
+    selection: "ReportSelection",
+    format_: str,
+    heading: bytes | None,
+    has_page: bool,
+    student: "Student",
+) -> Marked:
+    from attncli.classroom.grading import Unread
+    from attncli.printing.class_report import Tally
+    from attncli.printing.formats import FORMATS
+
+    page = None
+    if has_page:
+        from attncli.pages import report_html
+
+        page = b"".join(report_html.student(student, selection)), report_html.row(student, "")
+    errors = tuple(one.error for one in student if isinstance(one, Unread))
+    is_right = all(isinstance(one, Unread) or one.verdict == "correct" for one in student)
+    status = output.BAD_INPUT if errors else 0 if is_right else output.WRONG_ANSWER
+    tally = Tally(student, doubts_key=True)
+    if heading is None:
+        return Marked(student, tally, errors, status, page)
+    text = b"".join(FORMATS[format_].writer("reports")(student, selection))
+    return Marked((text.removeprefix(heading),), tally, errors, status, page)
+
+
+def _heading(format_: str, selection: "ReportSelection", out: str | None) -> bytes | None:
+    """Return what is above the students; None if they are not written one after the other."""
+    from attncli.printing.formats import FORMATS
+
+    if selection.totals or targets.is_many(out) or format_ not in ("csv", "tsv", "json"):
+        return None
+    return b"".join(FORMATS[format_].writer("reports")((), selection))
+
+
+def _joined(heading: bytes, parts: Iterable[bytes], _: "ReportSelection") -> Iterator[bytes]:
+    return chain([heading], parts)
+
+
+def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:
+    """Yield the students, add exit statuses, and print why a submission could not be read."""
     printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
-        for one in student:
-            tally.add(one)
-            if isinstance(one, Unread):
-                statuses.add(output.BAD_INPUT)
-                faults = [fault for fault in one.error.faults if str(fault) not in printed]
-                printed.update(map(str, faults))
-                if faults:
-                    output.complain(InputError(*faults))
-            elif one.verdict != "correct":
-                statuses.add(output.WRONG_ANSWER)
+        tally.merge(student.tally)
+        statuses.add(student.status)
+        for error in student.errors:
+            faults = [fault for fault in error.faults if str(fault) not in printed]
+            printed.update(map(str, faults))
+            if faults:
+                output.complain(InputError(*faults))
         yield student
 
 
-def _with_pages(
-    students: Iterable["Student"], folder: Path, selection: "ReportSelection", tally: "Tally"
-) -> Iterator["Student"]:
+def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.pages import report_html
 
     rows, used = [], {alike(CLASS_PAGE)}
     for student in students:
-        stem = safe(student[0].name)
+        assert student.page is not None  # as `_marked` was told to make it
+        page, row = student.page
+        stem = safe(row.name)
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
         name = next(name for name in names if alike(name) not in used)
         used.add(alike(name))
-        output.write_bytes(report_html.student(student, selection), folder / name)
-        rows.append(report_html.row(student, name))
+        output.write_bytes([page], folder / name)
+        rows.append(replace(row, page=name))
         yield student
     output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 

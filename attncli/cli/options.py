@@ -24,10 +24,12 @@ from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
+    from attncli.core.jobs import Pool
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.core.tape.tape import TakeRows
     from attncli.reading.load import Overrides
+    from attncli.reading.read import Portion
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
@@ -73,6 +75,19 @@ Why = Annotated[bool, content("--why", help="Say in a sentence why each step is 
 AllowOutside = Annotated[
     bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
+
+
+JOBS_HELP = "How many processes share the work; 0 is one for each processor."
+CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
+Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
+Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
+
+
+def pool_of(jobs: int, cluster: str | None) -> Pool:
+    """Return the processes of this machine, or of a cluster, that share the work."""
+    from attncli.core import jobs as pools
+
+    return pools.Processes(jobs) if cluster is None else pools.cluster(cluster)
 
 
 MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -149,7 +164,7 @@ NUMPY_BYTES = 120_000_000
 """Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
 
-def prepare(sources: Sequence[str], *written: str | None) -> None:
+def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None:
     """Note which files will be read, and prepare for the import of NumPy.
 
     If memory is short, NumPy would end the process; in small problems its threads only cost time.
@@ -166,7 +181,7 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it
         size = 0
-    if size < LARGE_FILES:
+    if size < LARGE_FILES or jobs != 1:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -238,6 +253,9 @@ class Run:
         self.quiet = quiet
         self.single = False  # whether there may be one problem only, as in an npz file
         self.is_one_file = False  # whether all goes to one file, which an error leaves as it is
+        self.portions: Sequence[Portion] | None = None  # of the files, that are read instead
+        self.is_part = False  # whether those are a part of a larger run
+        self.count = 0  # of the problems that were read
         self.failed = False  # whether there was an error
         self._is_alone = not sources
         self._source = ""
@@ -253,6 +271,11 @@ class Run:
                     yield problem
                 elif self._is_over(problem):
                     return
+
+    @property
+    def number(self) -> int:
+        """The number of the last problem in its file."""
+        return self._number
 
     def traces(
         self,
@@ -301,33 +324,36 @@ class Run:
 
     def _of_sources(self) -> Iterator[ReadProblem | None]:
         from attncli.core.problem.alike import Forms
-        from attncli.reading.load import from_flags, load_stream
+        from attncli.reading.load import csv_options, from_flags, load_stream
+        from attncli.reading.read import Portion
 
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
         forms = Forms()
-        total = 0
-        for source in self.sources:
-            number = 0
+        options = csv_options()
+        before = self.portions[0].before if self.portions else 0
+        for portions in _by_file(self.portions or map(Portion, self.sources)):
+            source, number = portions[0].source, portions[0].number
             if not (is_whole := _is_whole(source)):
                 yield None
-            if source == "-":
+            if source == "-" and portions[0].text is None:
                 wait_for("a problem")
             try:
-                stream = load_stream(source, self.overrides, standard_input(), forms)
+                read = (one.read(standard_input(), options) for one in portions)
+                stream = load_stream(chain.from_iterable(read), self.overrides, forms)
                 for problem in self._counted_up_to_two(stream, is_whole):
                     if problem is None:
                         yield None
                         continue
-                    number, total = number + 1, total + 1
+                    number, self.count = number + 1, self.count + 1
                     self._places.append((source, number, getattr(problem, "title", "")))
                     if isinstance(problem, InputError) or self._is_alone:
                         yield problem
                     else:
-                        yield problem.numbered(total)
+                        yield problem.numbered(before + self.count)
             except InputError as error:
-                total += 1
+                self.count += 1
                 self._places.append((source, number, ""))
                 yield error
 
@@ -339,7 +365,7 @@ class Run:
         A pipe may bring its second problem much later, so the first does not wait for it.
         """
         first: list[ReadProblem | None] = []
-        if len(self.sources) == 1 and (self.single or is_whole):
+        if len(self.sources) == 1 and not self.is_part and (self.single or is_whole):
             try:
                 first.extend(islice(filter(None, problems), 2))
             except InputError as error:
@@ -360,6 +386,17 @@ class Run:
         if self.is_one_file and not self.keep_going:
             raise typer.Exit(BAD_INPUT)
         return not self.keep_going
+
+
+def _by_file(portions: Iterable[Portion]) -> list[list[Portion]]:
+    """Return portions, those of a file together."""
+    files: list[list[Portion]] = []
+    for one in portions:
+        if one.number and files:
+            files[-1].append(one)
+        else:
+            files.append([one])
+    return files
 
 
 def _is_whole(source: str) -> bool:

@@ -1,23 +1,23 @@
 """`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.cli import options, targets
 from attncli.cli.options import Run, WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, print_bytes, tell, warn
-from attncli.cli.terminal import Display, terminal_width, write_lines
+from attncli.cli.terminal import Display, as_bytes, terminal_width, write_lines, write_pages
 from attncli.core.errors import InputError, fail, located
 from attncli.core.records import EMPTY
 
 if TYPE_CHECKING:
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
-    from attncli.printing.formats import Selection
+    from attncli.printing.formats import Selection, Write
     from attncli.printing.layout import Line
 
 
@@ -71,12 +71,14 @@ def compute(
     matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
     keys: Mapping[str, str] = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
-    options.prepare([*sources, *(file for _, file in matrices)], out)
+    options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
     files = options.files_by_key(matrices)
-    from attncli.printing.formats import Selection
+    from attncli.printing.formats import FORMATS, Selection
     from attncli.reading.load import Overrides
 
     format_ = targets.format_name("traces", format_, out)
@@ -96,12 +98,34 @@ def compute(
         rows=",".join(rows or ()),
         live=live,
     )
-    problems = options.Run(sources, Overrides(keys, files, allow_outside), keep_going, quiet)
-    traces = _traces(problems, selection, format_, out)
-    if verbose:
-        traces = map(_with_path, traces)
-    _write(traces, format_, selection, out, Display(color, theme, not no_pager))
-    raise typer.Exit(BAD_INPUT if problems.failed else 0)
+    new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
+    run, display = new_run(), Display(color, theme, not no_pager)
+    on_screen = format_ == "table" and out is None
+    _refuse_parts(selection, format_, on_screen)
+    traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
+    on_pages = partial(_as_pages, width=terminal_width(), display=display)
+    write: Write = on_pages if on_screen else FORMATS[format_].traces
+    shown: Iterator[Any] | None = None
+    if (jobs != 1 or cluster) and _is_in_parts(format_, selection, out):
+        from attncli.cli import shared
+
+        work = partial(shared.part_of, new_run, traces, write, selection, targets.is_many(out))
+        shown = shared.in_parts(run, work, partial(options.pool_of, jobs, cluster))
+        write = write if shown is None else shared.joined
+    shown = traces(run) if shown is None else shown
+    if on_screen:
+        write_pages(write(shown, selection), display)
+    else:
+        targets.write_format("traces", format_, shown, selection, out, write)
+    raise typer.Exit(BAD_INPUT if run.failed else 0)
+
+
+def _is_in_parts(format_: str, selection: "Selection", out: str | None) -> bool:
+    """Return whether what is written of some problems does not depend on the others."""
+    from attncli.printing.formats import FORMATS
+
+    is_page = FORMATS[format_].binary or format_ == "html" or selection.standalone
+    return targets.is_many(out) or not is_page
 
 
 def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
@@ -124,7 +148,7 @@ def _step_names(only: WordList) -> tuple[str, ...]:
 
 
 def _traces(
-    problems: options.Run, selection: "Selection", format_: str, out: str | None
+    problems: options.Run, selection: "Selection", format_: str, out: str | None, verbose: bool
 ) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
@@ -145,11 +169,13 @@ def _traces(
         foresee = partial(_warn_of_size, format_=format_, selection=selection)
     alone = not (row.is_page or selection.exact or format_ == "numpy")
     if out is not None or selection.only != ("weights",) or format_ not in ("csv", "tsv"):
-        return problems.traces(selection.only, alone, foresee)
+        traces = problems.traces(selection.only, alone, foresee)
+        return map(_with_path, traces) if verbose else traces
     from attncli.printing.csv import TAB, row_writer
 
     write = row_writer(print_bytes, selection, TAB if format_ == "tsv" else ",")
     traces = problems.traces(selection.only, alone, foresee, take_rows=write)
+    traces = map(_with_path, traces) if verbose else traces
     return (trace for trace in traces if "weights" in trace)  # the others have been written
 
 
@@ -177,15 +203,8 @@ def _with_path(trace: "Trace") -> "Trace":
     return trace
 
 
-def _write(
-    traces: Iterator["Trace"],
-    format_: str,
-    selection: "Selection",
-    out: str | None,
-    display: Display,
-) -> None:
-    """Write traces in a format, if it has closed forms or parts of steps."""
-    on_screen = format_ == "table" and out is None
+def _refuse_parts(selection: "Selection", format_: str, on_screen: bool) -> None:
+    """Refuse closed forms, and parts of steps, for a format that has none."""
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if selection.heads or selection.rows:
@@ -194,15 +213,17 @@ def _write(
         if selection.exact or not FORMATS[format_].is_page:
             what = "--exact" if selection.exact else f"{format_} files, which are whole"
             raise fail(f"--head and --rows are not for {what}", hint="use --only, or a page")
-    width = terminal_width()
-    if not on_screen:
-        targets.write_format("traces", format_, traces, selection, out)
-    elif selection.exact:
-        write_lines((_exact(trace, selection) for trace in traces), display)
-    else:
-        from attncli.printing.table import lines
 
-        write_lines((lines(trace, selection, width) for trace in traces), display)
+
+def _as_pages(
+    traces: Iterable["Trace"], selection: "Selection", width: int | None, display: Display
+) -> Iterator[bytes]:
+    """Yield traces as they are shown on the screen."""
+    if selection.exact:
+        return as_bytes((_exact(trace, selection) for trace in traces), display)
+    from attncli.printing.table import lines
+
+    return as_bytes((lines(trace, selection, width) for trace in traces), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:

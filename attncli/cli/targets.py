@@ -79,7 +79,12 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
 
 
 def write_format(
-    kind: FormatKind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
+    kind: FormatKind,
+    name: str,
+    shown: Iterable[Any],
+    selection: PageSelection,
+    out: str | None,
+    write: Write | None = None,
 ) -> None:
     """Write traces and the like, or the reports of each student, as they come.
 
@@ -90,7 +95,7 @@ def write_format(
     from attncli.printing.formats import FORMATS
 
     row = FORMATS[name]
-    write: Write = getattr(row, kind)
+    write = write or row.writer(kind)
     groups = iter(shown)
     if kind != "reports":
         first = next(groups, None)

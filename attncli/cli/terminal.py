@@ -93,12 +93,19 @@ def _is_dumb() -> bool:
 
 def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
     """Print pages of lines, a blank line between them."""
+    write_pages(as_bytes(pages, display), display)
+
+
+def as_bytes(pages: Iterable[Iterable[Line]], display: Display) -> Iterator[bytes]:
     from attncli.printing.layout import plain, plain_text
 
     write = plain_text
     if is_coloured(display.color):
         write = partial(_coloured, _styles(display.theme))
-    pieces = plain(pages, write)
+    return plain(pages, write)
+
+
+def write_pages(pieces: Iterable[bytes], display: Display) -> None:
     write_bytes(_paged(iter(pieces)) if display.pager else pieces, None)
 
 

@@ -135,6 +135,19 @@ class Tally:
                 finding = one.findings.get(name)
                 self._add_numbers(judged, one.title, finding.message if finding else "")
 
+    def merge(self, other: Tally) -> None:
+        """Add the counts of other students, who come later in the class."""
+        self.verdicts.update(other.verdicts)
+        self.mistakes.update(other.mistakes)
+        self.steps.update(other.steps)
+        self.points += other.points
+        for key, right in other.right.items():
+            self.right[key] = self.right.get(key, 0) + right
+        for key, cells in other.wrong.items():
+            counted = self.wrong.setdefault(key, {})
+            for at, (cell, numbers) in cells.items():
+                counted.setdefault(at, (cell, Counter()))[1].update(numbers)
+
     def _add_numbers(self, judged: Given, title: str, mistake: str) -> None:
         step, written = judged.step, judged.written
         # Variants have the same title, but not the same numbers in a whole step.

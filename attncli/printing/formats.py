@@ -134,6 +134,10 @@ class Format(Record):
     binary: bool = False
     is_page: bool = True  # whether it is for reading, and may show a part of each step
 
+    def writer(self, kind: FormatKind) -> Write:
+        write: Write = getattr(self, kind)
+        return write
+
 
 FORMATS: dict[str, Format] = {
     "table": Format(

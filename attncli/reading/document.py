@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -231,6 +232,8 @@ KEYS_BESIDE_STEPS = tuple(dict.fromkeys((*STUDENT_KEYS, *COMMENTS, *TEXT_KEYS, "
 class Submission(Record, eq=False):
     """One student's answers, as they were read: raw matrices by words for the steps.
 
+    It is pickled without the places in its file.
+
     Attributes:
         locate: gives the place of a step, a row or a cell.
         ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
@@ -255,6 +258,10 @@ class Submission(Record, eq=False):
     is_named: bool = False
     read_as: Mapping[str, str] = EMPTY
 
+    def __getstate__(self) -> dict[str, Any]:
+        locate = nowhere if self.locate is nowhere else partial(_in_file, self.name)
+        return self.__dict__ | {"locate": locate, "heading": locate}
+
     @property
     def answers(self) -> dict[str, Any]:
         """The matrices without remarks and names, by the names of steps that letters mean."""
@@ -265,6 +272,10 @@ class Submission(Record, eq=False):
     def is_row(self) -> bool:
         """True for a row of a table of many students, whose headings are names of cells."""
         return self.heading is not nowhere
+
+
+def _in_file(file: str, _: KeyPath) -> Place:
+    return Place(file)
 
 
 def submission_of(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -30,7 +31,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
-from attncli.reading.read import matrix_file, read, read_bytes
+from attncli.reading.read import Portion, matrix_file, read_bytes
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -100,15 +101,16 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    stream = load_stream(source, overrides or Overrides(), stdin, Forms())
+    documents = Portion(os.fspath(source)).read(stdin, csv_options())
+    stream = load_stream(documents, overrides or Overrides(), Forms())
     return (problem for problem in stream if problem is not None)
 
 
 def load_stream(
-    source: FileName, overrides: Overrides, stdin: BinaryIO | None, forms: Forms
+    documents: Iterable[Document], overrides: Overrides, forms: Forms
 ) -> Iterator[Problem | InputError | None]:
-    """Yield the same; None where a pipe holds no more yet. `forms` are those of the whole run."""
-    for document in read(source, stdin, csv_options(), as_arrays=True, pauses=True):
+    """Yield the same; None where there is a pause. `forms` are those of the whole run."""
+    for document in documents:
         if document is PAUSE:
             yield None
             continue

@@ -7,16 +7,18 @@ import io
 import os
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
+from select import select
 from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex
 from attncli.reading import yaml_documents
-from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
+from attncli.reading.document import PAUSE, Chunk, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
 from attncli.reading.yaml_documents import LINE_OF_JSON, check_length, chunks
 
@@ -109,6 +111,10 @@ NUMPY_STARTS = (b"PK", b"\x93N")
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+
+
+LIST = re.compile(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
+"""How a part begins that may hold several problems."""
 
 
 class _Reading(Record):
@@ -241,23 +247,108 @@ def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
         yield from _of_csv(whole(texts), reading)
         return
-    parts = chunks(texts, reading.name)
-    first = next((part for part in parts if part.text.strip()), None)
-    if first is None:
-        return
-    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
-    if not is_yaml and (second := next(filter(attrgetter("text"), parts), None)):
-        is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
-        parts = chain([second], parts)
+    parts, is_yaml = _cut(texts, reading)
     if is_yaml:
-        for part in chain([first], parts):
+        for part in parts:
             if part.text:
                 yield from yaml_documents.documents(part, reading.folder)
             elif reading.pauses:
                 yield PAUSE
     else:
+        first = next(parts)
         above = iter(["\n" * first.before, first.text])
         yield from _of_csv(whole(chain(above, (part.text for part in parts))), reading)
+
+
+def _cut(texts: Iterator[str], reading: _Reading) -> tuple[Iterator[Chunk], bool]:
+    """Return the parts of a text, and whether they are YAML or JSON; if not, they are CSV."""
+    parts = chunks(texts, reading.name)
+    first = next((part for part in parts if part.text.strip()), None)
+    if first is None:
+        return iter(()), True
+    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
+    if not is_yaml and (second := next(filter(attrgetter("text"), parts), None)):
+        is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        parts = chain([second], parts)
+    return chain([first], parts), is_yaml
+
+
+class Portion(Record):
+    """A part of a file that can be read by itself, or all of it.
+
+    Attributes:
+        text: a part of YAML or JSON; all bytes of standard input; why the file cannot be read
+            further; None for a file that is read when it is needed.
+        before: the number of problems above it, if each portion before holds one.
+        number: that of those in the same file.
+        follows: whether something is written before what is made of it.
+    """
+
+    source: str
+    text: Chunk | bytes | InputError | None = None
+    before: int = 0
+    number: int = 0
+    follows: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of problems in it, as far as a look at it tells."""
+        if isinstance(self.text, Chunk) and LIST.match(self.text.text):
+            return sum(1 for _ in yaml_documents.documents(self.text, Path()))
+        return 1
+
+    def read(self, stdin: BinaryIO | None, options: Options) -> Iterator[Document]:
+        """Yield the documents in it, with pauses and large tables as arrays; see `read`."""
+        if isinstance(self.text, InputError):
+            raise self.text
+        if isinstance(self.text, Chunk):
+            folder = Path() if self.source == "-" else Path(self.source).parent
+            return yaml_documents.documents(self.text, folder)
+        stdin = stdin if self.text is None else io.BytesIO(self.text)
+        return read(self.source, stdin, options, as_arrays=True, pauses=True)
+
+
+def portions(source: str, stdin: BinaryIO | None = None) -> Iterator[Portion | None]:
+    """Yield the portions of a file; None where the next one may take a while."""
+    is_stdin = source == "-"
+    name, path = STDIN if is_stdin else source, Path(source)
+    suffix = "" if is_stdin else path.suffix.lower()
+    try:
+        with (
+            located(lambda _: Place(name)),
+            nullcontext(_checked(stdin)) if is_stdin else open_file(path) as file,
+        ):
+            start, data = _begun(file, suffix)
+            head = [start]
+            if not (start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy", *CSV_SUFFIXES)):
+                texts = decoded(chain([start], _noted(data, head)))
+                parts, is_yaml = _cut(texts, _Reading(name, path.parent, suffix))
+                for part in parts if is_yaml else ():
+                    head.clear()
+                    if part.text:
+                        yield Portion(source, part)
+                    elif not _is_ready(file):
+                        yield None
+            if head:
+                yield Portion(source, b"".join([*head, *data]) if is_stdin else None)
+    except InputError as error:
+        yield Portion(source, error)
+
+
+def _noted(data: Iterator[bytes], head: list[bytes]) -> Iterator[bytes]:
+    """Yield blocks, and add them to a list until it is emptied."""
+    for block in data:
+        if head:
+            head.append(block)
+        yield block
+
+
+def _is_ready(file: BinaryIO) -> bool:
+    """Return whether more of a file, or its end, is there; False if that is not known."""
+    try:
+        return bool(select([file], [], [], 0)[0])
+    except (OSError, ValueError):  # a stream in memory; a pipe of Windows
+        return file.seekable()
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:

@@ -125,7 +125,11 @@ class _Part:
         self.first = self.first or line
         self.last = line
         if self.form == "json":
-            outside = JSON_STRING.sub(r"\1", line)
+            *outside_and_in, last = line.split('"')
+            if len(outside_and_in) % 2 or "\\" in line:
+                outside = JSON_STRING.sub(r"\1", line)
+            else:  # which takes a twentieth of the time
+                outside = "".join(outside_and_in[::2]) + last
             self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
             self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 

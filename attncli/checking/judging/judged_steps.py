@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,9 @@ class Finding(Record):
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
     change: Change = EMPTY
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"change": EMPTY}  # only judging needs it, and functions are in it
 
     @property
     def is_cause(self) -> bool:

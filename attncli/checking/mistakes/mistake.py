@@ -173,6 +173,9 @@ class Wrong(Operation):
     def bounds(self, *operands: Any) -> Any:
         return (self.ranges or self.function)(*operands)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"function": None, "ranges": None}  # a copy is only shown
+
 
 def wrong(
     function: Callable[..., Any], *operands: Expression, ranges: Callable[..., Any] | None = None

@@ -1,0 +1,196 @@
+"""Work on lists of items in other processes, on this machine or on many, results in order.
+
+Scheduling is left to `concurrent.futures` and to clusters; here is only a bounded window of
+futures, and what becomes of items whose process ended.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, islice, tee
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Work = Callable[[list[Item]], Result]
+"""What is done with some items at a time. It and its results are pickled, and so are the items."""
+
+LISTS_PER_PROCESS = 3
+"""Number of lists on their way for each process: one that it works on, two that wait. Chosen."""
+
+WINDOW = 64
+"""Number of lists on their way to an executor whose number of processes is not known. Chosen."""
+
+
+class Pool:
+    """An executor of the caller's."""
+
+    broken: tuple[type[BaseException], ...] = ()
+    """Errors of futures whose process ended; `start` makes the executor anew after them."""
+
+    size = 100
+    """Number of items that are sent together, with the work."""
+
+    def __init__(self, executor: Executor, processes: int = 0) -> None:
+        self.executor = executor
+        self.window = LISTS_PER_PROCESS * (processes or getattr(executor, "_max_workers", 0))
+
+    def start(self, work: Work[Item, Result]) -> Callable[[list[Item]], Future[Result]]:
+        """Return what submits a list of items to be worked."""
+        return lambda items: self.executor.submit(work, items)
+
+    def stop(self) -> None:
+        """Leave the executor as it is."""
+
+
+class Processes(Pool):
+    """Processes on this machine, which end with this one; 0 is one for each processor."""
+
+    size = 20  # as the work is sent to each process only once
+
+    def __init__(self, count: int) -> None:
+        from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        has_affinity = hasattr(os, "sched_getaffinity")  # as Linux has
+        every = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        # A copy of this process, which has no other thread yet, starts in 10 ms, a new one in 200.
+        context = get_context("fork" if sys.platform == "linux" else None)
+        self.broken = (BrokenExecutor,)
+        self._new = partial(ProcessPoolExecutor, count or every, context, _begin)
+        self.window = LISTS_PER_PROCESS * (count or every)
+
+    def start(self, work: Work[Item, Result]) -> Callable[[list[Item]], Future[Result]]:
+        self.executor = self._new((work,))
+        return lambda items: self.executor.submit(_do, items)
+
+    def stop(self) -> None:
+        self.executor.shutdown(wait=False, cancel_futures=True)
+
+
+def cluster(address: str) -> Pool:
+    """Return the workers of a cluster of dask.distributed, by the address of its scheduler."""
+    from distributed import Client, KilledWorker
+
+    client = Client(address, set_as_default=False)
+    pool = Pool(client.get_executor(), sum(client.ncores().values()))
+    pool.broken = (KilledWorker,)
+    return pool
+
+
+def in_order(
+    work: Work[Item, Result],
+    lists: Iterable[list[Item] | None],
+    pool: Pool,
+    lost: Callable[[Item], Result],
+) -> Iterator[Result]:
+    """Yield the results of lists of items, in order.
+
+    If a process ends, the lists that were on their way are worked again, item by item.
+
+    Args:
+        work: returns the result of a list.
+        lists: may hold None where the next list may come late: then all others are finished first.
+        pool: where the work is done.
+        lost: returns what stands for the result of an item whose process ended again.
+    """
+    window, submit = pool.window or WINDOW, pool.start(work)
+    waiting: deque[tuple[list[Item], Future[Result]]] = deque()
+
+    def sent(items: list[Item]) -> Future[Result]:
+        nonlocal submit
+        try:
+            return submit(items)
+        except pool.broken:
+            pool.stop()
+            submit = pool.start(work)
+            return submit(items)
+
+    def alone(item: Item) -> Result:
+        try:
+            return sent([item]).result()
+        except pool.broken:
+            return lost(item)
+
+    def first() -> Iterator[Result]:
+        items, future = waiting.popleft()
+        try:
+            results = iter([future.result()])
+        except pool.broken:
+            results = map(alone, items)
+        yield from results
+
+    try:
+        for items in chain(lists, [None]):
+            # If the pool is broken, all are done: they are worked again before others are sent.
+            while waiting and (not items or len(waiting) >= window or waiting[0][1].done()):
+                yield from first()
+            if items:
+                waiting.append((items, sent(items)))
+    finally:
+        pool.stop()
+
+
+def each_in_order(
+    work: Callable[[Item], tuple[Result, ...]],
+    items: Iterable[Item],
+    pool: Pool,
+    here: Callable[[Item], Result],
+    lost: Callable[[Item], Result],
+) -> Iterator[Result]:
+    """Yield the result of each item: what `work` returns, or if that is (), what `here` does.
+
+    `here` is called in this process; the other arguments are those of `in_order`.
+    """
+    rest, kept = tee(items)
+    lists = iter(lambda: list(islice(rest, pool.size)), [])
+    of_list: Work[Item, list[tuple[Result, ...]]] = partial(_each, work)
+    every: Iterator[list[tuple[Result, ...]]]
+    every = in_order(of_list, lists, pool, lambda item: [(lost(item),)])
+    for item, result in zip(kept, chain.from_iterable(every), strict=False):
+        yield result[0] if result else here(item)
+
+
+def _each(work: Callable[[Item], Result], items: list[Item]) -> list[Result]:
+    return [work(item) for item in items]
+
+
+_work: Work[Any, Any]
+"""What a process of a pool does; it is that process's alone."""
+
+
+def _begin(work: Work[Any, Any]) -> None:
+    """Prepare a process of a pool, which is a copy of its parent: it ends with the parent."""
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    global _work  # noqa: PLW0603 - a process of a pool has no other place that lasts
+    _work = work
+    gc.freeze()  # what there is now is shared with the parent
+    gc.enable()
+    os.environ["OMP_NUM_THREADS"] = "1"  # the other processors are for the other processes
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):  # which would undo what the parent writes
+            signal.signal(number, signal.SIG_DFL)
+    parent = parent_process()
+    assert parent is not None
+    Thread(target=_end_after, args=(parent.join,), daemon=True).start()
+
+
+def _end_after(wait: Callable[[], None]) -> None:
+    wait()
+    os._exit(1)
+
+
+def _do(items: list[Any]) -> Any:
+    return _work(items)

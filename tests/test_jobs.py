@@ -1,0 +1,289 @@
+"""Work that other processes share gives what one process gives, also where one of them ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.cli import shared
+from attncli.cli.main import run
+from attncli.core.jobs import Pool, Processes, in_order
+from attncli.core.mechanisms.trace import Trace
+from tests.conftest import ROOT
+from tests.sessions import blocks, session
+
+ATTN = [sys.executable, "-P", "-m", "attncli"]
+
+
+def problem(number: int) -> str:
+    return f'{{"title": "number {number}", "Q": [[{number}]], "K": [[1], [2]], "V": [[0], [1]]}}'
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file of problems; two of them are wrong, one line is a list of two."""
+    monkeypatch.setattr(shared, "LIST_CHARACTERS", 400)
+    lines = [problem(number) for number in range(60)]
+    lines[11] = f"[{problem(11)}, {problem(12)}]"
+    lines[23] = '{"Q": [[1]], "K": [[1, 2]], "V": [[1]]}'
+    lines[40] = "null\n---"
+    lines[41] = '{"title": "unread", "Q": [[1], "K": 1}'
+    file = tmp_path / "many.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+Captured = pytest.CaptureFixture[bytes]
+
+
+def result(capture: Captured, *words: object) -> tuple[int, bytes, bytes]:
+    status = run([*map(str, words)])
+    captured = capture.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "-f json --keep-going",
+        "-f json",
+        "--keep-going",
+        "-f tidy --keep-going",
+        "-f csv --only weights --keep-going",
+        "-f numpy --keep-going --verbose",
+        "-f html --keep-going",
+        "-f latex --standalone --keep-going --only scores",
+    ],
+)
+def test_several_processes_compute_what_one_does(
+    many: Path, capfdbinary: Captured, flags: str
+) -> None:
+    words = ["compute", many, *flags.split()]
+    one = result(capfdbinary, *words)
+    assert one[0] == 2
+    assert result(capfdbinary, *words, "--jobs", "2") == one
+
+
+def test_files_of_each_problem(many: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    words = ["compute", many, "-f", "html", "--keep-going", "-o"]
+    one = result(capfdbinary, *words, tmp_path / "one/{number}-{title}.html")
+    two = result(capfdbinary, *words, tmp_path / "two/{number}-{title}.html", "--jobs", "2")
+    assert two == one
+    files = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
+    assert len(files) > 50
+    assert {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()} == files
+
+
+def test_file_stays_as_it_was_if_a_problem_is_wrong(many: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    out.write_text("before")
+    assert run(["compute", str(many), "-o", str(out), "--jobs", "2"]) == 2
+    assert out.read_text() == "before"
+
+
+def test_one_problem_has_no_number(tmp_path: Path, capfdbinary: Captured) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(problem(1))
+    assert result(capfdbinary, "compute", file, "-f", "json", "--jobs", "2") == result(
+        capfdbinary, "compute", file, "-f", "json"
+    )
+
+
+def write_class(folder: Path) -> tuple[Path, Path]:
+    """Write a problem, and answers of which some are wrong, misshapen or cannot be read."""
+    key, answers = folder / "hw.json", folder / "answers"
+    key.write_text(problem(1))
+    answers.mkdir()
+    texts = ["weights: [[0.27, 0.73]]", "weights: [[0.3, 0.7]]", "weights: [[1]]", "weights: [["]
+    for number in range(50):
+        (answers / f"student {number:02}.yaml").write_text(texts[number % 4])
+    return key, answers
+
+
+@pytest.mark.parametrize(
+    "flags", ["-f csv", "-f json", "-f markdown", "--quiet", "-f csv --points weights:2 --totals"]
+)
+def test_several_processes_judge_a_class(tmp_path: Path, capfdbinary: Captured, flags: str) -> None:
+    words = ["check", *write_class(tmp_path), *flags.split()]
+    one = result(capfdbinary, *words)
+    assert one[0] == 2
+    assert result(capfdbinary, *words, "--jobs", "2") == one
+
+
+def test_pages_of_a_class(tmp_path: Path, capfdbinary: Captured) -> None:
+    words = ["check", *write_class(tmp_path), "-f", "csv", "--feedback"]
+    one = result(capfdbinary, *words, tmp_path / "one")
+    assert result(capfdbinary, *words, tmp_path / "two", "--jobs", "2") == one
+    for page in (tmp_path / "one").iterdir():
+        assert (tmp_path / "two" / page.name).read_bytes() == page.read_bytes()
+
+
+def test_problem_that_ends_its_process_is_named(
+    many: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    parent, part_of = os.getpid(), shared.part_of
+
+    def ending(*arguments: Any) -> shared.Part:
+        some = arguments[-1]
+        if os.getpid() != parent and any("number 30" in str(one.text) for one in some):
+            os._exit(9)
+        return part_of(*arguments)
+
+    words = ["compute", many, "-f", "json", "--keep-going"]
+    one = result(capfdbinary, *words)
+    monkeypatch.setattr(shared, "part_of", ending)
+    status, out, err = result(capfdbinary, *words, "--jobs", "2")
+    assert status == 2
+    assert out.splitlines() == [line for line in one[1].splitlines() if b"number 30" not in line]
+    assert b"many.jsonl:31: problem 32: the process that worked on it ended" in err
+
+
+def test_process_that_is_killed_loses_nothing() -> None:
+    def work(numbers: list[int]) -> list[int]:
+        if 13 in numbers and len(numbers) > 1:
+            os._exit(9)
+        return [number**2 for number in numbers]
+
+    lists = [list(range(start, start + 5)) for start in range(0, 100, 5)]
+    results = in_order(work, lists, Processes(2), lambda _: [])
+    assert [number for some in results for number in some] == [n**2 for n in range(100)]
+
+
+class Slow(ThreadPoolExecutor):
+    """Threads, of which it is known how many lists they have."""
+
+    most = 0
+    under_way = 0
+
+    def submit(self, *words: Any, **named: Any) -> Future[Any]:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        future = super().submit(*words, **named)
+        future.add_done_callback(lambda _: setattr(self, "under_way", self.under_way - 1))
+        return future
+
+
+def test_lists_on_their_way_are_few_and_read_as_they_are_needed() -> None:
+    read: list[int] = []
+
+    def lists() -> Iterator[list[int]]:
+        for number in range(1000):
+            read.append(number)
+            yield [number]
+
+    def work(numbers: list[int]) -> int:
+        time.sleep(0.001)
+        return numbers[0]
+
+    with Slow(2) as executor:
+        for result_ in in_order(work, lists(), Pool(executor), lambda item: item):
+            assert len(read) - result_ <= 10
+        assert executor.most <= 6
+
+
+def last(trace: Trace) -> float:
+    return float(trace.output[0, 0])
+
+
+def test_from_python_with_processes() -> None:
+    problems = [attncli.Problem(Q=[[n]], K=[[1], [2]], V=[[0], [1]]) for n in range(250)]
+    answers: list[dict[str, Any]] = [
+        {"output": [["0.73"]]},
+        {"output": [["0.5"]]},
+        {"weights": [[1]]},
+    ] * 60
+    with ProcessPoolExecutor(2) as executor:
+        traces = [*attncli.compute_many(problems, executor)]
+        numbers = [*attncli.compute_many(problems, executor, last)]
+        reports = [*attncli.check_many(problems[1], answers, executor)]
+    for trace, number, own in zip(traces, numbers, problems, strict=True):
+        expected = attncli.compute(own)
+        assert number == last(expected)
+        assert all(np.array_equal(trace[step.name].value, step.value) for step in expected)
+    assert [one.verdict for one in reports] == ["correct", "wrong", "wrong"] * 60
+
+
+def test_error_from_python_tells_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    file.write_text(f'{problem(1)}\n{{"Q": [[0]], "K": [[1]], "V": [[1]], "score": "cosine"}}\n')
+    with ProcessPoolExecutor(1) as executor:
+        traces = attncli.compute_many(attncli.load_all(file), executor)
+        assert next(traces).output.shape == (1, 1)
+        with pytest.raises(attncli.InputError, match=r"many.jsonl:2"):
+            next(traces)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    file.write_text("\n".join(map(problem, range(20_000))))
+    words = [*ATTN, "compute", str(file), "--jobs", "2"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 2
+        process.kill()
+        process.stdout.close()
+    for _ in range(100):
+        states = [Path(f"/proc/{child}/stat") for child in children]
+        if not any(state.exists() and ") Z " not in state.read_text() for state in states):
+            return
+        time.sleep(0.1)
+    pytest.fail("a process goes on")
+
+
+def test_slow_pipe_gets_each_answer_at_once() -> None:
+    words = [*ATTN, "compute", "-", "-f", "json", "--jobs", "2"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(f"{problem(number)}\n".encode())
+            process.stdin.flush()
+            assert f'"number {number}"'.encode() in process.stdout.readline()
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_page_on_many_machines(tmp_path: Path) -> None:
+    """Its commands are run in one shell, as workers go on from block to block."""
+    pytest.importorskip("distributed")
+    page = blocks((ROOT / "docs" / "many-machines.md").read_text())
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    script, shown = ["trap 'kill $(jobs -p)' EXIT"], list[str]()
+    for language, body in page:
+        text = body.replace("8786", port)
+        if language == "console":
+            for command, output in session(text):
+                script.append(command)
+                shown.append(output)
+        elif language == "python":
+            (tmp_path / "page.py").write_text(text)
+            script.append("python page.py")
+        else:
+            shown.append(body)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        text=True,
+        timeout=150,
+    )
+    assert done.stdout == "".join(shown), done.stderr
