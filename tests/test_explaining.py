@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.core.attention.softmax import Largest
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import Source, explain, explain_all
 from attncli.core.mechanisms.trace import Trace
@@ -353,6 +354,23 @@ def test_a_region_is_that_of_the_whole(path: Path) -> None:
                 region = slice(whole.shape[2] - 1, whole.shape[2]), slice(0, 1)
                 alone = evaluate_region(node, region, lambda step, part: cut(step.array, part))
                 np.testing.assert_allclose(alone, cut(whole, region), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("along", "rows"), [(-1, slice(1, 2)), (-2, slice(None))])
+def test_the_largest_of_a_line_needs_only_that_line(along: int, rows: slice) -> None:
+    scores = attncli.compute(attncli.Problem(scores=[[1, 3, 3], [5, 2, 1]], V=np.eye(3)))["scores"]
+    (needed,), _ = Largest(scores, along).needs((slice(1, 2), slice(0, 1)))
+    assert needed == (rows, slice(None) if along == -1 else slice(0, 1))
+
+
+def test_cells_of_one_form_have_names_of_their_places() -> None:
+    """They share a pattern; that of the first column, which may be whole, is another one."""
+    x = np.array([[1, 2], [3, 4], [5, 6]])
+    trace = attncli.compute(attncli.Problem(X=x, W_q=[[1, 0], [2, 1]]))
+    several = explain_all(trace, "Q")
+    assert several[2, 1].line == "Q[3, 2] = X[3, 1]·W_q[1, 2] + X[3, 2]·W_q[2, 2] = 5·0 + 6·1 = 6"
+    scores = explain_all(trace, "scores")
+    assert scores[2, 0].formula == "q_3 · k_1"
 
 
 def test_a_chosen_number_tells_why() -> None:

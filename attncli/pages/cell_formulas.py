@@ -245,7 +245,7 @@ class Shape(MathML):
         if not isinstance(node, tree.Number):
             return self(node)
         shown = node.text.replace("-", "−")
-        self.keep(f"({shown})" if is_loose and shown.startswith("−") else shown)
+        self.keep(f"({shown})" if is_loose and shown[0] == "−" else shown)
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
         return '<mn class="s"></mn>'

@@ -82,22 +82,21 @@ class Judge:
 
     @cached_property
     def _replays(self) -> tuple[Replay[Any], ...]:
-        operands = self.operands
-        return operands.written, operands.ranges, operands.meant, early_rounding.reach(operands)
+        one = self.operands
+        return one.written, one.meant, one.ranges, early_rounding.reach(one)
 
     def _goes_on_like(self, before: Judge, step: Step) -> bool:
         """Return True if later steps are made from the same numbers of a shown step as before."""
-        if self.judged[step.name] is not before.judged[step.name]:
-            return False
-        pairs = zip(self._replays[2:], before._replays[2:], strict=True)
-        is_whole = self.operands.is_whole(step)
-        return is_whole and all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
+        one, first = self.judged[step.name], before.judged[step.name]
+        is_same = one is first and self.operands.is_whole(step)
+        pairs = zip(self._replays, before._replays, strict=True)
+        return is_same and all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
 
     def _is_near(self, answer: Given) -> bool:
         """Return False if no wrong number follows from what came before, however rounded."""
-        wrong = answer.codes == judged_steps.WRONG
-        in_reach = wrong & early_rounding.in_reach(self.operands, answer)
-        return bool(self.trace.problem.marking.tolerance or in_reach.any())
+        tolerance = self.trace.problem.marking.tolerance
+        near = early_rounding.in_reach(self.operands, answer) & (answer.codes == judged_steps.WRONG)
+        return bool(tolerance or near.any())
 
     @cached_property
     def near_wrong(self) -> set[str]:

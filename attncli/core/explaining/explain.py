@@ -254,6 +254,7 @@ class Explainer:
         self.names: dict[object, tuple[tree.Pattern, list[tuple[int, Naming]]]] = {}
         self.named: dict[tuple[Term, Naming], tree.Cell | tree.Vector] = {}
         self.numbers: dict[tuple[Term, int], tree.Number] = {}
+        self.sources: dict[tuple[str, Index], Source] = {}
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
@@ -270,26 +271,29 @@ class Explainer:
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         worked: dict[str, FilledFormula] = {}
         wanted = unrounded or result
+        form = _form(term)
         parts = {
-            "formula": self._names(term),
-            "numbers": self._numbers(term, wanted, worked, "numbers"),
+            "formula": self._names(term, form),
+            "numbers": self._numbers(term, form, wanted, worked, "numbers"),
             # One that is filled in later is no repetition of the result.
             "unrounded": tree.Number("…" if self.to_refill else unrounded) if unrounded else None,
         }
         if any(map(_unfolds, told)):
             unfolded = self._unfold(term)
             if self.to_refill or self._prints(unfolded.value, wanted):
-                parts["unfolded"] = self._numbers(unfolded, wanted, worked, "unfolded")
+                parts["unfolded"] = self._numbers(
+                    unfolded, _form(unfolded), wanted, worked, "unfolded"
+                )
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
         reasons = (*self._letters(told, worked), *map(self._reason, chosen))
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
-    def _names(self, term: Term) -> tree.Formula | None:
+    def _names(self, term: Term, form: Form) -> tree.Formula | None:
         if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
             return None
-        leaves: list[Term] = []
-        key = terms.structure(term, leaves), *_lines(leaves)
+        structure, leaves = form
+        key = structure, *_lines(leaves)
         if key not in self.names:
             self.names[key] = self._pattern_of_names(term, leaves)
         pattern, shown = self.names[key]
@@ -321,14 +325,13 @@ class Explainer:
         return self.named[leaf, name]
 
     def _numbers(
-        self, term: Term, result: str, worked: dict[str, FilledFormula], part: str
+        self, term: Term, form: Form, result: str, worked: dict[str, FilledFormula], part: str
     ) -> tree.Formula:
         """Return the formula with numbers put in, with digits enough to give the result.
 
         How it is worked is added to `worked` as a part.
         """
-        leaves: list[Term] = []
-        key = terms.structure(term, leaves)
+        key, leaves = form
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
             values = (_as_float(number.text) for number in numbers)
@@ -375,10 +378,12 @@ class Explainer:
     def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
         if any(isinstance(part, Chosen) for part in told):
             told = [*terms.terms_in(term, Leaf, reasons=True)]
-        cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
-        for name, place in cells:
-            if name != step.name:
-                yield Source(name, place)
+        cells = dict.fromkeys([part.cell for part in told if isinstance(part, Leaf)])
+        for one in cells:
+            if one[0] != step.name:
+                if one not in self.sources:
+                    self.sources[one] = Source(*one)
+                yield self.sources[one]
 
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
@@ -386,7 +391,8 @@ class Explainer:
         """Yield a formula for the meaning of each letter."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
-            numbers = self._numbers(letter.operands[0], result, worked, letter.symbol)
+            term = letter.operands[0]
+            numbers = self._numbers(term, _form(term), result, worked, letter.symbol)
             yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
@@ -394,7 +400,7 @@ class Explainer:
         seen = [self._number(term, self.decimals) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
-        name = self._names(chosen.seen[0])
+        name = self._names(chosen.seen[0], _form(chosen.seen[0]))
         places: dict[str, tree.Formula] = {
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
@@ -411,6 +417,15 @@ class Explainer:
             source = term.cell if isinstance(term, Leaf) else None
             self.numbers[key] = tree.Number(number_text(term.value, digits), source)
         return self.numbers[key]
+
+
+Form: TypeAlias = tuple[object, list[Term]]
+"""The structure of a term, and its leaves."""
+
+
+def _form(term: Term) -> Form:
+    leaves: list[Term] = []
+    return terms.structure(term, leaves), leaves
 
 
 def _filled(

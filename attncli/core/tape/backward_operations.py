@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,18 +57,6 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
-def each_alone(function: Callable[..., Array], *arrays: Array) -> Array:
-    """Return what a function gives for each element of the batch, which are several calculations.
-
-    A function that sums along the axis of the batch would add them up.
-    """
-    count = max(array.shape[0] for array in arrays)
-    if count == 1:
-        return function(*arrays)
-    rows = ([a if a.shape[0] == 1 else a[i:][:1] for a in arrays] for i in range(count))
-    return np.concatenate([function(*row) for row in rows])
-
-
 class Loss(Operation):
     """One number for a whole result."""
 
@@ -77,9 +64,15 @@ class Loss(Operation):
     shape = "-> sum"
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shapes give (1, 1, 1, 1)."""
-        has_batch = any("batch" in operand.leading for operand in self.operands)
-        return self.total(*arrays) if has_batch else each_alone(self.total, *arrays)
+        """Any shapes give (1, 1, 1, 1).
+
+        Several calculations along the axis of the batch, if no operand has one, stay apart.
+        """
+        count = max(array.shape[0] for array in arrays)
+        if count == 1 or any("batch" in operand.leading for operand in self.operands):
+            return self.total(*arrays)
+        rows = ([a if a.shape[0] == 1 else a[i:][:1] for a in arrays] for i in range(count))
+        return np.concatenate([self.total(*row) for row in rows])
 
     def total(self, *arrays: Any) -> Any:
         """Return the loss of one calculation."""
@@ -224,15 +217,16 @@ class Summed(Operation):
     over: tuple[str, ...]  # the names of these axes
 
     def apply(self, array: Array) -> Array:
-        """Any shape gives `sizes`; axes of size 1 in it, and those that it lacks, are summed."""
-        has_batch = self.sizes[0] > 1 or "batch" in self.over
-        return self._summed(array) if has_batch else each_alone(self._summed, array)
+        """Any shape gives `sizes`; axes of size 1 in it, and those that it lacks, are summed.
 
-    def _summed(self, array: Array) -> Array:
-        wide = (1,) * (array.ndim - len(self.sizes)) + self.sizes
+        Several calculations along the axis of the batch, if that is not one of `over`, stay apart.
+        """
+        stays = "batch" not in self.over and array.shape[0] > 1
+        sizes = (array.shape[0], *self.sizes[1:]) if stays else self.sizes
+        wide = (sizes[0], *(1,) * (array.ndim - len(sizes)), *sizes[1:])
         pairs = enumerate(zip(wide, array.shape, strict=True))
         axes = tuple(i - array.ndim for i, (size, length) in pairs if size == 1 != length)
-        return array.sum(axis=axes, keepdims=True).reshape(self.sizes)
+        return array.sum(axis=axes, keepdims=True).reshape(sizes)
 
     def notation(self, columns: bool) -> tree.Formula:
         """`d_Q summed over queries`."""
