@@ -1,8 +1,10 @@
 """Measure 4,096 tokens × 8 heads with RoPE and ALiBi, a dump of 512 tokens that is checked, rows.
 
-The rows are the weights of 20,000 tokens as CSV: the time to the first of them.
+The rows are weights as CSV: the time to the first number of those of 500,000 tokens, and all of
+1,024 tokens and 4 heads, which should take no longer with `-f csv` than with `-o`.
 
-Run `python -m benchmarks.positions` where attncli is installed. The first are ratios to the same
+Run `python -m benchmarks.positions` where attncli is installed; with `--rows` only these are
+measured, and beside this checkout the others that are named. The first are ratios to the same
 problem without positions, in one process, round after round; the others are whole processes.
 """
 
@@ -20,8 +22,12 @@ from typing import Any
 import numpy as np
 
 import attncli
+from benchmarks.in_turn import ATTN, ROOT, Command, in_turn, print_ratios
 
 ROUNDS = 15
+FIRST_NUMBER = 2.0
+"""The most seconds until the first number of 500,000 tokens should be there."""
+
 TOKENS, HEADS, D = 4096, 8, 64
 POSITIONS: dict[str, Any] = {"RoPE": "rope", "ALiBi": "alibi", "both": ["rope", "alibi"]}
 
@@ -78,20 +84,29 @@ def of_dumps() -> None:
             print(f"{name}: {taken:.1f} s, {usage.ru_maxrss / 1024:.0f} MB")
 
 
-def first_row() -> None:
+def rows(checkouts: list[str]) -> None:
+    """Print the time to the first weight of 500,000 tokens of a CSV file, and of whole files."""
+    draw, numbers = np.random.default_rng(0), "numbers.csv"
+    attn = f"{' '.join(ATTN)} compute {numbers} --only weights -f csv"
+    every = {"-f csv": (*ATTN, "compute", "heads.npz", "--only", "weights", "-f", "csv")}
+    every["-o file.csv"] = (*every["-f csv"][:-2], "-o", "file.csv")
+    first = {f"first number, at most {FIRST_NUMBER} s": ("sh", "-c", f"{attn} | head -c 1")}
     with tempfile.TemporaryDirectory() as folder:
-        problem = Path(folder) / "problem.npz"
-        np.savez(problem, X=np.random.default_rng(0).normal(size=(20_000, 8)))
-        command = [sys.executable, "-m", "attncli", "compute", str(problem), "--only", "weights"]
-        start = time.perf_counter()
-        with subprocess.Popen([*command, "-f", "csv"], stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            count = process.stdout.readline().count(b",") + 1
-            print(f"first row, of {count} weights: {time.perf_counter() - start:.2f} s")
-            process.stdout.close()
+        np.savetxt(Path(folder) / numbers, draw.normal(size=(500_000, 8)), "%.6f", ",")
+        q, k, v = draw.normal(size=(3, 4, 1024, D))
+        np.savez(Path(folder) / "heads.npz", Q=q, K=k, V=v, heads=4)
+        for lines in (first, dict(reversed(every.items()))):
+            places = ["", *checkouts]
+            commands = {
+                f"{name} {place}": Command(words, place or ROOT)
+                for name, words in lines.items()
+                for place in places
+            }
+            print_ratios(in_turn(commands, 3, folder))
 
 
 if __name__ == "__main__":
-    with_positions()
-    of_dumps()
-    first_row()
+    if "--rows" not in sys.argv:
+        with_positions()
+        of_dumps()
+    rows([word for word in sys.argv[1:] if word != "--rows"])

@@ -188,7 +188,8 @@ class Templates:
         self.patterns: dict[
             tuple[tree.Pattern, str], tuple[list[str], list[tuple[tree.Formula, bool]]]
         ] = {}
-        self.names: dict[tuple[tree.Cell, bool], tuple[str, list[object]]] = {}
+        # By the identity of the node, which is kept with them: to compare nodes takes longer.
+        self.names: dict[tuple[int, bool], tuple[tree.Formula, str, list[object]]] = {}
 
 
 NEGATIVE = tree.Number("-1")
@@ -265,14 +266,21 @@ class Shape(MathML):
         return '<mtext class="s"></mtext>'
 
     def cell(self, node: tree.Cell, first: bool) -> str:
-        names, key = self.templates.names, (node, self.small)
+        return self.named(node, node)
+
+    def vector(self, node: tree.Vector, first: bool) -> str:
+        return self.named(node, tree.Cell(node.name, (), node.places))
+
+    def named(self, node: tree.Formula, cell: tree.Cell) -> str:
+        """Return the markup of a name, which is printed once for all formulas that hold it."""
+        names, key = self.templates.names, (id(node), self.small)
         if key not in names:
             before = len(self.fills)
-            names[key] = super().cell(node, first), self.fills[before:]
+            names[key] = node, super().cell(cell, first=True), self.fills[before:]
         else:
-            for words in names[key][1]:
+            for words in names[key][2]:
                 self.keep(words)
-        return names[key][0]
+        return names[key][1]
 
     def place(self, word: str) -> str:
         self.keep(label_text(word))

@@ -253,7 +253,7 @@ class Explainer:
         self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
         self.names: dict[object, tuple[tree.Pattern, list[tuple[int, Naming]]]] = {}
         self.named: dict[tuple[Term, Naming], tree.Cell | tree.Vector] = {}
-        self.numbers: dict[tuple[Term, int], tree.Number] = {}
+        self.numbers: dict[tuple[Term, int], tuple[tree.Number, float]] = {}
         self.sources: dict[tuple[str, Index], Source] = {}
 
     def explain(self, step: Step, place: Index) -> Explanation:
@@ -333,10 +333,11 @@ class Explainer:
         """
         key, leaves = form
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
-            numbers = [self._number(leaf, digits) for leaf in leaves]
-            values = (_as_float(number.text) for number in numbers)
+            shorter = [self._shorter(leaf, digits) for leaf in leaves]
+            values = iter([value for _, value in shorter])
             if self.to_refill or self._prints(terms.value_with(term, values), result):
                 break
+        numbers = [number for number, _ in shorter]
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
@@ -411,11 +412,15 @@ class Explainer:
         return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
 
     def _number(self, term: Term, digits: int) -> tree.Number:
-        """Return the number of a term; a leaf is part of many cells, and is written once."""
+        return self._shorter(term, digits)[0]
+
+    def _shorter(self, term: Term, digits: int) -> tuple[tree.Number, float]:
+        """Return the number of a term, and its value; a leaf of many cells is written once."""
         key = term, digits
         if key not in self.numbers:
             source = term.cell if isinstance(term, Leaf) else None
-            self.numbers[key] = tree.Number(number_text(term.value, digits), source)
+            text = number_text(term.value, digits)
+            self.numbers[key] = tree.Number(text, source), _as_float(text)
         return self.numbers[key]
 
 

@@ -26,7 +26,7 @@ class Forms:
 
     def add(self, problem: Any, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         form = _form_of(raw, values)
-        if form is not None and not problem.layers:
+        if form is not None:
             if len(self._first) >= MAX_FORMS:
                 self._first.clear()
             self._first[form] = problem
@@ -41,8 +41,10 @@ def _form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
     """Return what all problems of a form have in common.
 
     None is returned where that cannot be told: a flat list may become a column, and of an array
-    that a rule depends on, not every number is compared.
+    that a rule depends on, not every number is compared. Nor is it of layers, which hold arrays.
     """
+    if values.get("layers"):
+        return None
     form: list[Hashable] = []
     for key, value in values.items():
         if isinstance(value, np.ndarray) and key != "bias":
