@@ -1,0 +1,158 @@
+"""Formulas of cells with their numbers, or the names of their operands, filled in.
+
+Cells that are made in the same way share a pattern: a formula with slots, which is made once. The
+objects here belong to one explainer and keep patterns, numbers and names for its cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cache, partial
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.core.explaining import terms
+from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term
+from attncli.core.formulas import tree
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
+from attncli.core.records import Record
+from attncli.core.tape.cell_names import cell, row
+from attncli.core.text.numbers import number_text
+from attncli.core.text.strings import LIMIT
+
+MAX_NAMES_SHOWN = 4
+"""Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
+
+Form: TypeAlias = tuple[object, list[Term]]
+"""The structure of a term, and its leaves."""
+
+
+class FilledFormula(Record, eq=False):
+    """A formula with numbers filled in: its term, the leaves of that, and the number of each."""
+
+    term: Term
+    leaves: Sequence[Term]
+    numbers: Sequence[tree.Number]
+
+
+def form_of(term: Term) -> Form:
+    leaves: list[Term] = []
+    return terms.structure(term, leaves), leaves
+
+
+class Patterns:
+    """Fills in the formulas of the cells of one trace."""
+
+    def __init__(self, decimals: int, full: bool, columns: bool, to_refill: bool) -> None:
+        self.decimals = decimals
+        self.full = full
+        self.columns = columns
+        self.to_refill = to_refill  # whether other numbers are filled in later
+        self.patterns: dict[object, tuple[tree.Pattern, list[tuple[int, bool]]]] = {}
+        # A number or a name is part of many cells, and made once.
+        self.number_text = cache(number_text)
+        self.shorter = cache(self._shorter)
+        self.cell, self.row = cache(cell), cache(row)
+
+    def names(self, term: Term, form: Form) -> tree.Formula | None:
+        """Return the formula with names of cells and rows; None if it is only a number."""
+        if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
+            return None
+        structure, leaves = form
+        pattern, shown = self._pattern(("names", structure, *_lines(leaves)), term, True)
+        return _filled(pattern, [self._name(leaves[place], is_row) for place, is_row in shown])
+
+    def _name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
+        assert isinstance(leaf, Leaf)  # letters have no slots
+        return self.row(leaf.step, leaf.at) if is_row else self.cell(leaf.step, leaf.cell[1])
+
+    def numbers(self, term: Term, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
+        """Return the formula with numbers, with digits enough to give the result; and its parts."""
+        structure, leaves = form
+        for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
+            shorter = [self.shorter(leaf, digits) for leaf in leaves]
+            if self.to_refill or all(is_whole for _, _, is_whole in shorter):
+                break  # more digits would not change the numbers
+            values = iter([value for _, value, _ in shorter])
+            if self.prints(terms.value_with(term, values), result):
+                break
+        numbers = [number for number, _, _ in shorter]
+        pattern, shown = self._pattern(structure, term, False)
+        filled = _filled(pattern, [numbers[place] for place, _ in shown])
+        return filled, FilledFormula(term, leaves, numbers)
+
+    def prints(self, shown: float, result: str) -> bool:
+        """Return True if a number would be printed as the result is."""
+        _, _, exponent = result.partition("e")
+        unit = 10.0 ** (int(exponent or 0) - self.decimals)
+        wanted = _as_float(result)
+        return shown == wanted or abs(shown - wanted) <= unit / 2
+
+    def number(self, term: Term) -> tree.Number:
+        return self.shorter(term, self.decimals)[0]
+
+    def _shorter(self, term: Term, digits: int) -> tuple[tree.Number, float, bool]:
+        """Return the number of a term, its value, and whether more digits would not change it."""
+        source = term.cell if isinstance(term, Leaf) else None
+        text = self.number_text(term.value, digits)
+        value = _as_float(text)
+        return tree.Number(text, source), value, value == term.value and "e" not in text
+
+    def _pattern(
+        self, key: object, term: Term, has_names: bool
+    ) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
+        """Return a formula with slots, and for each the place of its leaf and whether it is a row.
+
+        The key is equal for terms that differ only in what fills the slots.
+        """
+        if key in self.patterns:
+            return self.patterns[key]
+        leaves: list[Term] = []
+        shown: list[tuple[int, bool]] = []
+
+        def alone(part: Term) -> Term:  # a leaf that is there twice may be two of another cell
+            leaves.append(copy(part))
+            return leaves[-1]
+
+        def slot(part: Leaf | Named, is_row: bool = False) -> tree.Formula:
+            if has_names and isinstance(part, Named):
+                return tree.Name(part.symbol)
+            shown.append((places[id(part)], is_row))
+            return tree.Slot(len(shown) - 1)
+
+        copied = terms.replaced(term, alone)
+        places = {id(leaf): place for place, leaf in enumerate(leaves)}
+        of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
+        ends = 2 if has_names else 3
+        formula_of = FormulaOf(slot, of_row, np.inf if self.full else most, ends, self.columns)
+        self.patterns[key] = tree.Pattern(formula_of(copied)), shown
+        return self.patterns[key]
+
+
+def _filled(
+    pattern: tree.Pattern, parts: Sequence[tree.Number | tree.Cell | tree.Vector]
+) -> tree.Formula:
+    """Return a pattern with its parts; the formula itself where it is only one of them, or none."""
+    filled = tree.Filled(pattern, tuple(parts))
+    is_one = not parts or isinstance(pattern.formula, tree.Slot)
+    return filled.formula if is_one else filled
+
+
+def _lines(leaves: Sequence[Term]) -> Iterator[object]:
+    """Yield what is equal for the leaves of cells of which the same are whole rows, in order."""
+    lines: dict[object, tuple[int, int]] = {}
+    for leaf in leaves:
+        if isinstance(leaf, Leaf):
+            *line, place = leaf.at
+            number, first = lines.setdefault((leaf.step, *line), (len(lines), place))
+            yield leaf.step, number, place - first, first == 0
+        else:
+            assert isinstance(leaf, Named)  # `structure` adds no others
+            yield leaf.symbol
+
+
+def _as_float(text: str) -> float:
+    """Return the float of a number as `number_text` writes it."""
+    return float(text.replace("∞", "inf"))
