@@ -1,4 +1,4 @@
-"""Formulas of cells with their numbers, or the names of their operands, filled in.
+"""Terms to formulas: those of cells, with their numbers or the names of their operands filled in.
 
 Cells that are made in the same way share a pattern: a formula with slots, which is made once. The
 objects here belong to one explainer and keep patterns, numbers and names for its cells.
@@ -6,20 +6,31 @@ objects here belong to one explainer and keep patterns, numbers and names for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cache, partial
 from typing import TypeAlias
 
-import numpy as np
-
-from attncli.core.explaining import terms
-from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term
+from attncli.core.explaining.terms import (
+    Chosen,
+    Constant,
+    Leaf,
+    Made,
+    Named,
+    Term,
+    is_sum,
+    replaced,
+    structure,
+    summands,
+    terms_in,
+    value_with,
+)
 from attncli.core.formulas import tree
-from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, NumberAsWritten
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import cell, row
-from attncli.core.text.numbers import number_text
+from attncli.core.text.numbers import every_digit, number_text
 from attncli.core.text.strings import LIMIT
 
 MAX_NAMES_SHOWN = 4
@@ -39,7 +50,7 @@ class FilledFormula(Record, eq=False):
 
 def form_of(term: Term) -> Form:
     leaves: list[Term] = []
-    return terms.structure(term, leaves), leaves
+    return structure(term, leaves), leaves
 
 
 class Patterns:
@@ -58,10 +69,10 @@ class Patterns:
 
     def names(self, term: Term, form: Form) -> tree.Formula | None:
         """Return the formula with names of cells and rows; None if it is only a number."""
-        if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
+        if isinstance(term, Chosen | Constant) and not any(terms_in(term, Leaf)):
             return None
-        structure, leaves = form
-        pattern, shown = self._pattern(("names", structure, *_lines(leaves)), term, True)
+        key, leaves = form
+        pattern, shown = self._pattern(("names", key, *_lines(leaves)), term, True)
         return _filled(pattern, [self._name(leaves[place], is_row) for place, is_row in shown])
 
     def _name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
@@ -70,16 +81,16 @@ class Patterns:
 
     def numbers(self, term: Term, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
         """Return the formula with numbers, with digits enough to give the result; and its parts."""
-        structure, leaves = form
+        key, leaves = form
         for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
             shorter = [self.shorter(leaf, digits) for leaf in leaves]
             if self.to_refill or all(is_whole for _, _, is_whole in shorter):
                 break  # more digits would not change the numbers
             values = iter([value for _, value, _ in shorter])
-            if self.prints(terms.value_with(term, values), result):
+            if self.prints(value_with(term, values), result):
                 break
         numbers = [number for number, _, _ in shorter]
-        pattern, shown = self._pattern(structure, term, False)
+        pattern, shown = self._pattern(key, term, False)
         filled = _filled(pattern, [numbers[place] for place, _ in shown])
         return filled, FilledFormula(term, leaves, numbers)
 
@@ -122,11 +133,11 @@ class Patterns:
             shown.append((places[id(part)], is_row))
             return tree.Slot(len(shown) - 1)
 
-        copied = terms.replaced(term, alone)
+        copied = replaced(term, alone)
         places = {id(leaf): place for place, leaf in enumerate(leaves)}
         of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
         ends = 2 if has_names else 3
-        formula_of = FormulaOf(slot, of_row, np.inf if self.full else most, ends, self.columns)
+        formula_of = FormulaOf(slot, of_row, math.inf if self.full else most, ends, self.columns)
         self.patterns[key] = tree.Pattern(formula_of(copied)), shown
         return self.patterns[key]
 
@@ -156,3 +167,99 @@ def _lines(leaves: Sequence[Term]) -> Iterator[object]:
 def _as_float(text: str) -> float:
     """Return the float of a number as `number_text` writes it."""
     return float(text.replace("∞", "inf"))
+
+
+class FormulaOf(Record):
+    """Turns terms into formulas."""
+
+    leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
+    row: Callable[[Leaf], tree.Formula] | None = None  # writes the row of a leaf: q_am · k_I
+    most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
+    ends: int = 3  # number of terms that are written at either end of a longer sum
+    columns: bool = False  # whether tokens are columns, so that factors change places
+
+    def __call__(self, term: Term) -> tree.Formula:
+        if isinstance(term, Leaf | Named):
+            return self.leaf(term)
+        if isinstance(term, Constant):
+            if isinstance(term.number, NumberAsWritten):
+                return tree.Value(term.number.formula)
+            return tree.Number(every_digit(term.value).replace("Infinity", "∞"))
+        if isinstance(term, Chosen):
+            return self(term.operands[0])
+        assert isinstance(term, Made)  # there is no other kind
+        if is_sum(term):
+            return self._sum(summands(term))
+        if term.op == "sqrt" and self.row:
+            squares = _arguments([part for _, part in summands(term.operands[0])], "square")
+            if vector := self._row(squares):
+                return tree.Norm(vector)
+        operands = [self(operand) for operand in term.operands]
+        plain = any(isinstance(operand, Constant) for operand in term.operands)
+        if term.op == "*" and self.columns and not plain:
+            operands.reverse()
+        return NODES[term.op](*operands)
+
+    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
+        if self.row and (product := self._of_rows(parts)):
+            return product
+        shown = list(parts)
+        if len(parts) > self.most:
+            shown = [*parts[: self.ends], *parts[-self.ends :]]
+        terms = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
+        if len(parts) > self.most:
+            terms.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
+        return tree.Plus(tuple(terms))
+
+    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
+        """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
+        if any(minus for minus, _ in parts):
+            return None
+        terms = [term for _, term in parts]
+        squared = _arguments(terms, "square")
+        if differences := _operands(squared, "-"):
+            left, right = map(self._row, zip(*differences, strict=True))
+            return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
+        if vector := self._row(squared):
+            return tree.Squared(tree.Norm(vector))
+        if products := _operands(terms, "*"):
+            left, right = map(self._row, zip(*products, strict=True))
+            if left and right:
+                return tree.Times((right, left) if self.columns else (left, right), " · ")
+        return None
+
+    def _row(self, terms: Sequence[Term]) -> tree.Formula | None:
+        """Return the name of the row whose cells the terms are, in order; else None."""
+        cells = [t for t in terms if isinstance(t, Leaf)]
+        if self.row is None or not cells or len(cells) != len(terms):
+            return None
+        step, at = cells[0].step, cells[0].at[:-1]
+        if any(c.step is not step or c.at[:-1] != at for c in cells):
+            return None
+        places = [c.at[-1] for c in cells]
+        return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
+
+
+def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
+    """Return the operands of each term; [] if another operation made any of them."""
+    operands = [t.operands for t in terms if isinstance(t, Made) and t.op == op]
+    return operands if len(operands) == len(terms) else []
+
+
+def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
+    return [argument for (argument,) in _operands(terms, function)]
+
+
+NODES: dict[str, Callable[..., tree.Formula]] = {
+    "*": lambda *factors: tree.Times(factors),
+    "/": tree.Fraction,
+    "^": tree.Power,
+    "negative": tree.Minus,
+    "square": tree.Squared,
+    "sqrt": tree.Root,
+    "exp": lambda x: tree.Power(tree.Name("e"), x),
+    "ln": lambda x: tree.Call("ln", (x,)),
+    "tanh": lambda x: tree.Call("tanh", (x,)),
+    "erf": lambda x: tree.Call("erf", (x,)),
+    "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
+}
