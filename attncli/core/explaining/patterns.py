@@ -12,20 +12,8 @@ from copy import copy
 from functools import cache, partial
 from typing import TypeAlias
 
-from attncli.core.explaining.terms import (
-    Chosen,
-    Constant,
-    Leaf,
-    Made,
-    Named,
-    Term,
-    is_sum,
-    replaced,
-    structure,
-    summands,
-    terms_in,
-    value_with,
-)
+from attncli.core.explaining import terms
+from attncli.core.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, NumberAsWritten
 from attncli.core.records import Record
@@ -50,7 +38,7 @@ class FilledFormula(Record, eq=False):
 
 def form_of(term: Term) -> Form:
     leaves: list[Term] = []
-    return structure(term, leaves), leaves
+    return terms.structure(term, leaves), leaves
 
 
 class Patterns:
@@ -69,7 +57,7 @@ class Patterns:
 
     def names(self, term: Term, form: Form) -> tree.Formula | None:
         """Return the formula with names of cells and rows; None if it is only a number."""
-        if isinstance(term, Chosen | Constant) and not any(terms_in(term, Leaf)):
+        if isinstance(term, Chosen | Constant) and not any(terms.terms_in(term, Leaf)):
             return None
         key, leaves = form
         pattern, shown = self._pattern(("names", key, *_lines(leaves)), term, True)
@@ -87,7 +75,7 @@ class Patterns:
             if self.to_refill or all(is_whole for _, _, is_whole in shorter):
                 break  # more digits would not change the numbers
             values = iter([value for _, value, _ in shorter])
-            if self.prints(value_with(term, values), result):
+            if self.prints(terms.value_with(term, values), result):
                 break
         numbers = [number for number, _, _ in shorter]
         pattern, shown = self._pattern(key, term, False)
@@ -123,8 +111,9 @@ class Patterns:
         leaves: list[Term] = []
         shown: list[tuple[int, bool]] = []
 
-        def alone(part: Term) -> Term:  # a leaf that is there twice may be two of another cell
-            leaves.append(copy(part))
+        def alone(part: Term) -> Term:
+            # A leaf that is there twice may be two of another cell, unless the key has their names.
+            leaves.append(part if has_names else copy(part))
             return leaves[-1]
 
         def slot(part: Leaf | Named, is_row: bool = False) -> tree.Formula:
@@ -133,7 +122,7 @@ class Patterns:
             shown.append((places[id(part)], is_row))
             return tree.Slot(len(shown) - 1)
 
-        copied = replaced(term, alone)
+        copied = terms.replaced(term, alone)
         places = {id(leaf): place for place, leaf in enumerate(leaves)}
         of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
         ends = 2 if has_names else 3
@@ -188,10 +177,10 @@ class FormulaOf(Record):
         if isinstance(term, Chosen):
             return self(term.operands[0])
         assert isinstance(term, Made)  # there is no other kind
-        if is_sum(term):
-            return self._sum(summands(term))
+        if terms.is_sum(term):
+            return self._sum(terms.summands(term))
         if term.op == "sqrt" and self.row:
-            squares = _arguments([part for _, part in summands(term.operands[0])], "square")
+            squares = _arguments([part for _, part in terms.summands(term.operands[0])], "square")
             if vector := self._row(squares):
                 return tree.Norm(vector)
         operands = [self(operand) for operand in term.operands]
@@ -206,32 +195,32 @@ class FormulaOf(Record):
         shown = list(parts)
         if len(parts) > self.most:
             shown = [*parts[: self.ends], *parts[-self.ends :]]
-        terms = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
+        addends = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
         if len(parts) > self.most:
-            terms.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
-        return tree.Plus(tuple(terms))
+            addends.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
+        return tree.Plus(tuple(addends))
 
     def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
         """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
         if any(minus for minus, _ in parts):
             return None
-        terms = [term for _, term in parts]
-        squared = _arguments(terms, "square")
+        addends = [term for _, term in parts]
+        squared = _arguments(addends, "square")
         if differences := _operands(squared, "-"):
             left, right = map(self._row, zip(*differences, strict=True))
             return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
         if vector := self._row(squared):
             return tree.Squared(tree.Norm(vector))
-        if products := _operands(terms, "*"):
+        if products := _operands(addends, "*"):
             left, right = map(self._row, zip(*products, strict=True))
             if left and right:
                 return tree.Times((right, left) if self.columns else (left, right), " · ")
         return None
 
-    def _row(self, terms: Sequence[Term]) -> tree.Formula | None:
-        """Return the name of the row whose cells the terms are, in order; else None."""
-        cells = [t for t in terms if isinstance(t, Leaf)]
-        if self.row is None or not cells or len(cells) != len(terms):
+    def _row(self, addends: Sequence[Term]) -> tree.Formula | None:
+        """Return the name of the row whose cells the addends are, in order; else None."""
+        cells = [t for t in addends if isinstance(t, Leaf)]
+        if self.row is None or not cells or len(cells) != len(addends):
             return None
         step, at = cells[0].step, cells[0].at[:-1]
         if any(c.step is not step or c.at[:-1] != at for c in cells):
@@ -240,14 +229,14 @@ class FormulaOf(Record):
         return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
 
 
-def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
+def _operands(addends: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
     """Return the operands of each term; [] if another operation made any of them."""
-    operands = [t.operands for t in terms if isinstance(t, Made) and t.op == op]
-    return operands if len(operands) == len(terms) else []
+    operands = [t.operands for t in addends if isinstance(t, Made) and t.op == op]
+    return operands if len(operands) == len(addends) else []
 
 
-def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
-    return [argument for (argument,) in _operands(terms, function)]
+def _arguments(addends: Sequence[Term], function: str) -> list[Term]:
+    return [argument for (argument,) in _operands(addends, function)]
 
 
 NODES: dict[str, Callable[..., tree.Formula]] = {

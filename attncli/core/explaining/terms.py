@@ -276,18 +276,13 @@ class StepTerms:
             self.inputs[step] = np.empty(step.array.shape, object)
         array = cut(self.inputs[step], region)
         numbers = np.broadcast_to(self.numbers(step), step.array.shape)
+        ends = zip(region, step.array.shape[2:4], strict=True)
+        row, column = ((part.start or 0) if size > 1 else 0 for part, size in ends)
         for at in np.ndindex(array.shape):
             if array[at] is None:
-                whole = _place(at, region, step)
+                whole = (*at[:2], at[2] + row, at[3] + column, *at[4:])
                 array[at] = Leaf(step, whole, shortest(numbers[whole]))
         return array
-
-
-def _place(at: Index, region: Region, step: Step) -> Index:
-    """Return the place in a step's array of a place in a region of it."""
-    sizes = step.array.shape[2:4]
-    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(region, sizes, strict=True))
-    return (*at[:2], at[2] + row, at[3] + column, *at[4:])
 
 
 def shortest(number: Any) -> float:
