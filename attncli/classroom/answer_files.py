@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -13,7 +14,7 @@ from attncli.classroom.assignment import PROBLEM_SUFFIXES, ProblemSet
 from attncli.classroom.name_index import Roster
 from attncli.classroom.submissions import ReadSubmission, step_in
 from attncli.core.errors import InputError, Place
-from attncli.core.records import Record, replace
+from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
@@ -91,11 +92,11 @@ def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile
         InputError: if the only thing that the user names is a folder without answers.
     """
     several = len({Path(source).resolve() for source in sources}) > 1
-    files: dict[object, AnswerFile] = {}
+    files: dict[str, AnswerFile] = {}
     for source in sources:
         if is_folder(source):
             within = (folder_name(source),) if several else ()
-            some = [replace(one, parts=within + one.parts) for one in _in_folder(source, course)]
+            some = _in_folder(source, within, course)
             if not any(one.kind != "other" for one in some):
                 if not several:
                     raise error_at(Place(source), NO_ANSWERS)
@@ -104,22 +105,22 @@ def find_answer_files(sources: Sequence[str], course: Course) -> list[AnswerFile
             parts = Path(source).with_suffix("").parts if several else (Path(source).stem,)
             some = [read_answer_file(source, parts, source, course)]
         for one in some:
-            key = one.path if one.path == "-" else Path(one.path).resolve()
-            files.setdefault(key, one)
+            files.setdefault("-" if one.path == "-" else os.path.realpath(one.path), one)
     return list(files.values())
 
 
-def _in_folder(folder: str, course: Course) -> list[AnswerFile]:
+def _in_folder(folder: str, within: PathParts, course: Course) -> list[AnswerFile]:
     """Return the files in a folder and below: answers, then unreadable ones, folders, the rest."""
     files: list[AnswerFile] = []
-    for path, parts in files_in(folder):
-        kind = _kind(path, folder)
+    for path, below in files_in(folder):
+        kind, parts = _kind(path, folder), within + below
         if kind == "other":
             files.append(AnswerFile(path, parts, folder, kind))
         elif kind != "metadata":
-            files.append(replace(read_answer_file(path, parts, folder, course), kind=kind))
+            files.append(read_answer_file(path, parts, folder, course, kind))
     used = {one.parts[:n] for one in files if one.kind != "other" for n in range(len(one.parts))}
-    empty = [(path, parts) for path, parts in folders_in(folder) if parts not in used]
+    folders = ((path, within + below) for path, below in folders_in(folder))
+    empty = [(path, parts) for path, parts in folders if parts not in used]
     files += [AnswerFile(path, (*parts, ""), folder, "folder") for path, parts in empty]
     return sorted(files, key=lambda one: get_args(FileKind).index(one.kind))
 
@@ -134,19 +135,20 @@ def answer_paths(sources: Sequence[str]) -> Iterator[str]:
 
 
 def _kind(path: str, folder: str) -> FileKind:
-    suffix = Path(path).suffix.lower()
-    if not _is_inside(path, folder) or is_hidden(Path(path).name):
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if is_hidden(file.name) or not is_file(path) or _leads_outside(path, folder):
         return "other"
-    if Path(path).name == METADATA:
+    if file.name == METADATA:
         return "metadata"
-    if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(Path(path))):
+    if suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
         return "answers"
     return "unreadable" if suffix in BY_SUFFIX else "other"
 
 
-def _is_inside(path: str, folder: str) -> bool:
-    """Return True for a file that is no link to a place outside the folder."""
-    return is_file(path) and Path(path).resolve().is_relative_to(Path(folder).resolve())
+def _leads_outside(path: str, folder: str) -> bool:
+    is_link = os.path.islink(path)  # noqa: PTH114 - `Path` raises an error for a long name
+    return is_link and not Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _has_answers(worksheet: Path) -> bool:
@@ -155,16 +157,22 @@ def _has_answers(worksheet: Path) -> bool:
     return has_answers(worksheet)
 
 
-def read_answer_file(path: str, parts: PathParts, source: str, course: Course) -> AnswerFile:
+def read_answer_file(
+    path: str, parts: PathParts, source: str, course: Course, kind: FileKind = "answers"
+) -> AnswerFile:
     try:
         read = tuple(course.load(path))
     except InputError as error:
-        return AnswerFile(path, parts, source, error=error)
-    file = AnswerFile(path, parts, source, read=read)
-    # Several submissions without a problem's number are of several students, or attempts.
-    is_of_several = len(set(file.names)) > 1 or (len(read) > 1 and len(course.problems.keys) == 1)
-    are_rows = any(isinstance(one, Submission) and one.is_row for _, one in read)
-    return replace(file, is_of_several=is_of_several or are_rows)
+        return AnswerFile(path, parts, source, kind, error=error)
+    return AnswerFile(path, parts, source, kind, read, _are_of_several(read, course))
+
+
+def _are_of_several(read: Sequence[ReadSubmission], course: Course) -> bool:
+    """Return True for rows of a table, several names, and answers that no number tells apart."""
+    some = [one for _, one in read if isinstance(one, Submission)]
+    names = {one.name for one in some if one.is_named}
+    are_alike = len(read) > 1 and len(course.problems.keys) == 1  # of students, or attempts
+    return len(names) > 1 or are_alike or any(one.is_row for one in some)
 
 
 def _are_of_students_above(chains: Sequence[PathParts], depth: int) -> bool:
@@ -184,6 +192,9 @@ class ClassFolders:
     def __init__(self, every: Sequence[AnswerFile], course: Course) -> None:
         self.course = course
         self._problems = course.problems.names
+        self.own_words = cache(self._own_words)
+        self._submitters = cache(_submitters)
+        self.submitters_of = cache(self._submitters_of)
         answers = [one for one in every if one.kind == "answers"]
         self._names = Counter(map(self.own_words, answers))
         chains = [self._folders(one) for one in answers]
@@ -199,7 +210,6 @@ class ClassFolders:
         self._depth = min((len(chain) for chain in chains if len(chain) >= depth), default=depth)
         while self._depth > depth and _are_of_students_above(chains, self._depth):
             self._depth -= 1
-        self._submitters: dict[Path, Mapping[str, Sequence[tuple[str, ...]]]] = {}
 
     def _folders(self, one: AnswerFile) -> PathParts:
         """Return the folders around a file, without those that are named for a problem."""
@@ -224,19 +234,16 @@ class ClassFolders:
             return chain[: self._depth]
         return (self._around,) if self._around and not chain else ()
 
-    def own_words(self, one: AnswerFile) -> str:
+    def _own_words(self, one: AnswerFile) -> str:
         """Return the name of a file without the problem, a step, and words that name nobody."""
         said = self._problems.in_name(own_name(one))[1]
         return "" if step_in(said) == said else said
 
-    def submitters(self, one: AnswerFile) -> Sequence[tuple[str, ...]]:
+    def _submitters_of(self, folder: Path) -> Sequence[tuple[str, ...]]:
         """Return the names, numbers and addresses of a folder's students that Gradescope tells."""
-        for folder in Path(one.path).parents:
-            if folder.parent not in self._submitters:
-                self._submitters[folder.parent] = _submitters(folder.parent / METADATA)
-            if people := self._submitters[folder.parent].get(folder.name):
-                return people
-        return ()
+        around = (folder, *folder.parents)
+        people = (self._submitters(one.parent / METADATA).get(one.name) for one in around)
+        return next(filter(None, people), ())
 
 
 def _submitters(file: Path) -> Mapping[str, Sequence[tuple[str, ...]]]:
@@ -276,7 +283,7 @@ def _by_key(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
 
 
 def _by_metadata(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
-    people = layout.submitters(one)
+    people = layout.submitters_of(Path(one.path).parent)
     return [" ".join(words) if layout.course.roster else words[0] for words in people if words]
 
 
@@ -290,6 +297,8 @@ def _by_folder(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
 
 
 def _by_class(one: AnswerFile, layout: ClassFolders) -> Sequence[str]:
+    if not layout.course.roster:
+        return []
     around = [] if one.is_listed else [folder_name(one.source)]
     people = (layout.course.roster.find(part) for part in (*one.parts, *around))
     return [person.name for person in people if person is not None][:1]

@@ -249,6 +249,7 @@ class ProblemNames:
             for key in filter(None, map(_joined, several)):
                 self._whole.setdefault(key, index)
         self._index = NameIndex({key: {index} for key, index in self._whole.items()})
+        self._told: dict[str, tuple[int | None, str]] = {}
 
     def which(self, text: str) -> int | None:
         """Return the index of the problem whose number, title or file a text is."""
@@ -266,10 +267,12 @@ class ProblemNames:
         >>> [names.in_name(text) for text in ("HW2 Problem 1 - Ada", "hw2-2", "Bo masks")]
         [(0, 'Ada'), (1, ''), (1, 'Bo')]
         """
-        index, rest = self._told(NameOfFile(text))
+        if text not in self._told:
+            self._told[text] = self._in_name(NameOfFile(text))
+        index, rest = self._told[text]
         return index if len(self._by_number) > 1 else None, rest
 
-    def _told(self, name: NameOfFile) -> tuple[int | None, str]:
+    def _in_name(self, name: NameOfFile) -> tuple[int | None, str]:
         for words in NUMBER_WORDS:
             matches = [*re.finditer(rf"(?<!\w){words} 0*(\d+)(?!\w)", name.text)]
             indices = {self._numbered(match[1]) for match in matches} - {None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def row_of(one: Graded) -> ClassRow:
     )
 
 
-class WrongNumber(Record):
+class WrongNumber(NamedTuple):  # as tuples are counted in a tenth of the time of records
     """A wrong number that students wrote in a cell, and the mistake in its step."""
 
     mistake: str  # a sentence; "" where no mistake is known

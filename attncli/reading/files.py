@@ -309,8 +309,10 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
     for at, parts, hidden, names in _walked(folder):
+        around = Path(at)
         for name in sorted([*names, *hidden], key=natural):
-            yield str(Path(at) / name), (*parts, Path(name).stem)
+            path = around / name
+            yield str(path), (*parts, path.stem)
 
 
 def folders_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:

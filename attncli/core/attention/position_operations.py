@@ -180,12 +180,11 @@ class Embedded(Add):
 
 
 class OfAngles(Operation):
-    """The cosine or the sine of each angle."""
+    """The cosine or the sine of each angle, whose formula depends on its place."""
 
     angles: Expression
     function: str  # cos or sin
     waves: Waves
-    pointwise = True
     unfolds = True
 
     def apply(self, angles: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.tape.backward_operations import summed_to_shape
+from attncli.core.tape.backward_operations import count_apart, summed_to_shape
 from attncli.core.tape.evaluation import array_of, evaluate, everywhere, sources, walk
 from attncli.core.tape.operations import added
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
@@ -84,15 +84,17 @@ class WithoutNoise:
         array = self.work(expression)
         if isinstance(expression, Step) or not are_floats(array):
             return array
+        count = count_apart(expression, array)
         used = (node.array.size for node in walk(expression) if isinstance(node, Step))
-        if max(array.size, *used) > MAX_CLEANED:
+        if max(array.size, *used) > MAX_CLEANED * count:
             return array
         ranges = evaluate(expression, self.about)
         is_noise = (ranges.low <= 0) & (ranges.high >= 0)
-        if (is_noise & (array != 0)).any():
-            is_noise &= np.abs(array) <= CERTAIN * self.spread(expression, array)
-            for copy in self.copies_of(expression):
-                copy[is_noise] = 0.0
+        axes = tuple(range(count > 1, array.ndim))
+        is_changed = (is_noise & (array != 0)).any(axis=axes, keepdims=True)
+        if is_changed.any():
+            is_noise &= ~is_changed | (np.abs(array) <= CERTAIN * self.spread(expression, array))
+            self.copies_of(expression)[:, is_noise & is_changed] = 0.0
         array = np.where(is_noise, 0.0, array).astype(array.dtype)
         off = _distance(array)
         wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
@@ -132,7 +134,9 @@ class WithoutNoise:
             if isinstance(expression, Step):
                 off = 0.0 if expression.operation is None else NOISE
             exact = np.stack([self._copy(expression, at) for at in range(COPIES)])
-            errors = self.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
+            count = 1 if count_apart(expression, exact[0]) > 1 else exact.shape[1]
+            sizes = COPIES, count, *exact.shape[2:]  # the same for calculations that stay apart
+            errors = self.uniform(-off, off, sizes) * np.finfo(exact.dtype).eps
             self.copies[expression] = exact * (1 + errors).astype(exact.dtype)
         return self.copies[expression]
 
