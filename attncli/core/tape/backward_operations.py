@@ -57,10 +57,10 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
-def count_apart(expression: Expression, array: Array) -> int:
+def count_apart(expression: Expression, array: Any) -> int:
     """Return the number of calculations along the axis of the batch, if the problem has none."""
-    count: int = array.shape[0]  # intervals and recorded calls have no len
-    return 1 if "batch" in expression.leading else count
+    count: int = array.shape[0]
+    return 1 if count == 1 or "batch" in expression.leading else count
 
 
 class Loss(Operation):
