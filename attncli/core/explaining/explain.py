@@ -15,7 +15,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.patterns import FilledFormula, Patterns, form_of
+from attncli.core.explaining.patterns import FilledFormula, Patterns
 from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
@@ -256,7 +256,7 @@ class Explainer:
         rounded = self.trace.problem.round is not None and is_other
         unrounded = patterns.number_text(term.value, self.decimals) if rounded else ""
         wanted = unrounded or result
-        form = form_of(term)
+        form = patterns.form(term)
         names = patterns.names(term, form)
         numbers, filled = patterns.numbers(term, form, wanted)
         worked = {"numbers": filled}
@@ -267,7 +267,7 @@ class Explainer:
             whole = self._unfold(term)
             if self.to_refill or patterns.prints(whole.value, wanted):
                 parts["unfolded"], worked["unfolded"] = patterns.numbers(
-                    whole, form_of(whole), wanted
+                    whole, patterns.form(whole), wanted
                 )
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
@@ -298,7 +298,7 @@ class Explainer:
         for letter in (part for part in told if isinstance(part, Named)):
             result = self.patterns.number_text(letter.value, self.decimals)
             term, name = letter.operands[0], letter.symbol
-            numbers, worked[name] = self.patterns.numbers(term, form_of(term), result)
+            numbers, worked[name] = self.patterns.numbers(term, self.patterns.form(term), result)
             yield tree.Relation((tree.Name(name), numbers, tree.Number(result)))
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
@@ -306,7 +306,7 @@ class Explainer:
         seen = [self.patterns.number(term) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
-        name = self.patterns.names(chosen.seen[0], form_of(chosen.seen[0]))
+        name = self.patterns.names(chosen.seen[0], self.patterns.form(chosen.seen[0]))
         places: dict[str, tree.Formula] = {
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],

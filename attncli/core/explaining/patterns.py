@@ -7,7 +7,7 @@ objects here belong to one explainer and keep patterns, numbers and names for it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache, partial
 from typing import TypeAlias
@@ -24,8 +24,8 @@ from attncli.core.text.strings import LIMIT
 MAX_NAMES_SHOWN = 4
 """Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
 
-Form: TypeAlias = tuple[object, list[Term]]
-"""The structure of a term, and its leaves."""
+Form: TypeAlias = tuple[int, list[Term]]
+"""The number of a term's structure, and its leaves."""
 
 
 class FilledFormula(Record, eq=False):
@@ -34,11 +34,6 @@ class FilledFormula(Record, eq=False):
     term: Term
     leaves: Sequence[Term]
     numbers: Sequence[tree.Number]
-
-
-def form_of(term: Term) -> Form:
-    leaves: list[Term] = []
-    return terms.structure(term, leaves), leaves
 
 
 class Patterns:
@@ -50,10 +45,16 @@ class Patterns:
         self.columns = columns
         self.to_refill = to_refill  # whether other numbers are filled in later
         self.patterns: dict[object, tuple[tree.Pattern, list[tuple[int, bool]]]] = {}
+        self.structures: dict[object, int] = {}
         # A number or a name is part of many cells, and made once.
         self.number_text = cache(number_text)
         self.shorter = cache(self._shorter)
         self.cell, self.row = cache(cell), cache(row)
+
+    def form(self, term: Term) -> Form:
+        leaves: list[Term] = []
+        structure = terms.structure(term, leaves)  # whose hash takes longer than that of a number
+        return self.structures.setdefault(structure, len(self.structures)), leaves
 
     def names(self, term: Term, form: Form) -> tree.Formula | None:
         """Return the formula with names of cells and rows; None if it is only a number."""
@@ -140,17 +141,19 @@ def _filled(
     return filled.formula if is_one else filled
 
 
-def _lines(leaves: Sequence[Term]) -> Iterator[object]:
-    """Yield what is equal for the leaves of cells of which the same are whole rows, in order."""
+def _lines(leaves: Sequence[Term]) -> list[object]:
+    """Return what is equal for the leaves of cells of which the same are whole rows, in order."""
     lines: dict[object, tuple[int, int]] = {}
+    same: list[object] = []
     for leaf in leaves:
         if isinstance(leaf, Leaf):
-            *line, place = leaf.at
-            number, first = lines.setdefault((leaf.step, *line), (len(lines), place))
-            yield leaf.step, number, place - first, first == 0
+            place = leaf.at[-1]
+            number, first = lines.setdefault((leaf.step, leaf.at[:-1]), (len(lines), place))
+            same += leaf.step, number, place - first, first == 0
         else:
             assert isinstance(leaf, Named)  # `structure` adds no others
-            yield leaf.symbol
+            same.append(leaf.symbol)
+    return same
 
 
 def _as_float(text: str) -> float:
