@@ -303,7 +303,7 @@ def alike_pairs(
         # Nearly all pairs differ in one of the few numbers in which the most distractors differ.
         few = (lines != lines[0]).sum(axis=0).argsort()[-TELLING_NUMBERS:]
         around = Interval(ends.low[:, None, few], ends.high[:, None, few])
-        may_be_close: Array = agreement.is_within(lines[:, few], around).all(axis=-1)
+        may_be_close: Array = np.all(agreement.is_within(lines[:, few], around), axis=-1)
         for key, rows, low, high in zip(keys, may_be_close, ends.low, ends.high, strict=True):
             is_close = agreement.is_within(lines[rows], Interval(low, high)).all(axis=-1)
             pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(rows)[is_close])
