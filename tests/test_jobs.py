@@ -301,3 +301,19 @@ def test_page_on_many_machines(tmp_path: Path) -> None:
         timeout=150,
     )
     assert done.stdout == "".join(shown), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--cluster", "here"], "no scheduler of dask.distributed answers at here"),
+        (["--cluster", "tcp://a:1", "--jobs", "2"], "--jobs and --cluster exclude each other"),
+    ],
+)
+def test_wrong_cluster_is_named(
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is, even if so few problems need no other process."""
+    pytest.importorskip("distributed")
+    assert run(["compute", str(ROOT / "sample_inputs" / "i_am_good.yaml"), *flags]) == 2
+    assert capsys.readouterr().err.startswith(message)

@@ -9,7 +9,8 @@ import pytest
 
 import attncli
 from attncli.checking.judging.equivalent_forms import Log
-from attncli.core.explaining.terms import Constant, FormulaOf
+from attncli.core.explaining.patterns import FormulaOf
+from attncli.core.explaining.terms import Constant
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Name
 

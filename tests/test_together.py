@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,34 @@ def test_every_format_has_the_bytes_of_one_by_one(
     monkeypatch.setattr(together, "MAX_TOGETHER", 1)
     assert in_process(*command, stdin=text) == several
     assert several.status == 2
+
+
+def test_gradients_are_those_of_each_problem_by_itself(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(7)
+
+    def whole(*shape: int) -> Any:
+        return draw.integers(-1, 2, shape).tolist()
+
+    def weights(width: int) -> dict[str, Any]:
+        return {key: whole(2, width) for key in ("W_q", "W_k", "W_v")}
+
+    forms: list[Callable[[], dict[str, Any]]] = [
+        lambda: {"X": whole(3, 2), "gradient": "sum", "learning_rate": 0.1},
+        lambda: {"gradient": {"loss": "mean_squared_error", "target": whole(3, 2)}},
+        lambda: {"W_o": whole(4, 2), "heads": 2, "gradient": whole(3, 2), **weights(4)},
+        lambda: {"positions": "rope", "gradient": "sum"},
+    ]
+    problems = [{"X": whole(3, 2), **weights(2), **form()} for form in forms for _ in range(30)]
+    lines = [json.dumps(one) for one in problems]
+    joined = [one for one in results(lines, tmp_path) if isinstance(one, Trace)]
+    assert sum(isinstance(one.steps, StepsOfOne) for one in joined) == 28 * len(forms)
+    assert len({one["d_scores"].formula for one in joined}) > 1  # some vanish
+    command, text = ("compute", "-", "-f", "json"), "\n".join(lines).encode()
+    several = in_process(*command, stdin=text)
+    monkeypatch.setattr(together, "MAX_TOGETHER", 1)
+    assert in_process(*command, stdin=text) == several
 
 
 def test_what_comes_before_a_bad_problem_is_written() -> None:

@@ -110,7 +110,7 @@ def check(
         roster=people,
         manifest=manifest or "",
     )
-    pool = options.pool_of(jobs, cluster) if jobs != 1 or cluster else None
+    pool = options.pool_of(jobs, cluster)
     raise typer.Exit(_mark(grading, pool, sources, format_, selection, out, feedback, display))
 
 

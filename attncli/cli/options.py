@@ -83,11 +83,17 @@ Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
 Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
-def pool_of(jobs: int, cluster: str | None) -> Pool:
-    """Return the processes of this machine, or of a cluster, that share the work."""
+def pool_of(jobs: int, cluster: str | None) -> Pool | None:
+    """Return the processes of this machine, or of a cluster, that share the work, if any do."""
+    if jobs == 1 and cluster is None:
+        return None
     from attncli.core import jobs as pools
 
-    return pools.Processes(jobs) if cluster is None else pools.cluster(cluster)
+    if cluster is None:
+        return pools.Processes(jobs)
+    if jobs != 1:
+        raise fail("--jobs and --cluster exclude each other", hint="leave out --jobs")
+    return pools.cluster(cluster)
 
 
 MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {

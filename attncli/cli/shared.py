@@ -132,7 +132,7 @@ def joined(parts: Iterable[Written], _: Selection) -> Iterator[bytes]:
 
 
 def in_parts(
-    run: Run, work: Callable[[Sequence[Portion]], Part], new_pool: Callable[[], Pool]
+    run: Run, work: Callable[[Sequence[Portion]], Part], pool: Pool
 ) -> Iterator[Written] | None:
     """Return what a run writes, of which processes of a pool do parts; None if it is one part.
 
@@ -143,7 +143,7 @@ def in_parts(
     if len(begun) < 2:
         run.portions = next(iter(begun), None)
         return None
-    return _in_parts(run, chain(begun, lists), work, new_pool())
+    return _in_parts(run, chain(begun, lists), work, pool)
 
 
 def _in_parts(

@@ -106,11 +106,12 @@ def compute(
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
     write: Write = on_pages if on_screen else FORMATS[format_].traces
     shown: Iterator[Any] | None = None
-    if (jobs != 1 or cluster) and _is_in_parts(format_, selection, out):
+    pool = options.pool_of(jobs, cluster)
+    if pool is not None and _is_in_parts(format_, selection, out):
         from attncli.cli import shared
 
         work = partial(shared.part_of, new_run, traces, write, selection, targets.is_many(out))
-        shown = shared.in_parts(run, work, partial(options.pool_of, jobs, cluster))
+        shown = shared.in_parts(run, work, pool)
         write = write if shown is None else shared.joined
     shown = traces(run) if shown is None else shown
     if on_screen:

@@ -16,6 +16,9 @@ from functools import partial
 from itertools import chain, islice, tee
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attncli.core.errors import fail
+from attncli.core.text.strings import visible
+
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
@@ -30,6 +33,9 @@ LISTS_PER_PROCESS = 3
 
 WINDOW = 64
 """Number of lists on their way to an executor whose number of processes is not known. Chosen."""
+
+CONNECTING_SECONDS = 10
+"""Maximum time in which the scheduler of a cluster is to answer, and then to have a worker."""
 
 
 class Pool:
@@ -79,10 +85,27 @@ class Processes(Pool):
 
 
 def cluster(address: str) -> Pool:
-    """Return the workers of a cluster of dask.distributed, by the address of its scheduler."""
-    from distributed import Client, KilledWorker
+    """Return the workers of a cluster of dask.distributed, by the address of its scheduler.
 
-    client = Client(address, set_as_default=False)
+    Raises:
+        InputError: if the library is not installed, or the cluster has no scheduler or no worker.
+    """
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        message = "a cluster needs dask.distributed, which is not installed"
+        raise fail(message, hint="pip install 'attncli[cluster]'") from None
+    try:
+        client = Client(address, set_as_default=False, timeout=CONNECTING_SECONDS)
+    except (OSError, ValueError):
+        message = f"no scheduler of dask.distributed answers at {visible(address)}"
+        hint = "`dask scheduler` starts one and prints its address, such as tcp://10.0.0.1:8786"
+        raise fail(message, hint=hint) from None
+    try:
+        client.wait_for_workers(1, CONNECTING_SECONDS)
+    except TimeoutError:
+        message = f"the cluster of {visible(address)} has no worker"
+        raise fail(message, hint=f"start one by `dask worker {visible(address)}`") from None
     pool = Pool(client.get_executor(), sum(client.ncores().values()))
     pool.broken = (KilledWorker,)
     return pool

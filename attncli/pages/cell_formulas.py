@@ -244,11 +244,11 @@ class Shape(MathML):
     def fill(self, node: tree.Formula, is_loose: bool) -> str:
         """Return the markup of a number, in parentheses if it is `is_loose` and negative."""
         if not isinstance(node, tree.Number):
-            return self(node)
+            return self.named(node)
         shown = node.text.replace("-", "−")
         self.keep(f"({shown})" if is_loose and shown[0] == "−" else shown)
-        if node.source is not None and node.source in self.shown:
-            self.fills.append(self.shown[node.source])
+        if node.source is not None and (number := self.shown.get(node.source)):
+            self.fills.append(number)
         return '<mn class="s"></mn>'
 
     def keep(self, words: object) -> None:
@@ -265,18 +265,15 @@ class Shape(MathML):
         self.keep(f"… {node.words} …")
         return '<mtext class="s"></mtext>'
 
-    def cell(self, node: tree.Cell, first: bool) -> str:
-        return self.named(node, node)
-
     def vector(self, node: tree.Vector, first: bool) -> str:
-        return self.named(node, tree.Cell(node.name, (), node.places))
+        return self.cell(tree.Cell(node.name, (), node.places), first)
 
-    def named(self, node: tree.Formula, cell: tree.Cell) -> str:
+    def named(self, node: tree.Formula) -> str:
         """Return the markup of a name, which is printed once for all formulas that hold it."""
         names, key = self.templates.names, (id(node), self.small)
         if key not in names:
             before = len(self.fills)
-            names[key] = node, super().cell(cell, first=True), self.fills[before:]
+            names[key] = node, self(node), self.fills[before:]
         else:
             for words in names[key][2]:
                 self.keep(words)

@@ -21,7 +21,7 @@ from attncli.core.formulas.text import text
 from attncli.core.mechanisms.together import Group, StepsOfOne
 from attncli.core.mechanisms.trace import Trace, furthest
 from attncli.core.problem.kinds import TEXT_KEYS
-from attncli.core.records import Record
+from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.core.text.strings import regex
@@ -79,7 +79,7 @@ def _lines_of(group: Group, selection: Selection) -> Iterator[str]:
     sample, count = group.sample, len(group.problems)
     about = record(sample, selection, lambda *_: HOLE)
     texts = [key for key in about if key in TEXT_KEYS]
-    pieces = f"{_written(about | dict.fromkeys(texts, HOLE))}\n".split(f'"{HOLE}"')
+    pieces = {group.vanishing(0): _around_holes(about, texts)}  # formulas say what vanishes
     is_numbered = sample.problem.number is not None
     names = ["number" if key == "problem" and is_numbered else key for key in texts]
     values = [[getattr(problem, name) for problem in group.problems] for name in names]
@@ -88,14 +88,26 @@ def _lines_of(group: Group, selection: Selection) -> Iterator[str]:
         every = group.matrices.get(key)
         values.append([numbers(array, None)] * count if every is None else numbers(every, None))
     for step in selection.steps(sample):
-        every = numbers(group.steps[step.name].value, selection.decimals)
-        values.append([every] * count if len(group.steps[step.name].array) == 1 else every)
+        together = group.steps[step.name]
+        if len(together.array) == 1:
+            values.append([numbers(together.value, selection.decimals)] * count)
+        else:
+            stacked = replace(together, leading=("batch", *step.leading))
+            values.append(numbers(stacked.value, selection.decimals))
     # The text of all is made at once, which takes a third of the time.
     cells = [cell for row in zip(*values, strict=True) for one in row for cell in (one, HOLE)]
     written = iter(_written(cells[:-1])[1:-1].split(f', "{HOLE}", '))
-    for _ in group.problems:
+    for place in range(count):
+        if (vanishing := group.vanishing(place)) not in pieces:
+            about = record(group.trace(place), selection, lambda *_: HOLE)
+            pieces[vanishing] = _around_holes(about, texts)
         in_holes = [*islice(written, len(values)), ""]
-        yield "".join(chain.from_iterable(zip(pieces, in_holes, strict=True)))
+        yield "".join(chain.from_iterable(zip(pieces[vanishing], in_holes, strict=True)))
+
+
+def _around_holes(about: Mapping[str, Any], texts: Iterable[str]) -> list[str]:
+    """Return the parts of a problem's line around its holes, of which some are for its texts."""
+    return f"{_written({**about, **dict.fromkeys(texts, HOLE)})}\n".split(f'"{HOLE}"')
 
 
 def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:

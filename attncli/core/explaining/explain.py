@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import count
-from typing import TypeAlias
+from functools import cache
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import fail
 from attncli.core.explaining import terms
-from attncli.core.explaining.terms import Chosen, FormulaOf, Leaf, Named, Term
+from attncli.core.explaining.patterns import FilledFormula, Patterns
+from attncli.core.explaining.terms import Chosen, Leaf, Named, Term
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import pieces, text
 from attncli.core.mechanisms.trace import Trace, find
-from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cell_names import Cells, Index, at_of, cell, cell_name, row
+from attncli.core.tape.cell_names import Cells, Index, at_of, cell_name
 from attncli.core.tape.step import Operation, Step
-from attncli.core.text.numbers import DEFAULT_DECIMALS, number_text
-from attncli.core.text.strings import LIMIT, visible
+from attncli.core.text.numbers import DEFAULT_DECIMALS
+from attncli.core.text.strings import visible
 
 CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
-
-MAX_NAMES_SHOWN = 4
-"""Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
 
 
 class Source(Record):
@@ -44,14 +39,6 @@ class Source(Record):
 
     step: str
     index: tuple[int, ...]
-
-
-class FilledFormula(Record, eq=False):
-    """A formula with numbers filled in: its term, the leaves of that, and the number of each."""
-
-    term: Term
-    leaves: Sequence[Term]
-    numbers: Sequence[tree.Number]
 
 
 class Explanation(Record):
@@ -124,9 +111,11 @@ class Explanation(Record):
     def kept(self) -> dict[str, tree.Formula]:
         """The parts of the chain by their names, without repeated ones."""
         kept: dict[str, tree.Formula] = {}
-        for name in (part for part in CHAIN_PARTS if part in self.nodes):
-            if not kept or not self._is_same([*kept.values()][-1], self.nodes[name]):
-                kept[name] = self.nodes[name]
+        before = None
+        for name in CHAIN_PARTS:
+            node = self.nodes.get(name)
+            if node is not None and (before is None or not self._is_same(before, node)):
+                kept[name] = before = node
         return kept
 
     def _is_same(self, one: tree.Formula, other: tree.Formula) -> bool:
@@ -247,134 +236,52 @@ class Explainer:
         self.decimals = decimals
         self.full = full
         self.to_refill = to_refill
-        self.columns = trace.problem.columns
         self.of_trace = numbers is None
         self.worked = terms.StepTerms(numbers)
-        self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
-        self.names: dict[object, tuple[tree.Pattern, list[tuple[int, Naming]]]] = {}
-        self.named: dict[tuple[Term, Naming], tree.Cell | tree.Vector] = {}
-        self.numbers: dict[tuple[Term, int], tuple[tree.Number, float]] = {}
-        self.sources: dict[tuple[str, Index], Source] = {}
+        self.patterns = Patterns(decimals, full, trace.problem.columns, to_refill)
+        self.source, self.unfolded = cache(Source), cache(self._unfolded)
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
-        term = self.worked.term(step, at_of(step, place))
-        value = terms.shortest(step.array[at_of(step, place)]) if self.of_trace else term.value
-        result = number_text(value, self.decimals)
+        at, patterns = at_of(step, place), self.patterns
+        term = self.worked.term(step, at)
+        value = terms.shortest(step.array[at]) if self.of_trace else term.value
+        result = patterns.number_text(value, self.decimals)
         told = [*terms.terms_in(term, (Leaf, Named, Chosen))]
         sources = tuple(self._sources(step, term, told))
-        ends = {"name": cell(step, place), "result": tree.Number(result)}
+        ends = {"name": patterns.cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
         is_other = term.value != value or (self.to_refill and any(terms.terms_in(term, terms.Made)))
         rounded = self.trace.problem.round is not None and is_other
-        unrounded = number_text(term.value, self.decimals) if rounded else ""
-        worked: dict[str, FilledFormula] = {}
+        unrounded = patterns.number_text(term.value, self.decimals) if rounded else ""
         wanted = unrounded or result
-        form = _form(term)
-        parts = {
-            "formula": self._names(term, form),
-            "numbers": self._numbers(term, form, wanted, worked, "numbers"),
-            # One that is filled in later is no repetition of the result.
-            "unrounded": tree.Number("…" if self.to_refill else unrounded) if unrounded else None,
-        }
+        form = patterns.form(term)
+        names = patterns.names(term, form)
+        numbers, filled = patterns.numbers(term, form, wanted)
+        worked = {"numbers": filled}
+        # One that is filled in later is no repetition of the result.
+        shown = tree.Number("…" if self.to_refill else unrounded) if unrounded else None
+        parts = {"formula": names, "numbers": numbers, "unrounded": shown}
         if any(map(_unfolds, told)):
-            unfolded = self._unfold(term)
-            if self.to_refill or self._prints(unfolded.value, wanted):
-                parts["unfolded"] = self._numbers(
-                    unfolded, _form(unfolded), wanted, worked, "unfolded"
+            whole = self._unfold(term)
+            if self.to_refill or patterns.prints(whole.value, wanted):
+                parts["unfolded"], worked["unfolded"] = patterns.numbers(
+                    whole, patterns.form(whole), wanted
                 )
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
         chosen = tuple(one for one in told if isinstance(one, Chosen) and one.words)
         reasons = (*self._letters(told, worked), *map(self._reason, chosen))
         return Explanation(nodes, sources, reasons, False, value, worked, chosen)
 
-    def _names(self, term: Term, form: Form) -> tree.Formula | None:
-        if isinstance(term, Chosen | terms.Constant) and not any(terms.terms_in(term, Leaf)):
-            return None
-        structure, leaves = form
-        key = structure, *_lines(leaves)
-        if key not in self.names:
-            self.names[key] = self._pattern_of_names(term, leaves)
-        pattern, shown = self.names[key]
-        return _filled(pattern, [self._name(leaves[place], name) for place, name in shown])
-
-    def _pattern_of_names(
-        self, term: Term, leaves: Sequence[Term]
-    ) -> tuple[tree.Pattern, list[tuple[int, Naming]]]:
-        """Return a formula with slots for names: of which leaf each is, and of its cell or row."""
-        places = {id(leaf): place for place, leaf in enumerate(leaves)}
-        shown: list[tuple[int, Naming]] = []
-
-        def slot(name: Naming, part: Leaf | Named) -> tree.Formula:
-            if isinstance(part, Named):
-                return tree.Name(part.symbol)
-            shown.append((places[id(part)], name))
-            return tree.Slot(len(shown) - 1)
-
-        most = np.inf if self.full else MAX_NAMES_SHOWN
-        of_cell, of_row = partial(slot, _cell_of), partial(slot, _row_of)
-        formula = FormulaOf(of_cell, of_row, most, ends=2, columns=self.columns)(term)
-        return tree.Pattern(formula), shown
-
-    def _name(self, leaf: Term, name: Naming) -> tree.Cell | tree.Vector:
-        """Return the name of a leaf or of its row; it is part of many cells, and made once."""
-        if (leaf, name) not in self.named:
-            assert isinstance(leaf, Leaf)  # letters have no slots
-            self.named[leaf, name] = name(leaf)
-        return self.named[leaf, name]
-
-    def _numbers(
-        self, term: Term, form: Form, result: str, worked: dict[str, FilledFormula], part: str
-    ) -> tree.Formula:
-        """Return the formula with numbers put in, with digits enough to give the result.
-
-        How it is worked is added to `worked` as a part.
-        """
-        key, leaves = form
-        for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
-            shorter = [self._shorter(leaf, digits) for leaf in leaves]
-            values = iter([value for _, value in shorter])
-            if self.to_refill or self._prints(terms.value_with(term, values), result):
-                break
-        numbers = [number for number, _ in shorter]
-        if key not in self.patterns:
-            self.patterns[key] = self._pattern(term)
-        pattern, shown = self.patterns[key]
-        worked[part] = FilledFormula(term, leaves, numbers)
-        return _filled(pattern, [numbers[place] for place in shown])
-
-    def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
-        """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
-        places = count()
-        numbered = terms.replaced(term, lambda part: Named(part, str(next(places))))
-        shown: list[int] = []
-
-        def slot(part: Leaf | Named) -> tree.Formula:
-            assert isinstance(part, Named)  # as all are now
-            shown.append(int(part.symbol))
-            return tree.Slot(len(shown) - 1)
-
-        most = np.inf if self.full else LIMIT
-        formula = FormulaOf(slot, most=most, columns=self.columns)(numbered)
-        return tree.Pattern(formula), shown
-
-    def _prints(self, shown: float, result: str) -> bool:
-        """Return True if a number would be printed as the result is."""
-        _, _, exponent = result.partition("e")
-        unit = 10.0 ** (int(exponent or 0) - self.decimals)
-        wanted = _as_float(result)
-        return shown == wanted or abs(shown - wanted) <= unit / 2
-
     def _unfold(self, term: Term) -> Term:
         """Return a term in which cells of abbreviating steps are replaced by their own terms."""
+        return terms.replaced(term, self.unfolded)
 
-        def rule(part: Term) -> Term:
-            if isinstance(part, Leaf) and _unfolds(part):
-                return self._unfold(self.worked.term(part.step, part.at))
-            return part
-
-        return terms.replaced(term, rule)
+    def _unfolded(self, part: Term) -> Term:
+        if isinstance(part, Leaf) and _unfolds(part):
+            return self._unfold(self.worked.term(part.step, part.at))
+        return part
 
     def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
         if any(isinstance(part, Chosen) for part in told):
@@ -382,97 +289,35 @@ class Explainer:
         cells = dict.fromkeys([part.cell for part in told if isinstance(part, Leaf)])
         for one in cells:
             if one[0] != step.name:
-                if one not in self.sources:
-                    self.sources[one] = Source(*one)
-                yield self.sources[one]
+                yield self.source(*one)
 
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]
     ) -> Iterator[tree.Formula]:
         """Yield a formula for the meaning of each letter."""
         for letter in (part for part in told if isinstance(part, Named)):
-            result = number_text(letter.value, self.decimals)
-            term = letter.operands[0]
-            numbers = self._numbers(term, _form(term), result, worked, letter.symbol)
-            yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
+            result = self.patterns.number_text(letter.value, self.decimals)
+            term, name = letter.operands[0], letter.symbol
+            numbers, worked[name] = self.patterns.numbers(term, self.patterns.form(term), result)
+            yield tree.Relation((tree.Name(name), numbers, tree.Number(result)))
 
     def _reason(self, chosen: Chosen) -> tree.Formula:
         """Return the words of a choice with numbers in their places."""
-        seen = [self._number(term, self.decimals) for term in chosen.seen]
+        seen = [self.patterns.number(term) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
-        name = self._names(chosen.seen[0], _form(chosen.seen[0]))
+        name = self.patterns.names(chosen.seen[0], self.patterns.form(chosen.seen[0]))
         places: dict[str, tree.Formula] = {
             "{which}": tree.Words("the first largest" if several else "the largest"),
             "{seen}": tree.Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": tree.Listed(tuple(seen)),
-            "{largest}": replace(self._number(largest, self.decimals)),  # also one of {all}
+            "{largest}": replace(self.patterns.number(largest)),  # also one of {all}
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return tree.Phrase(tuple(places.get(piece, tree.Words(piece)) for piece in pieces))
-
-    def _number(self, term: Term, digits: int) -> tree.Number:
-        return self._shorter(term, digits)[0]
-
-    def _shorter(self, term: Term, digits: int) -> tuple[tree.Number, float]:
-        """Return the number of a term, and its value; a leaf of many cells is written once."""
-        key = term, digits
-        if key not in self.numbers:
-            source = term.cell if isinstance(term, Leaf) else None
-            text = number_text(term.value, digits)
-            self.numbers[key] = tree.Number(text, source), _as_float(text)
-        return self.numbers[key]
-
-
-Form: TypeAlias = tuple[object, list[Term]]
-"""The structure of a term, and its leaves."""
-
-
-def _form(term: Term) -> Form:
-    leaves: list[Term] = []
-    return terms.structure(term, leaves), leaves
-
-
-def _filled(
-    pattern: tree.Pattern, parts: Sequence[tree.Number | tree.Cell | tree.Vector]
-) -> tree.Formula:
-    """Return a pattern with its parts; the formula itself where it is only one of them, or none."""
-    filled = tree.Filled(pattern, tuple(parts))
-    is_one = not parts or isinstance(pattern.formula, tree.Slot)
-    return filled.formula if is_one else filled
-
-
-def _lines(leaves: Sequence[Term]) -> Iterator[object]:
-    """Yield what is equal for the leaves of cells of which the same are whole rows, in order."""
-    lines: dict[object, tuple[int, int]] = {}
-    for leaf in leaves:
-        if isinstance(leaf, Leaf):
-            *line, place = leaf.at
-            number, first = lines.setdefault((leaf.step, *line), (len(lines), place))
-            yield leaf.step, number, place - first, first == 0
-        else:
-            assert isinstance(leaf, Named)  # `structure` adds no others
-            yield leaf.symbol
-
-
-def _cell_of(leaf: Leaf) -> tree.Cell:
-    return cell(leaf.step, leaf.cell[1])
-
-
-def _row_of(leaf: Leaf) -> tree.Vector:
-    return row(leaf.step, leaf.at)
-
-
-Naming: TypeAlias = Callable[[Leaf], tree.Cell | tree.Vector]
-"""What names a leaf: by its cell or by its row."""
 
 
 def _unfolds(part: Term) -> bool:
     """Return True for a cell of a step that only abbreviates a longer formula."""
     node = part.step.operation if isinstance(part, Leaf) else None
     return isinstance(node, Operation) and node.unfolds
-
-
-def _as_float(text: str) -> float:
-    """Return the float of a number as `number_text` writes it."""
-    return float(text.replace("∞", "inf"))

@@ -1,8 +1,7 @@
 """Elements that remember how they came about: put into arrays, they make operations explain.
 
 A `Term` behaves as a number (it adds, multiplies, has a tanh, is larger than another) and keeps
-what was done as a small tree. Digits and exact numbers are made by walking it, and formulas by
-`FormulaOf`, with the names of cells or with their numbers put in.
+what was done as a small tree. Digits, exact numbers and formulas are made by walking it.
 """
 
 from __future__ import annotations
@@ -15,13 +14,10 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, Element
-from attncli.core.formulas import tree
-from attncli.core.numbers.written import OPERATORS, NumberAsWritten
-from attncli.core.records import Record
+from attncli.core.numbers.written import OPERATORS
 from attncli.core.tape.cell_names import Index, place_of
 from attncli.core.tape.evaluation import cut, evaluate, evaluate_region
 from attncli.core.tape.step import ALL, Expression, Region, Step
-from attncli.core.text.numbers import every_digit
 
 LARGE = 2_000
 """Number of cells from which working single cells is faster than working the whole step."""
@@ -280,18 +276,13 @@ class StepTerms:
             self.inputs[step] = np.empty(step.array.shape, object)
         array = cut(self.inputs[step], region)
         numbers = np.broadcast_to(self.numbers(step), step.array.shape)
+        ends = zip(region, step.array.shape[2:4], strict=True)
+        row, column = ((part.start or 0) if size > 1 else 0 for part, size in ends)
         for at in np.ndindex(array.shape):
             if array[at] is None:
-                whole = _place(at, region, step)
+                whole = (*at[:2], at[2] + row, at[3] + column, *at[4:])
                 array[at] = Leaf(step, whole, shortest(numbers[whole]))
         return array
-
-
-def _place(at: Index, region: Region, step: Step) -> Index:
-    """Return the place in a step's array of a place in a region of it."""
-    sizes = step.array.shape[2:4]
-    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(region, sizes, strict=True))
-    return (*at[:2], at[2] + row, at[3] + column, *at[4:])
 
 
 def shortest(number: Any) -> float:
@@ -313,100 +304,4 @@ TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "tanh": math.tanh,
     "sqrt": math.sqrt,
     "erf": math.erf,
-}
-
-
-class FormulaOf(Record):
-    """Turns terms into formulas."""
-
-    leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
-    row: Callable[[Leaf], tree.Formula] | None = None  # writes the row of a leaf: q_am · k_I
-    most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
-    ends: int = 3  # number of terms that are written at either end of a longer sum
-    columns: bool = False  # whether tokens are columns, so that factors change places
-
-    def __call__(self, term: Term) -> tree.Formula:
-        if isinstance(term, Leaf | Named):
-            return self.leaf(term)
-        if isinstance(term, Constant):
-            if isinstance(term.number, NumberAsWritten):
-                return tree.Value(term.number.formula)
-            return tree.Number(every_digit(term.value).replace("Infinity", "∞"))
-        if isinstance(term, Chosen):
-            return self(term.operands[0])
-        assert isinstance(term, Made)  # there is no other kind
-        if is_sum(term):
-            return self._sum(summands(term))
-        if term.op == "sqrt" and self.row:
-            squares = _arguments([part for _, part in summands(term.operands[0])], "square")
-            if vector := self._row(squares):
-                return tree.Norm(vector)
-        operands = [self(operand) for operand in term.operands]
-        plain = any(isinstance(operand, Constant) for operand in term.operands)
-        if term.op == "*" and self.columns and not plain:
-            operands.reverse()
-        return NODES[term.op](*operands)
-
-    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
-        if self.row and (product := self._of_rows(parts)):
-            return product
-        shown = list(parts)
-        if len(parts) > self.most:
-            shown = [*parts[: self.ends], *parts[-self.ends :]]
-        terms = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
-        if len(parts) > self.most:
-            terms.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
-        return tree.Plus(tuple(terms))
-
-    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
-        """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
-        if any(minus for minus, _ in parts):
-            return None
-        terms = [term for _, term in parts]
-        squared = _arguments(terms, "square")
-        if differences := _operands(squared, "-"):
-            left, right = map(self._row, zip(*differences, strict=True))
-            return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
-        if vector := self._row(squared):
-            return tree.Squared(tree.Norm(vector))
-        if products := _operands(terms, "*"):
-            left, right = map(self._row, zip(*products, strict=True))
-            if left and right:
-                return tree.Times((right, left) if self.columns else (left, right), " · ")
-        return None
-
-    def _row(self, terms: Sequence[Term]) -> tree.Formula | None:
-        """Return the name of the row whose cells the terms are, in order; else None."""
-        cells = [t for t in terms if isinstance(t, Leaf)]
-        if self.row is None or not cells or len(cells) != len(terms):
-            return None
-        step, at = cells[0].step, cells[0].at[:-1]
-        if any(c.step is not step or c.at[:-1] != at for c in cells):
-            return None
-        places = [c.at[-1] for c in cells]
-        return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
-
-
-def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
-    """Return the operands of each term; [] if another operation made any of them."""
-    operands = [t.operands for t in terms if isinstance(t, Made) and t.op == op]
-    return operands if len(operands) == len(terms) else []
-
-
-def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
-    return [argument for (argument,) in _operands(terms, function)]
-
-
-NODES: dict[str, Callable[..., tree.Formula]] = {
-    "*": lambda *factors: tree.Times(factors),
-    "/": tree.Fraction,
-    "^": tree.Power,
-    "negative": tree.Minus,
-    "square": tree.Squared,
-    "sqrt": tree.Root,
-    "exp": lambda x: tree.Power(tree.Name("e"), x),
-    "ln": lambda x: tree.Call("ln", (x,)),
-    "tanh": lambda x: tree.Call("tanh", (x,)),
-    "erf": lambda x: tree.Call("erf", (x,)),
-    "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
 }

@@ -18,6 +18,7 @@ from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import InputError
 from attncli.core.mechanisms.compute import compute, numbers_of_steps
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.alike import may_differ
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import transform
@@ -41,6 +42,23 @@ class Group(Record, eq=False):
     matrices: Mapping[str, Array]  # by key, as they are in the input
     inputs: Mapping[str, Step]
     steps: Mapping[str, Step]
+
+    def trace(self, place: int) -> Trace:
+        """Return the trace of one of the problems."""
+        inputs = StepsOfOne(self, place)
+        steps = StepsOfOne(self, place, inputs)
+        return replace(self.sample, problem=self.problems[place], inputs=inputs, steps=steps)
+
+    def vanishing(self, place: int) -> tuple[str, ...]:
+        """Return the names of the steps whose formulas say that all numbers of a problem are 0."""
+        return tuple(name for name, zeros in self._vanishing.items() if zeros[place % len(zeros)])
+
+    @cached_property
+    def _vanishing(self) -> dict[str, list[bool]]:
+        """Whether all numbers of a step of the backward pass are 0, for each problem."""
+        backward = (step for step in self.steps.values() if step.backward)
+        lines = {step.name: step.array.reshape(len(step.array), -1) for step in backward}
+        return {name: [not line.any() for line in array] for name, array in lines.items()}
 
 
 class StepsOfOne(Mapping[str, Step]):
@@ -148,12 +166,12 @@ def _together(
     across the batch, it gives the first another trace than the sample.
     """
     like = sample.problem
-    # A formula of the backward pass depends on numbers: it says whether all are 0.
-    looks_across = "batch" in like.sizes or like.gradient or sample.unrounded is not None
+    looks_across = "batch" in like.sizes or sample.unrounded is not None
     if len(problems) < 2 or looks_across:
         return {}
-    keys = [k for k, a in like.__dict__.items() if isinstance(a, np.ndarray) and k != "bias"]
-    matrices = {key: np.stack([p.__dict__[key] for p in problems]) for key in keys}
+    keys = [key for key in like.matrices() if may_differ(key)]
+    every = [problem.matrices() for problem in problems]
+    matrices = {key: np.stack([one[key] for one in every]) for key in keys}
     if not all(map(all_finite, matrices.values())):
         return {}
     try:
@@ -163,17 +181,13 @@ def _together(
     if trace.warnings != like.warnings or _facts(trace) != _facts(sample):
         return {}
     group = Group(sample, problems, matrices, trace.inputs, trace.steps)
-    traces = {}
-    for place, problem in enumerate(problems[1:], 1):
-        inputs = StepsOfOne(group, place)
-        steps = StepsOfOne(group, place, inputs)
-        traces[problem] = replace(sample, problem=problem, inputs=inputs, steps=steps)
-    return traces
+    return {problem: group.trace(place) for place, problem in enumerate(problems[1:], 1)}
 
 
 def _facts(trace: Trace) -> list[Any]:
     """Return all that is to be the same where the first problem is calculated with others."""
     return [
-        (s.name, s.formula, s.trailing, s.labels, s.array.shape[1:], s.array[:1].tobytes())
-        for s in (*trace.inputs.values(), *trace)
+        (s.name, s.formula, s.axes, s.labels, s.array.shape, s.array.tobytes())
+        for every in (*trace.inputs.values(), *trace)
+        for s in [replace(every, array=every.array[:1])]
     ]

@@ -61,7 +61,8 @@ def _loss(tape: Tape, problem: Problem, last: Step) -> Loss:
     if name == "sum":
         return Total(last)
     target = put(tape, problem, "gradient.target", last.trailing)
-    count = {"squared_error": 1, "half_squared_error": 2}.get(name, last.array.size)
+    all_of_one = last.array.size // (1 if "batch" in problem.sizes else len(last.array))
+    count = {"squared_error": 1, "half_squared_error": 2}.get(name, all_of_one)
     return SquaredError(last, target, float(count))
 
 

@@ -34,7 +34,13 @@ class Forms:
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values in which problems of one form may differ: arrays, and texts about them."""
-    return {k: x for k, x in values.items() if isinstance(x, np.ndarray) or k in TEXT_KEYS}
+    others = (*TEXT_KEYS, "gradient")
+    return {k: x for k, x in values.items() if isinstance(x, np.ndarray) or k in others}
+
+
+def may_differ(key: str) -> bool:
+    """Return whether problems of one form may differ in a matrix; no rule depends on those."""
+    return key != "bias" and ("." not in key or key.startswith("gradient."))
 
 
 def _form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
@@ -47,9 +53,13 @@ def _form_of(raw: Mapping[str, Any], values: Mapping[str, Any]) -> Hashable:
         return None
     form: list[Hashable] = []
     for key, value in values.items():
-        if isinstance(value, np.ndarray) and key != "bias":
+        if isinstance(value, np.ndarray) and may_differ(key):
             form.append((key, value.shape, value.dtype))
             is_unclear = value.ndim > 1 and value.shape[0] == 1 and is_flat(raw[key])
+        elif key == "gradient":
+            about = [(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in value.values()]
+            form.append((key, *value, *about))
+            is_unclear = False
         else:
             form.append((key, text := "" if key in TEXT_KEYS and value else repr(raw[key])))
             is_unclear = "array(" in text

@@ -271,10 +271,10 @@ class Problem(ProblemFields):
         return array[tuple(slice(None) if name in names else None for name in LEADING)]
 
     def leading(self, key: str) -> tuple[str, ...]:
-        """Return the axes "batch" and "head" that a matrix has."""
+        """Return the axes "batch" and "head" that a matrix has in each problem that is stacked."""
         holder, key = self.holder(key)
-        axes = holder._as_held(key).ndim
-        names = shapes.leading_axes(key, axes, holder.heads, key in holder.stacked)
+        axes = holder._as_held(key).ndim - (key in holder.stacked)
+        names = shapes.leading_axes(key, axes, holder.heads)
         return tuple(name for name in names if name != "head" or holder.heads > 1)
 
     def holder(self, key: str) -> tuple[Problem, str]:

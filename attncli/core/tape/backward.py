@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.arithmetic.intervals import Interval
-from attncli.core.tape.backward_operations import summed_to_shape
+from attncli.core.tape.backward_operations import count_apart, summed_to_shape
 from attncli.core.tape.evaluation import array_of, evaluate, everywhere, sources, walk
 from attncli.core.tape.operations import added
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
@@ -44,8 +44,7 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     if tape.work is array_of:
         tape.work = partial(array_of, held=held)
         if tape.settle is None:
-            uniform = tape.uniform or np.random.default_rng(0).uniform
-            tape.work = WithoutNoise(uniform, tape.work)
+            tape.work = WithoutNoise(tape.uniform, tape.work)
     return _ChainRule(tape, held).read(start)
 
 
@@ -72,7 +71,9 @@ class WithoutNoise:
     """
 
     def __init__(
-        self, uniform: Callable[..., Array], work: Callable[[Expression], Array] = array_of
+        self,
+        uniform: Callable[..., Array] | None = None,
+        work: Callable[[Expression], Array] = array_of,
     ) -> None:
         self.known: dict[Operation, tuple[Array, Interval]] = {}
         self.copies: dict[Expression, Array] = {}
@@ -84,19 +85,22 @@ class WithoutNoise:
         array = self.work(expression)
         if isinstance(expression, Step) or not are_floats(array):
             return array
-        used = (node.array.size for node in walk(expression) if isinstance(node, Step))
-        if max(array.size, *used) > MAX_CLEANED:
+        count = count_apart(expression, array)
+        if array.size > MAX_CLEANED * count or _uses_more(expression, MAX_CLEANED * count):
             return array
         ranges = evaluate(expression, self.about)
         is_noise = (ranges.low <= 0) & (ranges.high >= 0)
-        if (is_noise & (array != 0)).any():
-            is_noise &= np.abs(array) <= CERTAIN * self.spread(expression, array)
-            for copy in self.copies_of(expression):
-                copy[is_noise] = 0.0
-        array = np.where(is_noise, 0.0, array).astype(array.dtype)
+        is_doubtful = is_noise & (array != 0)
+        if is_doubtful.any():
+            axes = tuple(range(count > 1, array.ndim))
+            is_changed = is_doubtful.any(axis=axes, keepdims=True)
+            is_noise &= ~is_changed | (np.abs(array) <= CERTAIN * self.spread(expression, array))
+            self.copies_of(expression)[:, is_noise & is_changed] = 0.0
+        array = np.where(is_noise, 0.0, array).astype(array.dtype, copy=False)
         off = _distance(array)
-        wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
-        ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
+        ends = np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off)
+        for end in ends:
+            end[is_noise] = 0.0
         self.known[expression] = array, Interval(*ends)
         self.uncopied.append(expression)
         return array
@@ -132,7 +136,11 @@ class WithoutNoise:
             if isinstance(expression, Step):
                 off = 0.0 if expression.operation is None else NOISE
             exact = np.stack([self._copy(expression, at) for at in range(COPIES)])
-            errors = self.uniform(-off, off, exact.shape) * np.finfo(exact.dtype).eps
+            count = 1 if count_apart(expression, exact[0]) > 1 else exact.shape[1]
+            sizes = COPIES, count, *exact.shape[2:]  # the same for calculations that stay apart
+            if self.uniform is None:  # few problems need it
+                self.uniform = np.random.default_rng(0).uniform
+            errors = self.uniform(-off, off, sizes) * np.finfo(exact.dtype).eps
             self.copies[expression] = exact * (1 + errors).astype(exact.dtype)
         return self.copies[expression]
 
@@ -142,6 +150,13 @@ class WithoutNoise:
             return expression.array
         array: Array = evaluate(expression, lambda step: self.copies_of(step)[at])
         return array
+
+
+def _uses_more(expression: Expression, count: int) -> bool:
+    """Return whether a step in a formula has more numbers."""
+    if isinstance(expression, Step):
+        return expression.array.size > count
+    return any(_uses_more(operand, count) for operand in expression.operands)
 
 
 def _distance(array: Array) -> Array:

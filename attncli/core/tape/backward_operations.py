@@ -57,6 +57,12 @@ class Subtract(Operation):
         return tree.minus(*self.notations(columns))
 
 
+def count_apart(expression: Expression, array: Any) -> int:
+    """Return the number of calculations along the axis of the batch, if the problem has none."""
+    count: int = array.shape[0]
+    return 1 if count == 1 or "batch" in expression.leading else count
+
+
 class Loss(Operation):
     """One number for a whole result."""
 
@@ -68,8 +74,8 @@ class Loss(Operation):
 
         Several calculations along the axis of the batch, if no operand has one, stay apart.
         """
-        count = max(array.shape[0] for array in arrays)
-        if count == 1 or any("batch" in operand.leading for operand in self.operands):
+        count = max(count_apart(*pair) for pair in zip(self.operands, arrays, strict=True))
+        if count == 1:
             return self.total(*arrays)
         rows = ([a if a.shape[0] == 1 else a[i:][:1] for a in arrays] for i in range(count))
         return np.concatenate([self.total(*row) for row in rows])

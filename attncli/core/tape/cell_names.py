@@ -68,10 +68,11 @@ def cell(step: Step, place: Index) -> Cell:
     if step.name.isdigit():  # a start of zeros, which has no name
         return Cell(step.name, (), ())
     count = len(step.leading)
-    lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
+    lead = [(axis, i + 1) for axis, i in zip(step.leading, place, strict=False)]
+    pairs = zip(step.axes[count:], place[count:], strict=True)
     # The axis of sums has one place, which says nothing.
-    pairs = [p for p in zip(step.axes[count:], place[count:], strict=True) if p[0] != "sum"]
-    return Cell(step.word, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
+    words = [place_word(step.labels, axis, i) for axis, i in pairs if axis != "sum"]
+    return Cell(step.word, tuple(lead), tuple(words))
 
 
 def matrix_name(step: Step, place: Index) -> str:

@@ -86,12 +86,14 @@ def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> NumberStyle:
 
 def number_text(value: float, decimals: int) -> str:
     """Return a number as `style_of` writes it in a table with no other number."""
-    if _needs_exponent(abs(value), decimals) and isfinite(value):
-        return NumberStyle(decimals, "e")(value)
-    if isfinite(value):
-        scales = ((digits, 10.0**digits) for digits in range(decimals))
-        decimals = next((d for d, by in scales if round(value * by) / by == value), decimals)
-    return NumberStyle(decimals)(value)
+    if value == 0 or not isfinite(value):
+        return NumberStyle(decimals)(value)
+    if _needs_exponent(abs(value), decimals):
+        return fixed(value, decimals, "e")
+    for digits in range(decimals):
+        if round(value * 10.0**digits) / 10.0**digits == value:
+            return fixed(value, digits)
+    return fixed(value, decimals)
 
 
 def _needs_exponent(largest: float, decimals: int) -> bool:

@@ -1,0 +1,257 @@
+"""Terms to formulas: those of cells, with their numbers or the names of their operands filled in.
+
+Cells that are made in the same way share a pattern: a formula with slots, which is made once. The
+objects here belong to one explainer and keep patterns, numbers and names for its cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cache, partial
+from typing import TypeAlias
+
+from attncli.core.explaining import terms
+from attncli.core.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term
+from attncli.core.formulas import tree
+from attncli.core.numbers.written import MAX_DIGITS_OF_FLOATS, NumberAsWritten
+from attncli.core.records import Record
+from attncli.core.tape.cell_names import cell, row
+from attncli.core.text.numbers import every_digit, number_text
+from attncli.core.text.strings import LIMIT
+
+MAX_NAMES_SHOWN = 4
+"""Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
+
+Form: TypeAlias = tuple[int, list[Term]]
+"""The number of a term's structure, and its leaves."""
+
+
+class FilledFormula(Record, eq=False):
+    """A formula with numbers filled in: its term, the leaves of that, and the number of each."""
+
+    term: Term
+    leaves: Sequence[Term]
+    numbers: Sequence[tree.Number]
+
+
+class Patterns:
+    """Fills in the formulas of the cells of one trace."""
+
+    def __init__(self, decimals: int, full: bool, columns: bool, to_refill: bool) -> None:
+        self.decimals = decimals
+        self.full = full
+        self.columns = columns
+        self.to_refill = to_refill  # whether other numbers are filled in later
+        self.patterns: dict[object, tuple[tree.Pattern, list[tuple[int, bool]]]] = {}
+        self.structures: dict[object, int] = {}
+        # A number or a name is part of many cells, and made once.
+        self.number_text = cache(number_text)
+        self.shorter = cache(self._shorter)
+        self.cell, self.row = cache(cell), cache(row)
+
+    def form(self, term: Term) -> Form:
+        leaves: list[Term] = []
+        structure = terms.structure(term, leaves)  # whose hash takes longer than that of a number
+        return self.structures.setdefault(structure, len(self.structures)), leaves
+
+    def names(self, term: Term, form: Form) -> tree.Formula | None:
+        """Return the formula with names of cells and rows; None if it is only a number."""
+        if isinstance(term, Chosen | Constant) and not any(terms.terms_in(term, Leaf)):
+            return None
+        key, leaves = form
+        pattern, shown = self._pattern(("names", key, *_lines(leaves)), term, True)
+        return _filled(pattern, [self._name(leaves[place], is_row) for place, is_row in shown])
+
+    def _name(self, leaf: Term, is_row: bool) -> tree.Cell | tree.Vector:
+        assert isinstance(leaf, Leaf)  # letters have no slots
+        return self.row(leaf.step, leaf.at) if is_row else self.cell(leaf.step, leaf.cell[1])
+
+    def numbers(self, term: Term, form: Form, result: str) -> tuple[tree.Formula, FilledFormula]:
+        """Return the formula with numbers, with digits enough to give the result; and its parts."""
+        key, leaves = form
+        for digits in range(self.decimals, MAX_DIGITS_OF_FLOATS + 1):
+            shorter = [self.shorter(leaf, digits) for leaf in leaves]
+            if self.to_refill or all(is_whole for _, _, is_whole in shorter):
+                break  # more digits would not change the numbers
+            values = iter([value for _, value, _ in shorter])
+            if self.prints(terms.value_with(term, values), result):
+                break
+        numbers = [number for number, _, _ in shorter]
+        pattern, shown = self._pattern(key, term, False)
+        filled = _filled(pattern, [numbers[place] for place, _ in shown])
+        return filled, FilledFormula(term, leaves, numbers)
+
+    def prints(self, shown: float, result: str) -> bool:
+        """Return True if a number would be printed as the result is."""
+        _, _, exponent = result.partition("e")
+        unit = 10.0 ** (int(exponent or 0) - self.decimals)
+        wanted = _as_float(result)
+        return shown == wanted or abs(shown - wanted) <= unit / 2
+
+    def number(self, term: Term) -> tree.Number:
+        return self.shorter(term, self.decimals)[0]
+
+    def _shorter(self, term: Term, digits: int) -> tuple[tree.Number, float, bool]:
+        """Return the number of a term, its value, and whether more digits would not change it."""
+        source = term.cell if isinstance(term, Leaf) else None
+        text = self.number_text(term.value, digits)
+        value = _as_float(text)
+        return tree.Number(text, source), value, value == term.value and "e" not in text
+
+    def _pattern(
+        self, key: object, term: Term, has_names: bool
+    ) -> tuple[tree.Pattern, list[tuple[int, bool]]]:
+        """Return a formula with slots, and for each the place of its leaf and whether it is a row.
+
+        The key is equal for terms that differ only in what fills the slots.
+        """
+        if key in self.patterns:
+            return self.patterns[key]
+        leaves: list[Term] = []
+        shown: list[tuple[int, bool]] = []
+
+        def alone(part: Term) -> Term:
+            # A leaf that is there twice may be two of another cell, unless the key has their names.
+            leaves.append(part if has_names else copy(part))
+            return leaves[-1]
+
+        def slot(part: Leaf | Named, is_row: bool = False) -> tree.Formula:
+            if has_names and isinstance(part, Named):
+                return tree.Name(part.symbol)
+            shown.append((places[id(part)], is_row))
+            return tree.Slot(len(shown) - 1)
+
+        copied = terms.replaced(term, alone)
+        places = {id(leaf): place for place, leaf in enumerate(leaves)}
+        of_row, most = (partial(slot, is_row=True), MAX_NAMES_SHOWN) if has_names else (None, LIMIT)
+        ends = 2 if has_names else 3
+        formula_of = FormulaOf(slot, of_row, math.inf if self.full else most, ends, self.columns)
+        self.patterns[key] = tree.Pattern(formula_of(copied)), shown
+        return self.patterns[key]
+
+
+def _filled(
+    pattern: tree.Pattern, parts: Sequence[tree.Number | tree.Cell | tree.Vector]
+) -> tree.Formula:
+    """Return a pattern with its parts; the formula itself where it is only one of them, or none."""
+    filled = tree.Filled(pattern, tuple(parts))
+    is_one = not parts or isinstance(pattern.formula, tree.Slot)
+    return filled.formula if is_one else filled
+
+
+def _lines(leaves: Sequence[Term]) -> list[object]:
+    """Return what is equal for the leaves of cells of which the same are whole rows, in order."""
+    lines: dict[object, tuple[int, int]] = {}
+    same: list[object] = []
+    for leaf in leaves:
+        if isinstance(leaf, Leaf):
+            place = leaf.at[-1]
+            number, first = lines.setdefault((leaf.step, leaf.at[:-1]), (len(lines), place))
+            same += leaf.step, number, place - first, first == 0
+        else:
+            assert isinstance(leaf, Named)  # `structure` adds no others
+            same.append(leaf.symbol)
+    return same
+
+
+def _as_float(text: str) -> float:
+    """Return the float of a number as `number_text` writes it."""
+    return float(text.replace("∞", "inf"))
+
+
+class FormulaOf(Record):
+    """Turns terms into formulas."""
+
+    leaf: Callable[[Leaf | Named], tree.Formula]  # writes a leaf, or a term that has a symbol
+    row: Callable[[Leaf], tree.Formula] | None = None  # writes the row of a leaf: q_am · k_I
+    most: float = math.inf  # maximum number of terms of a sum; of a longer one, only the ends
+    ends: int = 3  # number of terms that are written at either end of a longer sum
+    columns: bool = False  # whether tokens are columns, so that factors change places
+
+    def __call__(self, term: Term) -> tree.Formula:
+        if isinstance(term, Leaf | Named):
+            return self.leaf(term)
+        if isinstance(term, Constant):
+            if isinstance(term.number, NumberAsWritten):
+                return tree.Value(term.number.formula)
+            return tree.Number(every_digit(term.value).replace("Infinity", "∞"))
+        if isinstance(term, Chosen):
+            return self(term.operands[0])
+        assert isinstance(term, Made)  # there is no other kind
+        if terms.is_sum(term):
+            return self._sum(terms.summands(term))
+        if term.op == "sqrt" and self.row:
+            squares = _arguments([part for _, part in terms.summands(term.operands[0])], "square")
+            if vector := self._row(squares):
+                return tree.Norm(vector)
+        operands = [self(operand) for operand in term.operands]
+        plain = any(isinstance(operand, Constant) for operand in term.operands)
+        if term.op == "*" and self.columns and not plain:
+            operands.reverse()
+        return NODES[term.op](*operands)
+
+    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
+        if self.row and (product := self._of_rows(parts)):
+            return product
+        shown = list(parts)
+        if len(parts) > self.most:
+            shown = [*parts[: self.ends], *parts[-self.ends :]]
+        addends = [tree.Minus(self(part)) if minus else self(part) for minus, part in shown]
+        if len(parts) > self.most:
+            addends.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
+        return tree.Plus(tuple(addends))
+
+    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
+        """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
+        if any(minus for minus, _ in parts):
+            return None
+        addends = [term for _, term in parts]
+        squared = _arguments(addends, "square")
+        if differences := _operands(squared, "-"):
+            left, right = map(self._row, zip(*differences, strict=True))
+            return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
+        if vector := self._row(squared):
+            return tree.Squared(tree.Norm(vector))
+        if products := _operands(addends, "*"):
+            left, right = map(self._row, zip(*products, strict=True))
+            if left and right:
+                return tree.Times((right, left) if self.columns else (left, right), " · ")
+        return None
+
+    def _row(self, addends: Sequence[Term]) -> tree.Formula | None:
+        """Return the name of the row whose cells the addends are, in order; else None."""
+        cells = [t for t in addends if isinstance(t, Leaf)]
+        if self.row is None or not cells or len(cells) != len(addends):
+            return None
+        step, at = cells[0].step, cells[0].at[:-1]
+        if any(c.step is not step or c.at[:-1] != at for c in cells):
+            return None
+        places = [c.at[-1] for c in cells]
+        return self.row(cells[0]) if places == list(range(step.array.shape[-1])) else None
+
+
+def _operands(addends: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
+    """Return the operands of each term; [] if another operation made any of them."""
+    operands = [t.operands for t in addends if isinstance(t, Made) and t.op == op]
+    return operands if len(operands) == len(addends) else []
+
+
+def _arguments(addends: Sequence[Term], function: str) -> list[Term]:
+    return [argument for (argument,) in _operands(addends, function)]
+
+
+NODES: dict[str, Callable[..., tree.Formula]] = {
+    "*": lambda *factors: tree.Times(factors),
+    "/": tree.Fraction,
+    "^": tree.Power,
+    "negative": tree.Minus,
+    "square": tree.Squared,
+    "sqrt": tree.Root,
+    "exp": lambda x: tree.Power(tree.Name("e"), x),
+    "ln": lambda x: tree.Call("ln", (x,)),
+    "tanh": lambda x: tree.Call("tanh", (x,)),
+    "erf": lambda x: tree.Call("erf", (x,)),
+    "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
+}
