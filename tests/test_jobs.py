@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.classroom import variant_search
 from attncli.cli import shared
 from attncli.cli.main import run
 from attncli.core.jobs import Pool, Processes, in_order
@@ -127,6 +128,19 @@ def test_pages_of_a_class(tmp_path: Path, capfdbinary: Captured) -> None:
     assert result(capfdbinary, *words, tmp_path / "two", "--jobs", "2") == one
     for page in (tmp_path / "one").iterdir():
         assert (tmp_path / "two" / page.name).read_bytes() == page.read_bytes()
+
+
+def test_several_processes_draw_the_variants_of_one(
+    tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among so few numbers, searches meet those of variants before theirs."""
+    monkeypatch.setattr(variant_search, "VARIANT_BUDGET", 30)
+    file = tmp_path / "tiny.json"
+    file.write_text(f"{problem(1)}\n{problem(2)}\n")
+    words = ["vary", file, "-n", "5", "--values", "0,1", "--seed", "3"]
+    one = result(capfdbinary, *words)
+    assert one[1].count(b"variant:") == 10
+    assert result(capfdbinary, *words, "--jobs", "2") == one
 
 
 def test_problem_that_ends_its_process_is_named(

@@ -42,6 +42,9 @@ MAX_UNSEEN_ERROR = ROUNDED + CUT_OFF
 """Maximum error, in units in the last place, that does not show a mistake: the wrong number may be
 rounded, and the correct one cut off. Derived."""
 
+TELLING_NUMBERS = 16
+"""Count of numbers by which most pairs of distractors are told apart. Chosen."""
+
 ENOUGH_WRONG = 2
 """Minimum count of wrong numbers that shows a mistake: a single one could be any slip."""
 
@@ -115,7 +118,8 @@ class Distractors:
         self._tidy = tidy(trace.problem)
         # A student writes every step, or only the wanted ones and perhaps rounds the others.
         self._around = self._replayed(self._right)
-        self._roughly = self._replayed(self.right)
+        is_whole = len(self.right) == len(self._right)
+        self._roughly = self._around if is_whole else self._replayed(self.right)
 
     def at(self, places: Iterable[tuple[str, str]]) -> list[Distractor]:
         """Return the distractors of mistakes in steps, one for each way to make one, in order."""
@@ -255,7 +259,8 @@ class Distractors:
         """Return an interval around each number of a step that contains all right answers."""
         if step.name not in self._right_ranges:
             ends = [step.array]
-            for replay in (self._around, *[self._roughly] * (step.name in self.right)):
+            is_asked = step.name in self.right
+            for replay in dict.fromkeys((self._around, self._roughly)[: 1 + is_asked]):
                 around = interval(replay.result(step))
                 known = agreement.is_informative(around, agreement.largest(step.array))
                 ends += [np.where(known, end, step.array) for end in (around.low, around.high)]
@@ -295,7 +300,11 @@ def alike_pairs(
     for group in groups.values():
         keys, lines = [*group], np.array([*group.values()])
         ends = agreement.reach(unit, lines, units=CUT_OFF)
-        for key, low, high in zip(keys, ends.low, ends.high, strict=True):
-            is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
-            pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
+        # Nearly all pairs differ in one of the few numbers in which the most distractors differ.
+        few = (lines != lines[0]).sum(axis=0).argsort()[-TELLING_NUMBERS:]
+        around = Interval(ends.low[:, None, few], ends.high[:, None, few])
+        may_be_close: Array = np.all(agreement.is_within(lines[:, few], around), axis=-1)
+        for key, rows, low, high in zip(keys, may_be_close, ends.low, ends.high, strict=True):
+            is_close = agreement.is_within(lines[rows], Interval(low, high)).all(axis=-1)
+            pairs.update(frozenset((key, keys[i])) for i in np.flatnonzero(rows)[is_close])
     return pairs

@@ -7,7 +7,7 @@ more flaws, or as many flaws and more hidden mistakes. If that stops helping, it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, combinations, product
 from math import inf
@@ -155,7 +155,8 @@ class Search:
         self.drawing = drawing
         self.question = question
         self.pool = Pool(question)
-        self._used = {numbers_of(drawing.original)}
+        self._used: Set[bytes] = {numbers_of(drawing.original)}
+        self.drawn: set[bytes] = set()  # what the last search drew, in the form of `numbers_of`
         weights = [s for s in question.original if s.plain.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
@@ -174,9 +175,13 @@ class Search:
             self.pool.add(Distractors(trace, self.question))
         return min(candidate.grave for candidate in pooled)
 
-    def best(self, random: Random) -> Candidate | None:
-        """Return the best candidate with numbers that were not returned before; else None."""
+    def best(self, random: Random, used: Set[bytes]) -> Candidate | None:
+        """Return the best candidate with numbers that are not used; else None.
+
+        The result is the same for other `used` numbers of which `drawn` has none.
+        """
         best: Candidate | None = None
+        self._used, self.drawn = {numbers_of(self.drawing.original), *used}, set()
         draws = iter(range(VARIANT_BUDGET))
         while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
             if candidate.grave <= self.fewest:
@@ -185,10 +190,8 @@ class Search:
                 best = candidate
             if best.grave <= self.fewest and not best.faults:
                 break
-        if best is not None:
-            self._used.add(numbers_of(best.matrices))
-            if best.faults == inf:
-                self._examine(best)
+        if best is not None and best.faults == inf:
+            self._examine(best)
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[float, float, float]:
@@ -242,7 +245,9 @@ class Search:
         else:
             among = self._weighing if current.saturated else ()
             matrices = self.drawing.redrawn(random, current.matrices, number, among)
-        if numbers_of(matrices) in self._used:
+        numbers = numbers_of(matrices)
+        self.drawn.add(numbers)
+        if numbers in self._used:
             return None
         try:
             trace = self.drawing.trace(matrices)

@@ -7,20 +7,24 @@ the variants before it, not on how many are asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, partial
+from itertools import repeat
 from math import inf
 from random import Random
+from typing import NoReturn
 
 import numpy as np
 
 from attncli.checking.answers.step_names import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import Question
-from attncli.classroom.drawing import Drawing, calculated, read_values
+from attncli.classroom.drawing import Drawing, calculated, numbers_of, read_values
 from attncli.classroom.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, StepTerms, terms_in
+from attncli.core.jobs import Pool, each_in_order
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
@@ -122,51 +126,111 @@ def vary(
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
+    marked = problem.marked({"ask": ask, "decimals": decimals})
+    return (variant for (variant,) in vary_all([marked], count, seed, values))
+
+
+def vary_all(
+    problems: Iterable[Problem],
+    count: int,
+    seed: int = 0,
+    values: str | Sequence[float] | None = None,
+    pool: Pool | None = None,
+) -> Iterator[list[Variant]]:
+    """Return the variants of each of some problems, those of one number together; see `vary`.
+
+    With a pool its processes search, and the variants are the same.
+    """
     wanted, start = to_count(count, ("count",)), to_count(seed, ("seed",), None)
     if wanted > MAX_VARIANTS:
         raise fail(f"{wanted:,} variants are asked for; {MAX_VARIANTS:,} is the most", "count")
-    problem = problem.marked({"ask": ask, "decimals": decimals})
-    return _varied(problem, wanted, start, None if values is None else read_values(values))
+    allowed = None if values is None else read_values(values)
+    return _numbered([_Variation(one, wanted, start, allowed) for one in problems], wanted, pool)
 
 
-def _varied(
-    problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
-) -> Iterator[Variant]:
-    first = next(iter(problem.matrices())).split(".")  # its place tells the problem
-    with located(problem.source):
-        drawing = Drawing(problem, values)
-        if (others := drawing.others) < count:
-            message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
-            raise fail(message, *first, hint=MORE_VALUES)
-        trace = calculated(problem)
-        marking, meant = with_step_names(problem.marking, trace)
-        same = equal_steps(trace)
-        names = [meant[name][0].name for name in marking.ask]
-        asked = [same.get(name, name) for name in names] or [*trace.steps]
-        decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
-        question = Question(trace, asked, decimals, marking.tolerance)
-        search = Search(drawing, question)
+def _numbered(
+    every: Sequence[_Variation], count: int, pool: Pool | None
+) -> Iterator[list[Variant]]:
+    numbers = range(1, count + 1)
+    tried: Iterable[Sequence[Trial | None]] = repeat([None] * len(every))
+    if pool is not None:
+        pool.size = 1  # as a variant takes as long as hundreds of problems
+        tried = each_in_order(partial(_tried, every), numbers, pool, _lost, _lost)
+    for number, trials in zip(numbers, tried, strict=False):
+        yield [one.variant(number, trial) for one, trial in zip(every, trials, strict=True)]
 
-    def variants() -> Iterator[Variant]:
-        form = VariantForm(
+
+def _tried(every: Sequence[_Variation], number: int) -> tuple[list[Trial | None]]:
+    return ([one.tried(number) for one in every],)
+
+
+def _lost(number: int) -> NoReturn:
+    raise fail(f"variant {number}: the process that worked on it ended, and so did another")
+
+
+class Trial(Record, eq=False):
+    """A variant, its numbers, and all that were drawn for it, in the form of `numbers_of`."""
+
+    variant: Variant
+    numbers: bytes
+    drawn: Set[bytes]
+
+
+class _Variation:
+    """A problem of which variants are made."""
+
+    def __init__(
+        self, problem: Problem, count: int, seed: int, values: tuple[float, ...] | None
+    ) -> None:
+        self.problem, self.seed = problem, seed
+        self.first = next(iter(problem.matrices())).split(".")  # its place tells the problem
+        self.used = set[bytes]()  # the numbers of the variants before
+        with located(problem.source):
+            self.drawing = Drawing(problem, values)
+            if (others := self.drawing.others) < count:
+                message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
+                raise fail(message, *self.first, hint=MORE_VALUES)
+            trace = calculated(problem)
+            self.marking, meant = with_step_names(problem.marking, trace)
+            same = equal_steps(trace)
+            names = [meant[name][0].name for name in self.marking.ask]
+            asked = [same.get(name, name) for name in names] or [*trace.steps]
+            decimals = self.marking.decimals
+            self.decimals = ASKED_DECIMALS if decimals is None else decimals
+            question = Question(trace, asked, self.decimals, self.marking.tolerance)
+            self.search = Search(self.drawing, question)
+
+    @cached_property
+    def form(self) -> VariantForm:
+        question, pool = self.search.question, self.search.pool
+        return VariantForm(
             question.steps,
             tuple(question.asked),
-            decimals,
-            search.pool.unseen(without_effect(trace)),
-            tuple(search.pool.never_apart),
-            search.fewest,
-            work_of(trace, decimals),
+            self.decimals,
+            pool.unseen(without_effect(question.original)),
+            tuple(pool.never_apart),
+            self.search.fewest,
+            work_of(question.original, self.decimals),
         )
-        for number in range(1, count + 1):
-            best = search.best(Random(f"{seed}/{number}"))
-            if best is None:
-                with located(problem.source):
-                    message = f"only {number - 1} different variants were found"
-                    raise fail(message, *first, hint=MORE_VALUES)
-            new = drawing.problem(best.matrices, marking)
-            yield _variant(number, new.with_texts(variant=str(number)), best, form)
 
-    return variants()
+    def tried(self, number: int, used: Set[bytes] = frozenset()) -> Trial | None:
+        best = self.search.best(Random(f"{self.seed}/{number}"), used)
+        if best is None:
+            return None
+        new = self.drawing.problem(best.matrices, self.marking).with_texts(variant=str(number))
+        variant = _variant(number, new, best, self.form)
+        return Trial(variant, numbers_of(best.matrices), self.search.drawn)
+
+    def variant(self, number: int, trial: Trial | None) -> Variant:
+        """Return a variant: that of a search without regard to the others, if it is like none."""
+        if trial is None or not self.used.isdisjoint(trial.drawn):
+            trial = self.tried(number, self.used)
+        if trial is None:
+            with located(self.problem.source):
+                message = f"only {number - 1} different variants were found"
+                raise fail(message, *self.first, hint=MORE_VALUES)
+        self.used.add(trial.numbers)
+        return trial.variant
 
 
 def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) -> Variant:

@@ -109,13 +109,14 @@ def vary(
     allow_outside: options.AllowOutside = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
+    jobs: options.Jobs = 1,
 ) -> None:
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    options.prepare([name for name in (problem, roster) if name is not None], out)
+    options.prepare([name for name in (problem, roster) if name is not None], out, jobs=jobs)
     from attncli.classroom.name_index import read_roster
-    from attncli.classroom.variants import vary as variants_of
+    from attncli.classroom.variants import vary_all
     from attncli.core.numbers.written import to_count
     from attncli.printing.layout import plain
     from attncli.printing.variants import Summary, as_json, table
@@ -126,10 +127,11 @@ def vary(
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        of_each = [variants_of(one, wanted, start, values) for one in problems]
+        pool = None if jobs == 1 else options.pool_of(jobs, None)
+        every = vary_all(problems, wanted, start, values, pool)
     students = [person.name for person in people] or [""] * wanted
     paths = _paths(out, students, problems[0].title)
-    sets = counted(zip(*of_each, strict=True), "variants", prints=out is None)
+    sets = counted(every, "variants", prints=out is None)
     written = _write(_named(sets, students), paths, out, start, key)
     files = [str(path or "") for path in paths]
     summaries = [Summary(start, variants, files) for variants in zip(*written, strict=True)]
