@@ -375,7 +375,7 @@ def _control_character(chunk: Chunk) -> InputError:
 
 def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return an error of the parser in plain words, with its place and, where known, a way out."""
-    from attncli.reading.yaml_values import NotAllowedError
+    from attncli.reading.yaml_values import TOO_DEEP, NotAllowedError
 
     mark: Any = getattr(error, "problem_mark", None)
     if mark is None:
@@ -387,6 +387,8 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     start = chunk.place(opening.line, opening.column) if opening else place
     context = str(getattr(error, "context", None) or "")
     said = f"{context}: {getattr(error, 'problem', None)}"
+    if "nesting depth" in said:  # libyaml's own limit, from PyYAML 6.0.4 on, may come first
+        return error_at(place, *TOO_DEEP)
     read = place.text[: place.column]
     if "\t" in read and not read.strip():
         said = "tab character"
