@@ -183,7 +183,7 @@ def _write_totals(
 
 
 class Marked(Record):
-    """What there is to do for a student, made where the answers are judged."""
+    """The reports on a student, and what follows from them; a worker makes all of it."""
 
     student: "Student | tuple[bytes]"  # or what is written of it
     tally: "Tally"

@@ -42,7 +42,7 @@ class Written(Record):
 
 
 class Part(Record):
-    """What becomes of some portions: what is written, in order, messages as text."""
+    """The result of some portions: what they write and, as text, their messages, in order."""
 
     events: list[Written | str]
     portions: int

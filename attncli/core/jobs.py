@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Work = Callable[[list[Item]], Result]
-"""What is done with some items at a time. It and its results are pickled, and so are the items."""
+"""A function of a list of items. Executors pickle it, the items and the result."""
 
 LISTS_PER_PROCESS = 3
 """Number of lists on their way for each process: one that it works on, two that wait. Chosen."""
@@ -189,7 +189,7 @@ def _each(work: Callable[[Item], Result], items: list[Item]) -> list[Result]:
 
 
 _work: Work[Any, Any]
-"""What a process of a pool does; it is that process's alone."""
+"""The function that this process of a pool applies to lists."""
 
 
 def _begin(work: Work[Any, Any]) -> None:

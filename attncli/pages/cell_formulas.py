@@ -286,7 +286,7 @@ class Shape(MathML):
 
 
 SPLIT = "\0"
-"""What stands in the markup of a pattern for a part that is filled in: no text has it."""
+"""Placeholder for a part of a pattern that is filled in; it occurs in no text."""
 
 
 class _Template(Shape):

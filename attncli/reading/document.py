@@ -147,7 +147,7 @@ class Document(Record):
 
 
 PAUSE = Document("", Path(), {}, nowhere)
-"""What is between two documents of a pipe where no more of it is there yet."""
+"""Stands between two documents of a pipe that holds no more for now."""
 
 
 def unread(error: InputError, name: str, folder: Path) -> Document:

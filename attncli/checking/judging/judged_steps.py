@@ -245,7 +245,7 @@ class Compared(Given):
 
     @property
     def without_wrong_numbers(self) -> Compared:
-        """The same step, as if its wrong numbers had not been written."""
+        """Return the step without its wrong numbers."""
         values = np.where(self.codes == WRONG, np.nan, self.written.values)
         written = replace(self.written, values=values)
         codes = np.where(written.missing, np.int8(MISSING), self.codes)
