@@ -6,6 +6,7 @@ The modules of this wing read flags, print, colour and exit; nothing else in the
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from textwrap import indent
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
+from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave, tell
 from attncli.core.arithmetic.memory import keep_within_memory
 from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import visible
@@ -214,7 +215,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message."""
     stdout = sys.stdout
     try:
-        status = app(arguments, prog_name="attn")
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UnicodeWarning)
+            warnings.showwarning = lambda message, *_, **__: tell(f"note: {message}")
+            status = app(arguments, prog_name="attn")
     except SystemExit as end:
         # typer replaces the stream if the reader of its help went away.
         status = end.code if sys.stdout is stdout else READER_WENT_AWAY
