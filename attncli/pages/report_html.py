@@ -55,7 +55,7 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
             answers.append(_answers(report_page(one, selection)))
             between.append("")
     if shown:
-        pages = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
+        pages = Selection(selection.decimals, selection.full, selection.quiet, selection.only)
         yield from traces(shown, pages, answers, between)
     else:
         yield "".join(page_parts("Answers", between, Script())).encode()
