@@ -1,7 +1,7 @@
 """`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,7 +69,7 @@ def compute(
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
     matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
-    keys: Mapping[str, str] = EMPTY,
+    keys: options.TextsByKey = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,

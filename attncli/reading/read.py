@@ -113,7 +113,7 @@ TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
 
 
-LIST = re.compile(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
+LIST = regex(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
 """How a part begins that may hold several problems."""
 
 
