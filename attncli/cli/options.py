@@ -156,7 +156,7 @@ def _with_flags(parameter: str, flags: Mapping[str, TyperOption], command: Comma
 
     @wraps(command)
     def with_flags(**arguments: Any) -> None:
-        values = {key: arguments.pop(flag.name) for key, flag in flags.items()}
+        values = {key: arguments.pop(flag.name or key) for key, flag in flags.items()}
         chosen = {key: value for key, value in values.items() if value not in (None, [], ())}
         texts = {key: x if isinstance(x, str) else ",".join(x) for key, x in chosen.items()}
         command(**arguments | {parameter: texts})
