@@ -33,7 +33,7 @@ BYTES_AT_ONCE = 2**16
 """Number of bytes that are read at a time: the size of a pipe."""
 
 _inputs: set[str] = set()
-"""The files of the current run of the program; nothing is read back from it but whether one is."""
+"""The files of the current run of the program: those named at its start, and those read since."""
 
 
 class Folder(Record):
@@ -110,6 +110,10 @@ def begin_run(names: Iterable[str]) -> None:
     """Forget the inputs of an earlier run in this process; remember those of a new one."""
     _inputs.clear()
     _inputs.update(os.path.realpath(name) for name in names if "\0" not in name)
+
+
+def inputs() -> list[Path]:
+    return [Path(name) for name in _inputs]
 
 
 def is_input(path: Path) -> bool:
