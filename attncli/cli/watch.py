@@ -62,17 +62,14 @@ def repeat(ctx: typer.Context, sources: Sequence[str], page: str | None) -> NoRe
     raise typer.Exit(READER_WENT_AWAY)
 
 
-def _run(ctx: typer.Context, is_first: bool) -> int:
-    """Run the command once, on a clear screen or below a blank line; return its exit status."""
+def _run(ctx: typer.Context, is_first: bool) -> None:
+    """Run the command once, on a clear screen or below a blank line."""
     if is_terminal() and not is_first:
         print_bytes(b"\x1b[2J\x1b[H")
     elif not (is_first or ctx.params["out"]):
         print_bytes(b"\n")
-    try:
+    with suppress(typer.Exit):
         ctx.command.invoke(ctx)
-    except typer.Exit as end:
-        return end.exit_code
-    return 0
 
 
 def _next_states(before: States) -> States:

@@ -145,7 +145,8 @@ class _Picture:
         for number, (words, matrix) in enumerate(maps):
             if number % BESIDE == 0:
                 left, top = 0.0, self.bottom + 2 * FONT * bool(words)
-            self.text(words, left, top - FONT, FONT, START)
+            if words:
+                self.text(words, left, top - FONT, FONT, START)
             shares = (matrix.values - low) / (high - low or 1)
             shades = replace(matrix, values=shares, shaded=True)
             left = GAP + self.heat_map(matrix, shades, left, top)

@@ -64,7 +64,8 @@ class Folder(Record):
 
 def open_file(path: Path) -> BinaryIO:
     try:
-        file = opened(str(path))
+        _inputs.add(os.path.realpath(path))
+        return opened(str(path))
     except FileNotFoundError:
         folder = path.parent
         near = near_words(path.name, next(walk(str(folder)))[2])
@@ -76,8 +77,6 @@ def open_file(path: Path) -> BinaryIO:
         raise fail("this is a folder", hint=f"name a file in it{such}") from None
     except (OSError, ValueError) as error:
         raise unreadable(error) from None
-    _inputs.add(os.path.realpath(path))
-    return file
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
