@@ -38,7 +38,8 @@ def test_a_picture_is_whole_and_the_same_each_time(path: Path, more: list[str], 
     root = ElementTree.fromstring(svg)
     assert root.get("role") == "img"
     title = root.find(f"{NAME}title")
-    assert title is not None and title.text
+    assert title is not None
+    assert title.text
     assert svg == attn("compute", path, "-f", "svg", *more).out
     assert not re.search(r"https?:(?!//www\.w3\.org/2000/svg)|url\(|<script|\bnan\b|\binf\b", svg)
 

@@ -32,7 +32,7 @@ class Watched:
                 stdout=said if out == subprocess.PIPE else out,
                 stderr=said,
                 cwd=folder,
-                env=environment(PYTHONPATH=os.getcwd()),
+                env=environment(),
             )
 
     def wait_for(self, pattern: str) -> str:
