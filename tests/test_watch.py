@@ -91,9 +91,9 @@ def test_files_that_a_problem_names_and_several_files_are_watched(
     run = watched("a.yaml", "b.yaml", "--only", "scores", "-f", "json", "--keep-going")
     run.wait_for(r"X.npy.*no such file.*watching 3 files")
     np.save(tmp_path / "X.npy", np.array([[3.0]]))
-    run.wait_for(r'\[\[9.0\]\].*\[\[1.0\]\].*watching 3 files; Ctrl-C ends\n$')
+    run.wait_for(r"\[\[9.0\]\].*\[\[1.0\]\].*watching 3 files; Ctrl-C ends\n$")
     (tmp_path / "b.yaml").write_text(TWO)
-    run.wait_for(r'\[\[9.0\]\].*\[\[4.0\]\].*watching 3 files; Ctrl-C ends\n$')
+    run.wait_for(r"\[\[9.0\]\].*\[\[4.0\]\].*watching 3 files; Ctrl-C ends\n$")
 
 
 def test_a_page_reloads_only_while_it_is_watched(
