@@ -121,13 +121,6 @@ def _may_cut(operands: Operands, answer: Given) -> bool:
     return LAST_DIGIT in answer.codes or any(one.has(LAST_DIGIT) for one in before)
 
 
-def may_explain(operands: Operands, answer: Given) -> bool:
-    """Return False if no rounding on the way explains a number that is wrong."""
-    near = in_reach(operands, answer) & _unexplained(answer, WRONG)
-    is_hidden = near.any() and operands.hidden_before(answer.step)
-    return bool(is_hidden) or _is_within_reach(operands, answer)
-
-
 def _is_within_reach(operands: Operands, answer: Given) -> bool:
     """Return True if a schedule may give nearly every wrong number."""
     wrong = _unexplained(answer, WRONG)
