@@ -19,6 +19,7 @@ from attncli.pages.cell_formulas import CellFormulas
 from attncli.pages.markup import (
     PRACTICE_HINT,
     PRACTICE_SCRIPT,
+    RELOAD,
     Script,
     field,
     matrix_table,
@@ -72,6 +73,8 @@ def traces(
 
         shown = [live.live_trace(trace.problem) for trace in shown]
         formulas, script = live.LiveFormulas(), live.SCRIPT
+    if selection.reloads:
+        script = replace(script, files=(*script.files, RELOAD))
     numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body(shown: Sequence[Trace], formulas: CellFormulas) -> Iterator[str]:
