@@ -5,16 +5,15 @@ Modules of commands have no postponed annotations: typer would evaluate each of 
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
 
 from typer import Option
+from typer.core import TyperOption
 
 from attncli.cli.output import tell
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
@@ -104,6 +103,10 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 Command: TypeAlias = Callable[..., None]
 
 
+TextsByKey = Annotated[Mapping[str, str], Option(parser=str)]
+"""The parameter of a command that `main.build` replaces by flags, one for each key."""
+
+
 def key_flags(*only: str) -> Callable[[Command], Command]:
     """Return a decorator that replaces the parameter `keys` of a command by flags.
 
@@ -112,11 +115,11 @@ def key_flags(*only: str) -> Callable[[Command], Command]:
     """
     from attncli.core.problem.keys import KEYS
 
-    flags: dict[str, object] = {}
+    flags: dict[str, TyperOption] = {}
     for key in only or KEYS:
         if names := KEYS[key].flags_of(key):
-            flags[key] = Annotated[str | None, Option(*names, help=KEYS[key].help)]
-    return partial(_with_flags, "keys", flags, lambda key: key)
+            flags[key] = _flag(key, *names, help=KEYS[key].help)
+    return partial(_with_flags, "keys", flags)
 
 
 def marking_flags(**helps: str) -> Callable[[Command], Command]:
@@ -125,34 +128,32 @@ def marking_flags(**helps: str) -> Callable[[Command], Command]:
     With `helps` there are only those options, with another help. The command gets a mapping of keys
     such as `marking.ask` to the texts of their options.
     """
-    flags: dict[str, object] = {}
+    flags: dict[str, TyperOption] = {}
     for name in helps or MARKING_OPTIONS:
         metavar, help_ = MARKING_OPTIONS[name]
-        option = marking(metavar=metavar, help=helps.get(name, help_))
-        several = name == "ask"
-        flags[name] = Annotated[WordList, option] if several else Annotated[str | None, option]
-    key_of = "marking.{}".format
-    return partial(_with_flags, "asked", flags, lambda name: key_of(name.removesuffix("_asked")))
+        settings = {"metavar": metavar, "rich_help_panel": "Marking", "multiple": name == "ask"}
+        option = f"--{name.replace('_', '-')}"
+        key = f"marking.{name.removesuffix('_asked')}"
+        flags[key] = _flag(name, option, help=helps.get(name, help_), **settings)
+    return partial(_with_flags, "asked", flags)
 
 
-def _with_flags(
-    parameter: str, flags: Mapping[str, object], key_of: Callable[[str], str], command: Command
-) -> Command:
+def _flag(*names: str, **settings: Any) -> TyperOption:
+    """Return an option that takes a text; by way of a signature it would take twice the time."""
+    return TyperOption(param_decls=[*names], show_default=True, **settings)
+
+
+def _with_flags(parameter: str, flags: Mapping[str, TyperOption], command: Command) -> Command:
     """Return a command whose parameter is a mapping, with an option for each of its keys."""
 
     @wraps(command)
     def with_flags(**arguments: Any) -> None:
-        values = {key_of(name): arguments.pop(name) for name in flags}
+        values = {key: arguments.pop(flag.name or key) for key, flag in flags.items()}
         chosen = {key: value for key, value in values.items() if value not in (None, [], ())}
         texts = {key: x if isinstance(x, str) else ",".join(x) for key, x in chosen.items()}
-        command(**arguments, **{parameter: texts})
+        command(**arguments | {parameter: texts})
 
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    options = [inspect.Parameter(n, place, default=None, annotation=flags[n]) for n in flags]
-    signature = inspect.signature(command)
-    of_each = (options if n == parameter else [p] for n, p in signature.parameters.items())
-    signature = signature.replace(parameters=[*chain.from_iterable(of_each)])
-    with_flags.__dict__["__signature__"] = signature
+    with_flags.__dict__["flags"] = {parameter: [*flags.values()]}
     return with_flags
 
 

@@ -1,7 +1,7 @@
 """`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,9 +35,11 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
+TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
+or png, a picture of the weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
+WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
@@ -65,13 +67,14 @@ def compute(
     allow_outside: options.AllowOutside = False,
     reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
+    watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
     matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
-    keys: Mapping[str, str] = EMPTY,
+    keys: options.TextsByKey = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
@@ -87,6 +90,7 @@ def compute(
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
     targets.refuse_flag_of("html", "reveal", reveal, format_)
     targets.refuse_flag_of("html", "live", live, format_)
+    reloads = watch and format_ == "html" and out is not None and not targets.is_many(out)
     selection = Selection(
         decimals=decimals,
         full=full,
@@ -99,9 +103,14 @@ def compute(
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
         live=live,
+        reloads=reloads,
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     _refuse_parts(selection, format_, format_ == "table" and out is None)
+    if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
+        from attncli.cli.watch import repeat
+
+        repeat(ctx, sources, out if reloads else None)
     display, pool = Display(color, theme, not no_pager), options.pool_of(jobs, cluster)
     raise typer.Exit(_write(new_run, selection, format_, out, verbose, display, pool))
 
@@ -123,9 +132,9 @@ def _write(
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
     write: Write = on_pages if on_screen else row.traces
     traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
-    is_whole = row.binary or format_ == "html" or selection.standalone
+    is_document = row.is_document or selection.standalone
     shown: Iterator[Any] | None = None
-    if pool is not None and (is_many or not is_whole):
+    if pool is not None and (is_many or not is_document):
         from attncli.cli import shared
 
         work = partial(shared.part_of, new_run, traces, write, selection, is_many)
@@ -168,7 +177,7 @@ def _traces(
     # of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
-    problems.single = row.binary and not targets.is_many(out)
+    problems.single = format_ == "npz" and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
     foresee: Callable[[Problem], None] | None = None
