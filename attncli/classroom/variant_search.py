@@ -7,6 +7,7 @@ more flaws, or as many flaws and more hidden mistakes. If that stops helping, it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, combinations, product
@@ -45,6 +46,10 @@ MAX_STALE = 60
 
 WORK_DIFFERENCE = 0.1
 """Difference in work from the original problem, relative to it, that counts as one small flaw."""
+
+LIKELY_FAULTS = 40
+"""Number of places that are looked at first, as most faults were in them: they tell most of the
+draws that are no better. Chosen."""
 
 DRAWS_PER_SMALL_FLAW = 10
 """Number of draws after which one more small flaw is accepted."""
@@ -157,6 +162,7 @@ class Search:
         self.pool = Pool(question)
         self._used: Set[bytes] = {numbers_of(drawing.original)}
         self.drawn: set[bytes] = set()  # what the last search drew, in the form of `numbers_of`
+        self._faulty = Counter[tuple[str, str]]()  # how often what was drawn had a fault there
         weights = [s for s in question.original if s.plain.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
@@ -260,18 +266,28 @@ class Search:
         """Set the faults of a candidate, unless they are as many as those of `other`."""
         distractors = Distractors(candidate.trace, self.question)
         faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
-        first = sorted({key[:2] for key in faulty})
-        rest = dict.fromkeys(key[:2] for key in self.pool.known if key[:2] not in first)
-        for places in (first, rest):  # first those that are likely to tell
-            for one in distractors.at(places):
+        likely = [place for place, _ in self._faulty.most_common(LIKELY_FAULTS)] if other else []
+        every, looked_at = [key[:2] for key in self.pool.known], dict[tuple[str, str], None]()
+        most = other.faults if other else inf
+        for places in (
+            [key[:2] for key in faulty],
+            likely,
+            every,
+        ):  # first those that are likely to tell
+            new = dict.fromkeys(place for place in places if place not in looked_at)
+            looked_at |= new
+            for one in distractors.at(new):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
                     candidate.hidden += [one] if one.seen < self.pool.shown[one.key] else []
-            candidate.alike = self.pool.alike(distractors, candidate.seen)
-            faults = len(candidate.hidden) + len(candidate.alike)
-            if other and faults >= other.faults:
-                return
-        candidate.faults = faults
+            if len(candidate.hidden) < most:
+                candidate.alike = self.pool.alike(distractors, candidate.seen)
+            if len(candidate.hidden) + len(candidate.alike) >= most:
+                break
+        else:
+            candidate.faults = len(candidate.hidden) + len(candidate.alike)
+        found = [one.key for one in candidate.hidden] + [*chain(*candidate.alike)]
+        self._faulty.update(key[:2] for key in found)
 
 
 def rough_work(trace: Trace) -> int:
