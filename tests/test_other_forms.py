@@ -171,4 +171,4 @@ def test_a_form_is_no_reason_where_it_gives_none_of_the_numbers_that_it_changes(
 def test_a_change_with_which_a_step_has_another_shape_is_refused_as_such() -> None:
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [2, 1], [0, 3]], score="dot"))
     with pytest.raises(ShapeError, match="scores has another shape"):
-        with_change(trace, {"scores": Transposed(trace["output"])})
+        with_change(trace, {"scores": Transposed(trace.inputs["X"])})
