@@ -67,7 +67,8 @@ def as_csv(
     steps = [f"points_{name}" for name in selection.points]
     columns = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     heads, by_name = _of_roster(selection.roster)
-    yield csv_text([[*heads, *columns]], delimiter).encode()
+    if not selection.follows:
+        yield csv_text([[*heads, *columns]], delimiter).encode()
     for one in graded:
         cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]
@@ -303,7 +304,7 @@ def _lines(one: Graded) -> Iterator[str]:
 
 def _verdict(one: Graded) -> str:
     if isinstance(one, Report):
-        return verdicts.verdict(one, ids=False)
+        return verdicts.verdict(one)
     return f"could not be read: {verdicts.reason(one)}"
 
 
@@ -312,7 +313,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
         return
-    page, marking = report_page(one, selection, selection.solution, ids=False), one.marking
+    page, marking = report_page(one, selection, selection.solution), one.marking
     names = tuple(marking.points) or marking.ask
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]

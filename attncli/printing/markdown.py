@@ -44,7 +44,7 @@ AT_START = regex(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a document with mathematics; a rule separates problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
-    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
+    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n", selection.follows)
 
 
 def explanations(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
@@ -304,7 +304,7 @@ def _remark(remark: Remark) -> Iterator[str]:
     aside = f" ({remark.aside})" if remark.aside else ""
     yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
     if finding := remark.finding:
-        yield f"{escaped(f'{visible(finding.message)} {visible(finding.advice)}')} (`{finding.id}`)"
+        yield escaped(f"{visible(finding.message)} {visible(finding.advice)}")
         if finding.worked:
             yield _items(map(visible, finding.worked))
     if remark.sign == "→":
