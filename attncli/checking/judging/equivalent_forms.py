@@ -19,14 +19,7 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.by_hand import Rounding
-from attncli.core.tape.evaluation import (
-    Change,
-    broadcast_to_step,
-    evaluate,
-    sources,
-    transform,
-    walk,
-)
+from attncli.core.tape.evaluation import Change, evaluate, sources, transform, walk
 from attncli.core.tape.operations import Divide, MatMul, Scale
 from attncli.core.tape.step import Expression, Operation, ShapeError, Step, notation_of
 
@@ -263,7 +256,7 @@ def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = F
         linked, array = with_steps(operation, steps), step.array
         if step.name in change or not others.isdisjoint(_names_in(operation)):
             numbers = evaluate(linked, lambda part: part.array)
-            if broadcast_to_step(numbers, step) is None:
+            if numbers.shape != array.shape:
                 raise ShapeError(f"{step.name} has another shape")
             numbers = rounding(step.name, numbers) if rounding else numbers
             if not is_same(numbers, array).all():
