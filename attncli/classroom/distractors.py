@@ -33,7 +33,7 @@ from attncli.core.tape.evaluation import (
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import Expression, ShapeError, Step
 
-MAX_TOGETHER = 2**20
+MAX_CHANGED_NUMBERS = 2**20
 """Maximum count of numbers in the steps of changes that are worked together: 8 MiB. Chosen."""
 
 COARSEST = RoundingRule(2)
@@ -80,7 +80,7 @@ class Question:
 
 
 class Outcome(Record, eq=False):
-    """What a mistake leads to, worked out as far as somebody asks."""
+    """The numbers that a mistake leads to, calculated when they are first read."""
 
     value: Callable[[Step], Array]  # the numbers of a step; raises a ShapeError if it has none
     count: Callable[[Step], int]  # of its wrong numbers, at most `ENOUGH_WRONG`
@@ -132,7 +132,7 @@ class Distractors:
             for id_, place in places
             for way, (change, _) in enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
         }
-        count = MAX_TOGETHER // sum(array.size for array in self._right.values()) or 1
+        count = MAX_CHANGED_NUMBERS // sum(array.size for array in self._right.values()) or 1
         rest, distractors = iter(changes.items()), list[Distractor | None]()
         while part := dict(islice(rest, count)):
             batch = Batch(self, [*part.values()])
