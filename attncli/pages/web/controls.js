@@ -2,7 +2,7 @@
 // by a click, other numbers by sliders and switches; with undo, reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, homes, make, plainText, pageKey } = window.attnLive;
+  const { all, homes, make, plainText, pageKey, openers } = window.attnLive;
   const NAMES = {
     scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width",
   };
@@ -161,7 +161,7 @@
         undo();
       }
       if (!td || !isPlain || event.target !== td) return;
-      const begins = event.key.length === 1 && event.key !== " ";
+      const begins = /^[^ f]$/i.test(event.key); // F opens the stage
       if (event.key === "Enter" || (isMask(td) ? event.key === " " : begins || event.key === "F2")) {
         event.preventDefault();
         event.stopPropagation();
@@ -337,6 +337,10 @@
         },
       );
     }
+    const opener = button("Stage", () => {});
+    opener.title = "For a lecture: one step after another in large type (key F)";
+    opener.className = "opener";
+    openers.push(opener);
     const buttons = [
       button("Undo", undo),
       button("Put all back", () => change(one, {}, null)),
@@ -347,7 +351,13 @@
         setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       }),
     ];
-    tools.append(make("div", { className: "buttons" }, ...buttons), told);
+    const more = make("details", {}, make("summary", { textContent: "Scale, mask and more" }), ...tools.children);
+    const isWide = matchMedia("(min-width: 1100px)");
+    const unfold = () => { more.open = isWide.matches; };
+    isWide.addEventListener("change", unfold);
+    unfold();
+    if (more.children.length > 1) tools.append(more);
+    tools.append(make("div", { className: "buttons" }, ...buttons, opener), told);
     one.tell = () => {
       updates.forEach((update) => update());
       const names = Object.keys(one.state()),
@@ -387,10 +397,22 @@
       if (one.isShifted() === wasShifted) return;
       told.append(` The largest score of each line is ${wasShifted ? "not " : ""}subtracted from the others now.`);
     };
-    const why = document.getElementById("why"),
-      main = document.querySelector("main");
-    if (all.length === 1) main.before(make("div", { id: "side" }, tools, why));
-    else one.article.prepend(tools);
+    const map = make("div", { className: "map" }, ...one.tape.map.flatMap((at) => one.matrices(at, true)));
+    map.setAttribute("role", "region");
+    map.setAttribute("aria-label", "Weights and output");
+    one.group = make("div", { className: "group" }, map, tools);
+    one.show = () => all.forEach((other) => { other.group.hidden = other !== one; });
   });
+  // Beside the page, or below it where it is narrow: the map and the controls of the problem that is read.
+  const side = make("div", { id: "side" }, ...all.map((one) => one.group), document.getElementById("why"));
+  document.querySelector("main").after(side);
+  all.forEach((one) => {
+    const isRead = (entries) => { if (entries.some((entry) => entry.isIntersecting)) one.show(); };
+    new IntersectionObserver(isRead, { rootMargin: "-40% 0% -59% 0%" }).observe(one.article);
+  });
+  all[0].show();
+  new ResizeObserver(() => {
+    document.documentElement.style.setProperty("--side", `${side.offsetHeight}px`);
+  }).observe(side);
   load();
 })();

@@ -13,18 +13,21 @@
   var shown = null; // the cell that the box tells of
   var trail = []; // the cells to go back to
   document.body.classList.add("live");
-  document.querySelectorAll("td[data-c]").forEach(function (cell) {
-    var number = cell.dataset.c;
-    (places[number] = places[number] || []).push(cell);
-  });
-  // One stop of the Tab key a matrix; arrows move inside.
-  document.querySelectorAll("table").forEach(function (table) {
-    var cells = table.querySelectorAll("td[data-c]");
-    if (!cells.length) return;
-    table.setAttribute("role", "grid");
-    cells.forEach(function (cell) { cell.tabIndex = -1; });
-    cells[0].tabIndex = 0;
-  });
+  function enlist(root) {
+    root.querySelectorAll("td[data-c]").forEach(function (cell) {
+      var number = cell.dataset.c;
+      (places[number] = places[number] || []).push(cell);
+    });
+    // One stop of the Tab key a matrix; arrows move inside.
+    root.querySelectorAll("table").forEach(function (table) {
+      var cells = table.querySelectorAll("td[data-c]");
+      if (!cells.length) return;
+      table.setAttribute("role", "grid");
+      cells.forEach(function (cell) { cell.tabIndex = -1; });
+      cells[0].tabIndex = 0;
+    });
+  }
+  enlist(document);
   function mark(name, cells) {
     document.querySelectorAll("." + name).forEach(function (old) { old.classList.remove(name); });
     cells.forEach(function (cell) { cell.classList.add(name); });
@@ -67,11 +70,19 @@
     mark("from", lit);
     reach(why);
   }
-  if (live) live.shown = function () {
-    var cell = shown;
-    shown = null;
-    show(cell);
-  };
+  if (live) Object.assign(live, {
+    shown: function () {
+      var cell = shown;
+      shown = null;
+      show(cell);
+    },
+    tell: function (cell) {
+      chosen = cell;
+      show(cell);
+    },
+    enlist: enlist,
+    isFirst: function (cell) { return places[cell.dataset.c][0] === cell; },
+  });
   function leave() {
     chosen = null;
     trail = [];
@@ -142,8 +153,12 @@
     if (moves[event.key] || next) event.preventDefault();
     if (next) next.focus();
   });
+  // True for what leaves the explanation open: its box, and the controls of a live page.
+  function isTool(event) {
+    return event.target.closest && event.target.closest("#why, #side, #bar") && !cellOf(event);
+  }
   document.addEventListener("focusin", function (event) {
-    if (why.contains(event.target)) return;
+    if (isTool(event)) return;
     chosen = cellOf(event);
     if (chosen) {
       var table = chosen.closest("table");
@@ -153,14 +168,14 @@
     show(chosen);
   });
   document.addEventListener("pointerover", function (event) {
-    if (event.pointerType !== "mouse" || why.contains(event.target)) return;
+    if (event.pointerType !== "mouse" || isTool(event)) return;
     show(cellOf(event) || chosen);
   });
   document.addEventListener("click", function (event) {
     var from = linkOf(event);
     if (from) follow(from.getAttribute("data-to"));
     else if (back.contains(event.target)) goBack();
-    else if (!cellOf(event) && !why.contains(event.target)) leave();
+    else if (!cellOf(event) && !isTool(event)) leave();
   });
   // Steps that are folded: a link opens the one that it leads to, and paper shows all.
   var folds = Array.from(document.querySelectorAll("details"));
