@@ -46,7 +46,7 @@ from attncli.pages.markup import Script, as_json
 SCRIPT = Script(
     (
         *("boot.js", "numbers.js", "shapes.js", "tables.js", "numpy.js"),
-        *("live.js", "controls.js", "script.js", "stage.js"),
+        *("live.js", "editing.js", "controls.js", "script.js", "stage.js"),
     ),
     ("style.css", "live.css", "stage.css"),
 )

@@ -12,6 +12,12 @@ window.attnLive = (function () {
     return element;
   };
 
+  const region = (element, name) => {
+    element.setAttribute("role", "region");
+    element.setAttribute("aria-label", name);
+    return element;
+  };
+
   // Numbers as the program writes them: core/text/numbers has the rules.
   const needsExponent = (size, decimals) => size >= 1e9 || (size > 0 && size < 0.5 * 10 ** -decimals);
   const isShort = (digits) => (x) => !isFinite(x) || Math.round(x * 10 ** digits) / 10 ** digits === x;
@@ -67,6 +73,16 @@ window.attnLive = (function () {
     });
     const stepOf = (id) => stepsOfIds[id];
     const inputNames = new Map(steps.flatMap((step, i) => (step.input && step.input.key ? [[step.name, i]] : [])));
+
+    // The words of tokens, which the reader may change where they are names alone, and each is there once.
+    const { tokens, embedding } = tape.problem, words = Array.isArray(tokens) && !embedding ? tokens.map(String) : [];
+    const isWord = (text) => isNaN(text) && words.indexOf(text) >= 0 && words.indexOf(text) === words.lastIndexOf(text);
+    const wordOf = (text) => (isWord(text) && state[`tokens.${words.indexOf(text)}`]) || text;
+    const renamed = (text) => wordOf(text).replace(/\[([^\]]*)\]/g, (_, inner) => `[${inner.split(", ").map(wordOf).join(", ")}]`);
+    const headings = []; // the elements that hold a word alone, each with it
+    const keepHeadings = (root) => root.querySelectorAll("th, .mixture sub").forEach((element) => {
+      if (isWord(element.textContent)) headings.push([element, element.textContent]);
+    });
 
     // Returns the changed cells of a state: their ids, and their texts.
     function changedCells(next) {
@@ -231,7 +247,7 @@ window.attnLive = (function () {
           }
         }
       });
-      return [lit, shape, ...fills];
+      return [lit, shape, ...fills.map((one) => (typeof one === "string" ? renamed(one) : one))];
     }
 
     // The page.
@@ -244,11 +260,12 @@ window.attnLive = (function () {
       const at = stepOf(id), step = steps[at], first = firstNumbers[id];
       const input = step.input && step.input.key ? step : null;
       if (isWeights(step) || isShaded) td.classList.add("w");
-      if (input) td.classList.add("given");
+      if (input && td.dataset.c) td.classList.add("given");
       if (!td.firstChild) td.append(write(first, styleAt(firstArrays, at)));
       cells.push({ td, id, at, input, first, text: td.textContent, isShaded, isScaled: isShaded && !isWeights(step) });
     }
     article.querySelectorAll("td[data-c]").forEach((td) => follow(td, homes[td.dataset.c].id, false));
+    keepHeadings(article);
     const sums = Array.from(article.querySelectorAll("[data-z]"), (span) => ({ span, id: Number(span.dataset.z) }));
     const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
     const firstSlots = slots(article).map((slot) => [slot, slot.innerHTML]);
@@ -265,7 +282,7 @@ window.attnLive = (function () {
       const largest = {}, changed = new Set(changedCells(state).map(([id]) => id));
       const size = (at) => (largest[at] ??= Math.max(...Array.from(arrays[at].data, (x) => (isFinite(x) ? Math.abs(x) : 0))));
       cells.forEach((cell) => {
-        const { td, id, at, first } = cell,
+        const { td, id, at, first, input } = cell,
           x = numbers[id],
           look = style(at);
         const isChanged = changed.has(id), most = cell.isScaled ? size(at) : 1;
@@ -274,6 +291,7 @@ window.attnLive = (function () {
         Object.assign(cell, { x, decimals: look.decimals, exponent: look.exponent, isChanged, most });
         td.firstChild.data = write(x, cell.isShaded ? { ...look, decimals: Math.min(look.decimals, DECIMALS_OF_MAP) } : look);
         td.classList.toggle("off", !isFinite(x));
+        if (input && /(^|\.)mask$/.test(input.name)) td.setAttribute("aria-label", x ? "1, not blocked" : "0, blocked");
         td.classList.toggle("changed", isChanged);
         td.classList.toggle("moved", !isChanged && Math.abs(x - first) > 1e-12 * Math.abs(first));
         if (!td.classList.contains("w")) return;
@@ -294,6 +312,7 @@ window.attnLive = (function () {
         none.hidden = none.parentNode.querySelector("[data-z]:not([hidden])") !== null;
       });
       firstSlots.forEach(([slot, first]) => settle(slot, first));
+      headings.forEach(([element, text]) => { if (element.textContent !== wordOf(text)) element.textContent = wordOf(text); });
       article.classList.toggle("is-changed", Object.keys(state).length > 0);
     }
     function settle(slot, first) {
@@ -325,6 +344,8 @@ window.attnLive = (function () {
         }
         const box = make("div", { className: "scroll" }, make("div", { className: "caption", textContent: isOne ? name : words.join(", ") }), table);
         box.style.setProperty("--count", Math.max(height, width));
+        box.dataset.rows = left.join();
+        keepHeadings(table);
         return box;
       });
     }
@@ -345,6 +366,7 @@ window.attnLive = (function () {
         }, problem);
         holder[last] = x;
       };
+      words.forEach((_, i) => { problem.tokens[i] = state[`tokens.${i}`] ?? problem.tokens[i]; });
       Object.keys(settings).forEach((key) => {
         if (state[key] !== undefined) put(key, tape.settings[key][1] ? `1/(${state[key]})` : state[key]);
       });
@@ -390,7 +412,11 @@ window.attnLive = (function () {
       placeOf: (id) => id - starts[stepOf(id)],
       // The cell by its name, such as X[am, 2].
       labelOf: (td) =>
-        page.cells[td.dataset.c] ? page.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name,
+        page.cells[td.dataset.c] ? renamed(page.cells[td.dataset.c][0][3]) : steps[stepOf(homes[td.dataset.c].id)].name,
+      // The place of the token that a heading names, or −1, and whether a token may be called so.
+      tokenOf: (th) => words.indexOf((headings.find(([element]) => element === th) || [])[1]),
+      tokens: () => words.map(wordOf),
+      isFree: (i, text) => isWord(words[i] ?? "") && words.every((word, j) => i === j || wordOf(word) !== text),
       nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
       // The names of the steps that follow from changed numbers, and of the inputs that do not change.
       following: (names) =>
@@ -406,7 +432,7 @@ window.attnLive = (function () {
     get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
   });
   return {
-    all, homes, make, plainText, fill: attnFill, pageKey: page.key, openers: [], shown: () => {},
+    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, openers: [], shown: () => {},
     data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {

@@ -68,7 +68,7 @@
     var lit = [];
     numbers(about ? about[0] : "").forEach(function (number) { lit = lit.concat(places[number] || []); });
     mark("from", lit);
-    reach(why);
+    reach(why.closest("#side") || why);
   }
   if (live) Object.assign(live, {
     shown: function () {
@@ -113,11 +113,13 @@
   function linkOf(event) {
     return event.target.closest ? event.target.closest("[data-to]") : null;
   }
-  // What is wider than its box is moved with the arrow keys where it has the focus.
+  // What is larger than its box is moved with the arrow keys where it has the focus.
   function reach(root) {
-    root.querySelectorAll(".scroll, .formula, #why p").forEach(function (box) {
-      var wide = box.scrollWidth > box.clientWidth && !box.querySelector("[tabindex]");
-      if (wide && !box.closest("summary")) box.tabIndex = 0;
+    root.querySelectorAll(".scroll, .formula, #why, #why p, .follows").forEach(function (box) {
+      var isLarge = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1;
+      var inside = Array.from(box.querySelectorAll("[tabindex], button"));
+      var isReached = inside.some(function (element) { return element.offsetParent !== null; });
+      if (isLarge && !isReached && !box.closest("summary")) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     });
   }

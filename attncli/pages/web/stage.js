@@ -2,7 +2,7 @@
 // another, with frames that move over what each is made of, as the explanation of the cell says it.
 (function () {
   "use strict";
-  const { all, make, tell, enlist, openers } = window.attnLive;
+  const { all, make, region, tell, enlist, openers } = window.attnLive;
   const root = document.documentElement, main = document.querySelector("main");
   const stops = Array.from(document.querySelectorAll("article .step"));
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
@@ -21,8 +21,7 @@
   const next = button("Next →", "space bar, → or Page Down", () => go(at + 1));
   const bar = make("div", { id: "bar" }, button("← Back", "← or Page Up", () => go(at - 1)), name, next,
     button("Again", "R", () => go(at)), button("Close", "Escape or F", close));
-  bar.setAttribute("role", "toolbar");
-  bar.setAttribute("aria-label", "Stage");
+  region(bar, "Stage");
   document.getElementById("side").after(bar);
   openers.forEach((opener) => opener.addEventListener("click", () => open(nearest())));
 
@@ -63,7 +62,7 @@
     all.forEach((other) => { if (other.inputs) other.inputs.hidden = other !== one; });
     if (!one.inputs) {
       const seen = new Set(one.cells.filter(({ input }) => input).map((cell) => cell.at));
-      one.inputs = make("div", { className: "inputs" }, ...[...seen].filter((i) => one.tape.views[i]).flatMap((i) => one.matrices(i, false)));
+      one.inputs = region(make("div", { className: "inputs" }, ...[...seen].filter((i) => one.tape.views[i]).flatMap((i) => one.matrices(i, false))), "Inputs");
       one.group.before(one.inputs);
       enlist(one.inputs);
       one.refresh();
