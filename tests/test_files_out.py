@@ -31,6 +31,7 @@ from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, cases
 
 GOOD = SAMPLES / "i_am_good.yaml"
 ANSWERS = [SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
+ANSWERED = (SAMPLES / "integers_scaled.yaml", ANSWERS[0])
 
 
 def rows_of(text: str, delimiter: str = ",") -> list[dict[str, str]]:
@@ -206,7 +207,8 @@ def test_a_file_for_each_problem(
     (tmp_path / "old").mkdir()
     text = b"title: A\nX: [[1]]\n---\ntitle: b\nX: [[2]]\n"
     result = attn("compute", "-", *arguments, "-o", out, stdin=text, cwd=tmp_path)
-    assert (result.status, result.out, result.err) == (0, "", "")
+    assert (result.status, result.out) == (0, "")
+    assert re.fullmatch(r"wrote 2 files to [^;]*/(; .* them .*)?\n", result.err)
     assert files_of(tmp_path) == names
 
 
@@ -309,8 +311,39 @@ def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
     command: str, form: str, out: str, attn: Attn, tmp_path: Path
 ) -> None:
     given = (SAMPLES / "integers_scaled.yaml", ANSWERS[0]) if command == "check" else (GOOD,)
-    assert attn(command, *given, "-f", form, "-o", out, cwd=tmp_path).err == ""
+    assert attn(command, *given, "-f", form, "-o", out, cwd=tmp_path).err.startswith("wrote ")
     assert files_of(tmp_path) == [out]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compute", GOOD, "-o", "a b.html"), "wrote 'a b.html'; open it in a browser\n"),
+        (("compute", GOOD, "-o", "x.json"), "wrote x.json\n"),
+        (("compute", GOOD, "-o", "x.tex"), "wrote x.tex; \\input it in a document\n"),
+        (
+            ("compute", GOOD, "-o", "x.tex", "--standalone"),
+            "wrote x.tex; compile it with pdflatex or xelatex\n",
+        ),
+        (("compute", GOOD, "-o", "x.html", "-q"), ""),
+        (("compute", GOOD, "-o", "/dev/null", "-f", "json"), ""),
+        (("worksheet", GOOD, "-o", "x.yaml"), "wrote x.yaml; fill it in for attn check\n"),
+        (
+            ("vary", ANSWERED[0], "-o", "v/"),
+            "wrote v/01.yaml; next: attn worksheet v/ -f html -o pages/\n",
+        ),
+        (("check", *ANSWERED, "-o", "x.csv"), "wrote x.csv; open it in a spreadsheet\n"),
+        (
+            ("check", *ANSWERED, "--feedback", "f"),
+            "wrote 2 files to f/; open f/index.html in a browser\n",
+        ),
+        (("check", *ANSWERED, "--feedback", "f", "-q"), ""),
+    ],
+)
+def test_standard_error_says_which_files_were_written_and_what_is_next(
+    arguments: tuple[object, ...], said: str, attn: Attn, tmp_path: Path
+) -> None:
+    assert attn(*arguments, cwd=tmp_path).err == said
 
 
 @cases("files_out", "what_is_no_pattern")

@@ -80,7 +80,7 @@ def test_files_of_each_problem(many: Path, tmp_path: Path, capfdbinary: Captured
     words = ["compute", many, "-f", "html", "--keep-going", "-o"]
     one = result(capfdbinary, *words, tmp_path / "one/{number}-{title}.html")
     two = result(capfdbinary, *words, tmp_path / "two/{number}-{title}.html", "--jobs", "2")
-    assert two == one
+    assert repr(two).replace("/two/", "/one/") == repr(one)
     files = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
     assert len(files) > 50
     assert {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()} == files
@@ -125,7 +125,8 @@ def test_several_processes_judge_a_class(tmp_path: Path, capfdbinary: Captured, 
 def test_pages_of_a_class(tmp_path: Path, capfdbinary: Captured) -> None:
     words = ["check", *write_class(tmp_path), "-f", "csv", "--feedback"]
     one = result(capfdbinary, *words, tmp_path / "one")
-    assert result(capfdbinary, *words, tmp_path / "two", "--jobs", "2") == one
+    two = result(capfdbinary, *words, tmp_path / "two", "--jobs", "2")
+    assert repr(two).replace("/two/", "/one/") == repr(one)
     for page in (tmp_path / "one").iterdir():
         assert (tmp_path / "two" / page.name).read_bytes() == page.read_bytes()
 

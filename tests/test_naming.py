@@ -520,7 +520,7 @@ def test_a_mistake_is_not_told_again_by_another_name() -> None:
 def test_what_else_gives_the_numbers_is_said_with_its_step() -> None:
     other = Finding("b", "The scale was left out.", "", "In scaled")
     assert list(Finding("a", "", "", also=(other,)).others) == [
-        ("Another mistake, in scaled, gives the same numbers: the scale was left out.", "b")
+        "Another mistake, in scaled, gives the same numbers: the scale was left out."
     ]
 
 

@@ -159,7 +159,7 @@ def test_beside_a_wrong_number_it_is_said_how_many_were_rounded() -> None:
             "correct: 2 numbers, all of them off in the last digit",
         ),
         ({"scores": [["~"] * 3] * 3}, False, "empty: nothing was given"),
-        ({"scores": [[1, 2]]}, False, "wrong, first at scores (wrong_shape)"),
+        ({"scores": [[1, 2]]}, False, "wrong, first at scores"),
     ],
 )
 def test_verdicts_are_sentences(answers: dict[str, Any], strict: bool, said: str) -> None:

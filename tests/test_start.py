@@ -152,7 +152,7 @@ def test_tokens_are_read_back_as_they_were(tokens: str, attn: Attn) -> None:
 def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
     first = attn("new", "hw.yaml", cwd=tmp_path)
     assert (first.status, first.out) == (0, "")
-    assert first.err == "hw.yaml is written; next: attn compute hw.yaml\n"
+    assert first.err == "wrote hw.yaml; next: attn compute hw.yaml\n"
     text = (tmp_path / "hw.yaml").read_text()
     assert text == attn("new").out == attn("new", "-").out
     (tmp_path / "hw.yaml").write_text("mine")

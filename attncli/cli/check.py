@@ -141,8 +141,9 @@ def _mark(
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
+    pages = list[Path]()
     if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), tally)
+        graded = _with_pages(graded, Path(feedback), tally, pages)
     students: Iterator[Any] = (one.student for one in graded)
     if selection.totals:
         _write_totals(students, format_, selection, out)
@@ -155,6 +156,9 @@ def _mark(
         write = None if heading is None else partial(_joined, heading)
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
+        if feedback is not None:
+            class_page = output.quoted(Path(feedback, CLASS_PAGE))
+            output.tell_written(pages, f"open {class_page} in a browser")
         output.warn(tally.doubts())
     return max(statuses)
 
@@ -245,7 +249,9 @@ def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> 
         yield student
 
 
-def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
+def _with_pages(
+    students: Iterable[Marked], folder: Path, tally: "Tally", pages: list[Path]
+) -> Iterator[Marked]:
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.pages import report_html
 
@@ -257,10 +263,12 @@ def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Ite
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
         name = next(name for name in names if alike(name) not in used)
         used.add(alike(name))
-        output.write_bytes([page], folder / name)
+        pages.append(folder / name)
+        output.write_bytes([page], pages[-1])
         rows.append(replace(row, page=name))
         yield student
-    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
+    pages.append(folder / CLASS_PAGE)
+    output.write_bytes(report_html.of_class(rows, tally), pages[-1])
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -171,6 +172,23 @@ def tell(text: str) -> None:
         raise
     except OSError:
         pass
+
+
+def quoted(name: object) -> str:
+    """Return a file's name as a shell reads it."""
+    return shlex.quote(visible(str(name)))
+
+
+def tell_written(paths: Sequence[Path], next_step: str = "") -> None:
+    """Say which files were written, and what to do next with them; nothing of devices and pipes."""
+    paths = [path for path in dict.fromkeys(paths) if path.is_file()]
+    if not paths:
+        return
+    name, pronoun = quoted(paths[0]), "it"
+    if len(paths) > 1:
+        folder = os.path.commonpath([path.parent for path in paths])
+        name, pronoun = f"{len(paths)} files to {quoted(folder or '.')}/", "them"
+    tell(f"wrote {name}{next_step and f'; {next_step}'}".replace("{}", pronoun))
 
 
 def complain(error: InputError) -> int:

@@ -1,6 +1,5 @@
 """`attn new` and `attn vary`: a problem file to start from, and problems like it for a class."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -11,7 +10,7 @@ from typer import Option
 
 from attncli.cli import options
 from attncli.cli.options import prepare
-from attncli.cli.output import counted, tell, write_bytes
+from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.core.errors import Place, fail, located
@@ -60,8 +59,7 @@ def new(
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:
         fill = "write a number in the place of each ?, then run" if blank else "next"
-        name = shlex.quote(visible(str(file)))
-        typer.echo(f"{name} is written; {fill}: attn compute {name}", err=True)
+        tell_written([file], f"{fill}: attn compute {quoted(file)}")
 
 
 Variants: TypeAlias = "Sequence[Variant]"
@@ -141,6 +139,10 @@ def vary(
         tell(b"".join(plain(map(table, summaries))).decode().rstrip("\n"))
     else:
         write_lines(map(table, summaries), Display(color, theme, pager=False))
+    if out is not None:
+        place = quoted(paths[0].parent) + "/" if paths[0] else quoted(out)
+        next_step = f"next: attn worksheet {place} -f html -o pages/"
+        tell_written([path or Path(out) for path in paths], next_step)
     if unfair := sum(len(one.unfair) for one in summaries):
         few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")

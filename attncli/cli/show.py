@@ -269,7 +269,7 @@ def explain(
         from attncli.core.explaining.exact import Exact
 
     format_ = targets.format_name("explanations", format_)
-    selection = ExplanationSelection(decimals, full, why)
+    selection = ExplanationSelection(decimals, full, why=why)
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     for trace in run.traces():

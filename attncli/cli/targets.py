@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from attncli.cli.output import write_bytes
+from attncli.cli.output import tell_written, write_bytes
 from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import alike, near_words, regex, safe, visible
 
@@ -22,6 +22,17 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "variants": ("number", "student", "title"),
 }
 """The fields of a pattern; the first is the name of the files of a folder."""
+
+NEXT_STEPS: Mapping[str, str] = {
+    **dict.fromkeys(("csv", "tsv", "tidy"), "open {} in a spreadsheet"),
+    "numpy": "run {} with python3",
+    "html": "open {} in a browser",
+    "moodle": "import {} into a question bank of Moodle",
+    "latex": "\\input {} in a document",
+    "document": "compile {} with pdflatex or xelatex",
+    "worksheets": "fill {} in for attn check",
+}
+"""What to do with files of a format, or else of a kind; {} is the word for them."""
 
 NUMBER_WIDTH = regex(r"\d{0,3}")
 """The width that may follow the colon of a field."""
@@ -86,7 +97,7 @@ def write_format(
     out: str | None,
     write: Write | None = None,
 ) -> None:
-    """Write traces and the like, or the reports of each student, as they come.
+    """Write traces and the like, or the reports of each student, as they come; say which files.
 
     They go to standard output, to a file, or to one file for each problem or student; reports to
     one for each problem of a student if the pattern of file names has a title. Worksheets of one
@@ -102,26 +113,36 @@ def write_format(
         if first is None:
             return  # not even an empty file is written
         groups = ((one,) for one in chain([first], groups))
-    if out is None or not is_many(out):
-        every = chain.from_iterable(groups)
-        write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
-        return
-    suffix = row.suffixes[0]
-    if kind == "worksheets":
-        sheets = _sheets(out, suffix, [trace for group in groups for trace in group])
-        for path, traces in sheets.items():
-            write_bytes(write(traces, selection), path, row.binary)
-        return
-    targets = Targets(out, kind, suffix)
-    if kind == "reports" and "{title" in out:
-        groups = ((one,) for student in groups for one in student)
-    for count, group in enumerate(groups, 1):
-        first = group[0]
-        if kind == "reports":
-            path = targets.path(count, {"student": first.name, "title": first.title})
-        else:
-            path = targets.path(first.problem.number or 1, {"title": first.problem.title})
+    paths = list[Path]()
+    for path, group in _files(kind, out, row.suffixes[0], groups):
         write_bytes(write(group, selection), path, row.binary)
+        paths += [] if path is None else [path]
+    if not selection.quiet:
+        is_document = name == "latex" and getattr(selection, "standalone", False)
+        tell_written(
+            paths, NEXT_STEPS.get("document" if is_document else name) or NEXT_STEPS.get(kind, "")
+        )
+
+
+def _files(
+    kind: FormatKind, out: str | None, suffix: str, groups: Iterator[Any]
+) -> Iterator[tuple[Path | None, Iterable[Any]]]:
+    """Yield each file, or None for standard output, with what it holds."""
+    if out is None or not is_many(out):
+        yield None if out is None else Path(out), chain.from_iterable(groups)
+    elif kind == "worksheets":
+        yield from _sheets(out, suffix, [trace for group in groups for trace in group]).items()
+    else:
+        targets = Targets(out, kind, suffix)
+        if kind == "reports" and "{title" in out:
+            groups = ((one,) for student in groups for one in student)
+        for count, group in enumerate(groups, 1):
+            first = group[0]
+            if kind == "reports":
+                path = targets.path(count, {"student": first.name, "title": first.title})
+            else:
+                path = targets.path(first.problem.number or 1, {"title": first.problem.title})
+            yield path, group
 
 
 def _sheets(out: str, suffix: str, traces: Sequence[Trace]) -> dict[Path, list[Trace]]:

@@ -42,9 +42,7 @@ MEANINGS = {
 NO_SCRIPT = Script((), ("style.css", "class.css"), "")
 
 
-def reports(
-    graded: Iterable[Graded], selection: ReportSelection, ids: bool = True
-) -> Iterator[bytes]:
+def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
     """Yield the page of the problem with a student's answers, for each student in turn."""
     every = list(graded)
     between = [_section(paragraphs(Tally(every).lines())) if len(every) > 1 else ""]
@@ -54,10 +52,10 @@ def reports(
             between[-1] += _section(verdict_line(f"? {one.name}: {reason(one)}"))
         else:
             shown.append(one.trace)
-            answers.append(_answers(report_page(one, selection, ids=ids)))
+            answers.append(_answers(report_page(one, selection)))
             between.append("")
     if shown:
-        pages = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
+        pages = Selection(selection.decimals, selection.full, selection.quiet, selection.only)
         yield from traces(shown, pages, answers, between)
     else:
         yield "".join(page_parts("Answers", between, Script())).encode()
@@ -101,7 +99,7 @@ def remark(shown: Remark) -> str:
 
 def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[bytes]:
     if selection.solution and any(isinstance(one, Report) for one in graded):
-        yield from reports(graded, selection, ids=False)
+        yield from reports(graded, selection)
         return
     name = graded[0].name
     parts = [f'<h1 dir="auto">{text(name)}</h1>\n']
@@ -125,7 +123,7 @@ def _unread(one: Unread) -> Iterator[str]:
 
 
 def _report(report: Report, selection: ReportSelection) -> Iterator[str]:
-    page = report_page(report, selection, solution=False, ids=False)
+    page = report_page(report, selection, solution=False)
     yield verdict_line(f"{page.sign} {page.verdict}")
     first = page.remarks.get(report.first_wrong_step or "")
     if first and first.first_wrong:

@@ -27,6 +27,7 @@ class PageSelection(Record):
 
     decimals: int | None = None  # digits after the point; None for the default of the format
     full: bool = False  # whether pages show large matrices whole
+    quiet: bool = False  # whether there is no title and no warning, and of reports only the verdict
 
     @property
     def digits(self) -> int:
@@ -46,7 +47,6 @@ class Selection(PageSelection):
     """The parts of a trace that are written."""
 
     only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
-    quiet: bool = False  # whether pages leave out the title and the warnings
     why: bool = False  # whether each step says why it is done; pages of HTML always do
     exact: bool = False  # whether closed forms are written beside the numbers
     standalone: bool = False  # whether LaTeX is a complete document
@@ -74,7 +74,6 @@ class WorksheetSelection(Selection):
 class ReportSelection(PageSelection):
     """The parts of reports that are written."""
 
-    quiet: bool = False  # whether only the verdict is
     solution: bool = False  # whether what students read may hold the right numbers
     points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
     only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all

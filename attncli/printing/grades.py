@@ -303,7 +303,7 @@ def _lines(one: Graded) -> Iterator[str]:
 
 def _verdict(one: Graded) -> str:
     if isinstance(one, Report):
-        return verdicts.verdict(one, ids=False)
+        return verdicts.verdict(one)
     return f"could not be read: {verdicts.reason(one)}"
 
 
@@ -312,7 +312,7 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")
         return
-    page, marking = report_page(one, selection, selection.solution, ids=False), one.marking
+    page, marking = report_page(one, selection, selection.solution), one.marking
     names = tuple(marking.points) or marking.ask
     if not names:
         mistakes = [one.findings[name].id for name in one.wrong_steps if name in one.findings]

@@ -304,7 +304,7 @@ def _remark(remark: Remark) -> Iterator[str]:
     aside = f" ({remark.aside})" if remark.aside else ""
     yield f"## {remark.sign} {escaped(remark.step.word)}{aside}"
     if finding := remark.finding:
-        yield f"{escaped(f'{visible(finding.message)} {visible(finding.advice)}')} (`{finding.id}`)"
+        yield escaped(f"{visible(finding.message)} {visible(finding.advice)}")
         if finding.worked:
             yield _items(map(visible, finding.worked))
     if remark.sign == "→":

@@ -95,7 +95,7 @@ class Remark(Record):
         if finding := self.finding:
             yield "✗", finding.message, finding.advice
             yield from (("", line, "") for line in finding.worked)
-            yield from (("", said, "") for said, _ in finding.others)
+            yield from (("", said, "") for said in finding.others)
         yield from (("✗", line, "") for line in self.unexplained)
         if self.early:  # in a wrong step, ✗ belongs to other numbers
             yield "≈" if self.status == "wrong" else self.sign, self.early, ""
@@ -121,20 +121,15 @@ class ReportPage(Record):
         return [*filter(None, [self.points]), *self.said, *self.missing]
 
 
-def report_page(
-    report: Report, selection: PageSelection, solution: bool = True, ids: bool = True
-) -> ReportPage:
-    """Return the page of a report; without the solution, no number that reveals it.
-
-    The verdict names the mistake by its id, unless the page is for students.
-    """
+def report_page(report: Report, selection: PageSelection, solution: bool = True) -> ReportPage:
+    """Return the page of a report; without the solution, no number that reveals it."""
     written = [judged for judged in report.steps.values() if judged.status != "missing"]
     remarks = {one.step.name: _remark(report, one, selection, solution) for one in written}
     return ReportPage(
         name=visible(report.name),
         title=visible(report.title),
         sign=verdicts.VERDICT_SIGNS[report.verdict],
-        verdict=verdicts.verdict(report, ids),
+        verdict=verdicts.verdict(report),
         points=verdicts.points_by_step(report),
         comment=verdicts.comment_lines(report),
         said=report.said,

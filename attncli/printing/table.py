@@ -239,12 +239,10 @@ def _remark(remark: Remark, laid_out: Layout) -> Iterator[Line]:
             for line in laid_out.together([comparison.yours, *comparison.others]):
                 yield [("  ", ""), *line]
     if finding := remark.finding:
-        heading = [("  ", ""), (visible(finding.message), "name"), (f" ({finding.id})", "faint")]
-        yield from layout.wrapped(heading, laid_out.width)
+        yield from _prose([f"  {visible(finding.message)}"], laid_out, "name")
         lines = (*map(visible, finding.worked), finding.advice)
         yield from _prose((f"  {line}" for line in lines), laid_out)
-        others = (f"  {visible(said)} ({id_})" for said, id_ in finding.others)
-        yield from _prose(others, laid_out, "faint")
+        yield from _prose((f"  {visible(said)}" for said in finding.others), laid_out, "faint")
     more = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
     yield from _prose((f"  {line}" for line in more), laid_out)
     yield []

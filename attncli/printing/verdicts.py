@@ -39,11 +39,10 @@ RIGHT_BUT = {"last_digit": "off in the last digit", "rounded_early": "rounded ea
 """The words for numbers that are right except for rounding, by their status."""
 
 
-def verdict(report: Report, ids: bool = True) -> str:
-    """Return the whole report in one line; students read it without the mistake's id."""
+def verdict(report: Report) -> str:
+    """Return the whole report in one line, without the mistake's id, as students read it."""
     if first := report.first_wrong_step:
-        finding = report.findings.get(first)
-        what = (finding.id if ids else "") if finding else _rounding(report.steps[first])
+        what = "" if first in report.findings else _rounding(report.steps[first])
         return f"wrong, first at {_word(report, first)}{f' ({what})' if what else ''}"
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"

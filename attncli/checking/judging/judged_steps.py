@@ -85,12 +85,12 @@ class Finding(Record):
         return f"{self.place}: {small(what)}" if self.place else what
 
     @property
-    def others(self) -> Iterator[tuple[str, str]]:
+    def others(self) -> Iterator[str]:
         for other in self.also:
             place = f", {small(other.place)}," if other.place else ""
             said = f"Another mistake{place} gives the same numbers: {small(other.what)}"
             # A wrong shape is no other mistake, but what one led to.
-            yield other.message if other.id in SHAPES else said, other.id
+            yield other.message if other.id in SHAPES else said
 
 
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
