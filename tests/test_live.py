@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +33,7 @@ from attncli.pages.live_tape import Programs
 from attncli.pages.markup import file_text
 from docs.pictures import BROWSER
 from tests import live_page
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, Attn
 from tests.test_page_in_browser import seen, seen_in_frames
 
 MOST_GROWTH = 60_000  # bytes
@@ -260,6 +261,21 @@ def test_demo_without_a_browser_says_where_the_page_is(
     (message,) = attn("demo").err.splitlines()
     (page,) = tmp_path.glob("*/sentence.html")
     assert message == f"no browser could be opened; the page is {page}"
+
+
+def test_the_demo_of_the_documents_is_fresh(attn: Attn) -> None:
+    page = (ROOT / "docs" / "demo.html").read_text(encoding="utf-8")
+    texts = [unpacked(text) for text in (page_of(attn, "sentence"), page)]
+    assert texts[0] == texts[1], "run python docs/pictures.py demo"
+
+
+def unpacked(page: str) -> str:
+    """Return a live page with what it holds compressed as text: how that is done may differ."""
+
+    def text(match: re.Match[str]) -> str:
+        return zlib.decompress(base64.b64decode(match[0])).decode()
+
+    return re.sub('(?<="packed":")[^"]*', text, page)
 
 
 def test_demo_knows_the_samples(attn: Attn) -> None:

@@ -79,7 +79,8 @@ SCRIPTS: dict[str, tuple[str, int, str]] = {
         """
       go("#stage~" + key + "~X.0=3");
       var [main, why] = ["main", "#why"].map((name) => d.querySelector(name));
-      var isBelow = why.offsetTop >= main.offsetTop + main.offsetHeight, hash = w.location.hash.slice(0, 7);
+      var isBelow = why.offsetTop >= main.offsetTop + main.offsetHeight;
+      var hash = w.location.hash.slice(0, 7);
       return [page.className.includes("stage"), one.state(), isBelow, hash];
     """,
     ),

@@ -73,16 +73,18 @@
     // A number is made where it is first on the page, unless the problem gives it.
     made = one.cells.filter(({ td, input }) => !input && stop.contains(td) && window.attnLive.isFirst(td)).map(({ td }) => td);
     if (!isStill.matches && made.length > 1) made.forEach((td) => td.classList.add("later"));
-    if (made.length) make_cell(0);
+    root.style.setProperty("--pace", `${Math.min(250, pace() / 2)}ms`);
+    if (made.length) makeCell(0);
     else tell(null);
   }
-  function make_cell(i) {
+  const pace = () => Math.min(SLOWEST, WHOLE / made.length);
+  function makeCell(i) {
     made[i].classList.remove("later");
     tell(made[i]);
     made[i].scrollIntoView({ block: "nearest", inline: "nearest" });
     frame();
     if (isStill.matches || i + 1 === made.length) return;
-    timer = setTimeout(make_cell, Math.min(SLOWEST, WHOLE / made.length), i + 1);
+    timer = setTimeout(makeCell, pace(), i + 1);
   }
   function halt() {
     clearTimeout(timer);
@@ -90,15 +92,15 @@
     made = [];
   }
 
-  // Chooses the largest type, with heads side by side or below each other, in which the whole step is seen.
+  // Chooses the largest type in which the whole step is seen: its heads side by side, or below each other, or with
+  // matrices below each other. What is too large for all is scrolled.
   function fit(stop) {
     const fits = (size, way) => {
       stop.style.fontSize = `${size}em`;
       stop.dataset.heads = way;
       return stop.scrollWidth <= main.clientWidth && stop.scrollHeight <= main.clientHeight;
     };
-    if (SIZES.some((size) => fits(size, "beside") || fits(size, "below"))) return;
-    fits(1, "wrapped");
+    if (!SIZES.some((size) => ["beside", "below", "wrapped"].some((way) => fits(size, way)))) fits(1, "wrapped");
   }
 
   // Draws around the cells of each matrix that are lit, or that are made, one frame that moves along.
