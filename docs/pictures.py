@@ -193,18 +193,15 @@ def pixels(png: bytes) -> Array:
 
 
 def in_few_colours(frames: Sequence[Array]) -> tuple[Array, Array]:
-    """Return at most 256 colours, and frames of which each pixel is the place of its colour."""
-    coarse = (np.stack(frames).astype(int) + 4) // 8  # levels of each primary colour
+    """Return the 256 most frequent colours, and for each pixel the place of the nearest."""
+    pixels = np.stack(frames)
     codes, places, counts = np.unique(
-        coarse @ (4096, 64, 1), return_inverse=True, return_counts=True
+        pixels @ np.array((65536, 256, 1)), return_inverse=True, return_counts=True
     )
-    levels = np.stack([codes // 4096, codes // 64 % 64, codes % 64], axis=1)
-    often = np.argsort(-counts)[:256]
-    distance = np.abs(levels[:, None] - levels[often]).sum(axis=2)
-    nearest = distance.argmin(axis=1).astype(np.uint8)
-    return np.minimum(levels[often] * 8, 255).astype(np.uint8), nearest[places].reshape(
-        coarse.shape[:-1]
-    )
+    colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
+    often = colours[np.argsort(-counts)[:256]]
+    nearest = np.abs(colours[:, None] - often).sum(axis=2).argmin(axis=1).astype(np.uint8)
+    return often.astype(np.uint8), nearest[places].reshape(pixels.shape[:-1])
 
 
 def animated(frames: Sequence[Array]) -> bytes:

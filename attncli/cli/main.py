@@ -4,19 +4,18 @@ The modules of this wing read flags, print, colour and exit; nothing else in the
 """
 
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from textwrap import indent
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
+from attncli.cli.output import READER_WENT_AWAY, leave, status_of
 from attncli.core.arithmetic.memory import keep_within_memory
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 
 SUMMARIES = {
@@ -127,7 +126,9 @@ class Group(TyperGroup):
         word = args[0]
         is_file = word == "-" or "." in word or os.path.isfile(word)  # noqa: PTH113
         if is_file and word not in SUMMARIES:
-            hint = f"to calculate it, write attn compute {shlex.join(args)}"
+            from shlex import join
+
+            hint = f"to calculate it, write attn compute {join(args)}"
             raise fail(f"{visible(word)} is no command of attn", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -141,7 +142,10 @@ def build(name: str) -> Any:
     function = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP_OPTIONS)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(function)
-    return typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    flags = getattr(function, "flags", {})
+    command.params = [one for param in command.params for one in flags.get(param.name, [param])]
+    return command
 
 
 class Command(TyperCommand):
@@ -175,19 +179,7 @@ def epilog(command: str) -> str:
     return "\n\n".join([*paragraphs, f"\b\nExamples:\n{examples}"])
 
 
-app = typer.Typer(
-    name="attn",
-    cls=Group,
-    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings=HELP_OPTIONS,
-)
-
-
-def _version(value: bool) -> None:
+def _version(_context: Any, _option: Any, value: bool) -> None:
     if value:
         from attncli import __version__
 
@@ -195,13 +187,24 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def attn(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Show every number of an attention calculation, the way a careful person would write it."""
+VERSION = TyperOption(
+    param_decls=["--version"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version.",
+)
+
+app = Group(
+    name="attn",
+    help="Show every number of an attention calculation, the way a careful person would write it.",
+    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
+    params=[VERSION],
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings=HELP_OPTIONS,
+)
 
 
 def main() -> None:
@@ -213,24 +216,12 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message."""
     stdout = sys.stdout
-    try:
-        status = app(arguments, prog_name="attn")
-    except SystemExit as end:
-        # typer replaces the stream if the reader of its help went away.
-        status = end.code if sys.stdout is stdout else READER_WENT_AWAY
-    except ReaderWentAwayError:
-        return READER_WENT_AWAY
-    except OSError as error:
-        return complain(fail(f"standard output cannot be written: {error.strerror}"))
-    except InputError as error:
-        return complain(error)
-    except MemoryError:
-        hint = "--only output keeps no step of n × n numbers"
-        return complain(fail("the calculation does not fit into memory", hint=hint))
-    except ImportError as error:
-        # NumPy's error is a page of advice; its cause says what happened.
-        while isinstance(error.__cause__, ImportError):
-            error = error.__cause__
-        message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"
-        return complain(fail(message, hint="is there enough memory? if there is, install it again"))
-    return status if isinstance(status, int) else 0
+
+    def work() -> object:
+        try:
+            return app(arguments, prog_name="attn")
+        except SystemExit as end:
+            # typer replaces the stream if the reader of its help went away.
+            return end.code if sys.stdout is stdout else READER_WENT_AWAY
+
+    return status_of(work)

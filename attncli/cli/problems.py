@@ -1,6 +1,6 @@
 """`attn new` and `attn vary`: a problem file to start from, and problems like it for a class."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -34,7 +34,7 @@ def new(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
-    keys: Mapping[str, str] = EMPTY,
+    keys: options.TextsByKey = EMPTY,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
@@ -100,7 +100,7 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    asked: Mapping[str, str] = EMPTY,
+    asked: options.TextsByKey = EMPTY,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,

@@ -1,15 +1,16 @@
 """`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.cli import options, targets
-from attncli.cli.options import Run, WordList, prepare
+from attncli.cli.options import WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, print_bytes, tell, warn
+from attncli.cli.run import Run
 from attncli.cli.terminal import Display, as_bytes, terminal_width, write_lines, write_pages
 from attncli.core.errors import InputError, fail, located
 from attncli.core.records import EMPTY
@@ -33,9 +34,11 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
+TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
+or png, a picture of the weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
+WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
@@ -63,13 +66,14 @@ def compute(
     allow_outside: options.AllowOutside = False,
     reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
+    watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
     matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
-    keys: Mapping[str, str] = EMPTY,
+    keys: options.TextsByKey = EMPTY,
     exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
@@ -85,6 +89,7 @@ def compute(
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
     targets.refuse_flag_of("html", "reveal", reveal, format_)
     targets.refuse_flag_of("html", "live", live, format_)
+    reloads = watch and format_ == "html" and out is not None and not targets.is_many(out)
     selection = Selection(
         decimals=decimals,
         full=full,
@@ -97,11 +102,16 @@ def compute(
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
         live=live,
+        reloads=reloads,
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     run, display = new_run(), Display(color, theme, not no_pager)
     on_screen = format_ == "table" and out is None
     _refuse_parts(selection, format_, on_screen)
+    if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
+        from attncli.cli.watch import repeat
+
+        repeat(ctx, sources, out if reloads else None)
     traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
     write: Write = on_pages if on_screen else FORMATS[format_].traces
@@ -112,7 +122,7 @@ def compute(
 
         work = partial(shared.part_of, new_run, traces, write, selection, targets.is_many(out))
         shown = shared.in_parts(run, work, pool)
-        write = write if shown is None else shared.joined
+        write = write if shown is None else shared.data_of
     shown = traces(run) if shown is None else shown
     if on_screen:
         write_pages(write(shown, selection), display)
@@ -125,8 +135,8 @@ def _is_in_parts(format_: str, selection: "Selection", out: str | None) -> bool:
     """Return whether what is written of some problems does not depend on the others."""
     from attncli.printing.formats import FORMATS
 
-    is_page = FORMATS[format_].binary or format_ == "html" or selection.standalone
-    return targets.is_many(out) or not is_page
+    is_document = FORMATS[format_].is_document or selection.standalone
+    return targets.is_many(out) or not is_document
 
 
 def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
@@ -149,7 +159,7 @@ def _step_names(only: WordList) -> tuple[str, ...]:
 
 
 def _traces(
-    problems: options.Run, selection: "Selection", format_: str, out: str | None, verbose: bool
+    problems: Run, selection: "Selection", format_: str, out: str | None, verbose: bool
 ) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
@@ -158,7 +168,7 @@ def _traces(
     # of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
-    problems.single = row.binary and not targets.is_many(out)
+    problems.single = format_ == "npz" and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
     foresee: Callable[[Problem], None] | None = None
@@ -221,10 +231,12 @@ def _as_pages(
 ) -> Iterator[bytes]:
     """Yield traces as they are shown on the screen."""
     if selection.exact:
-        return as_bytes((_exact(trace, selection) for trace in traces), display)
+        return as_bytes((_exact(trace, selection) for trace in traces), display, selection.follows)
     from attncli.printing.table import lines
 
-    return as_bytes((lines(trace, selection, width) for trace in traces), display)
+    return as_bytes(
+        (lines(trace, selection, width) for trace in traces), display, selection.follows
+    )
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
@@ -331,7 +343,7 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = options.Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(open_steps, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)

@@ -11,7 +11,6 @@ import os
 import posixpath
 import re
 import stat
-import unicodedata
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -33,7 +32,7 @@ BYTES_AT_ONCE = 2**16
 """Number of bytes that are read at a time: the size of a pipe."""
 
 _inputs: set[str] = set()
-"""The files of the current run of the program; nothing is read back from it but whether one is."""
+"""The files of the current run of the program: those named at its start, and those read since."""
 
 
 class Folder(Record):
@@ -64,7 +63,8 @@ class Folder(Record):
 
 def open_file(path: Path) -> BinaryIO:
     try:
-        file = opened(str(path))
+        _inputs.add(os.path.realpath(path))
+        return opened(str(path))
     except FileNotFoundError:
         folder = path.parent
         near = near_words(path.name, next(walk(str(folder)))[2])
@@ -76,8 +76,6 @@ def open_file(path: Path) -> BinaryIO:
         raise fail("this is a folder", hint=f"name a file in it{such}") from None
     except (OSError, ValueError) as error:
         raise unreadable(error) from None
-    _inputs.add(os.path.realpath(path))
-    return file
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -110,6 +108,10 @@ def begin_run(names: Iterable[str]) -> None:
     """Forget the inputs of an earlier run in this process; remember those of a new one."""
     _inputs.clear()
     _inputs.update(os.path.realpath(name) for name in names if "\0" not in name)
+
+
+def inputs() -> list[Path]:
+    return [Path(name) for name in _inputs]
 
 
 def is_input(path: Path) -> bool:
@@ -360,7 +362,9 @@ def natural(name: str) -> list[tuple[int, str]]:
     >>> sorted(["hw10", "hw2"], key=natural)
     ['hw2', 'hw10']
     """
-    parts = re.split(r"(\d+)", unicodedata.normalize("NFC", name).casefold())
+    from unicodedata import normalize
+
+    parts = re.split(r"(\d+)", normalize("NFC", name).casefold())
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
