@@ -283,7 +283,9 @@ def _is_read_by_browser(page: bytes, name: str) -> bool:
             nonlocal is_opened
             is_opened = webbrowser.open(f"http://127.0.0.1:{server.server_address[1]}{address}")
 
-        Thread(target=open_browser).start()  # a browser in the terminal runs until it is left
+        browser = Thread(target=open_browser)  # one in the terminal runs until it is left
+        browser.start()
         while is_opened and not is_read and monotonic() < end:
             server.handle_request()
+    browser.join()
     return is_read
