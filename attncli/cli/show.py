@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -111,7 +112,7 @@ def compute(
     if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
         from attncli.cli.watch import repeat
 
-        repeat(ctx, sources, out if reloads else None)
+        repeat(ctx, sources, Path(out) if out and reloads else None)
     traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
     write: Write = on_pages if on_screen else FORMATS[format_].traces
