@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,16 @@ States = Mapping[Path, tuple[int, int, int] | None]
 """The time, size and number of each file; None of one that is not there."""
 
 
-def repeat(ctx: typer.Context, sources: Sequence[str], page: Path | None) -> NoReturn:
-    """Run a command, and again whenever a file that it reads was saved, until a signal ends it.
+def repeat(
+    work: Callable[[], object], sources: Sequence[str], prints: bool, page: Path | None
+) -> NoReturn:
+    """Do some work, and again whenever a file that it reads was saved, until a signal ends it.
 
-    `page` is what it writes, if that is a page which loads itself anew by `reload.js`.
+    Args:
+        work: what may raise errors, which are printed.
+        sources: the files that the user named.
+        prints: whether it writes to standard output.
+        page: what it writes, if that is a page which loads itself anew by `reload.js`.
 
     Raises:
         InputError: for sources that are no files, such as standard input.
@@ -51,24 +57,22 @@ def repeat(ctx: typer.Context, sources: Sequence[str], page: Path | None) -> NoR
             hint = "save the problem as a file, and give its name"
             raise fail(f"--watch is for files, and {what} is none", hint=hint)
     gc.enable()  # which `__main__` turns off, as a short run does not need it
-    ctx.obj = "watched"
-    ctx.params["no_pager"] = True
     note = page.with_name(f".{page.name}.js") if page else None
     before = _states()
     with undone_at_end(partial(note.unlink, missing_ok=True)) if note else nullcontext():
-        while status_of(partial(_run, ctx)) != READER_WENT_AWAY:
+        while status_of(partial(_once, work)) != READER_WENT_AWAY:
             if page and note and page.is_file():
                 text = f"document.documentElement.dataset.written = {page.stat().st_mtime_ns};\n"
                 write_bytes([text.encode()], note)
             before = _next_states(before)
-            if is_terminal() or not ctx.params["out"]:
+            if is_terminal() or prints:
                 print_bytes(CLEAR if is_terminal() else b"\n")
     raise typer.Exit(READER_WENT_AWAY)
 
 
-def _run(ctx: typer.Context) -> None:
+def _once(work: Callable[[], object]) -> None:
     with suppress(typer.Exit):
-        ctx.command.invoke(ctx)
+        work()
 
 
 def _next_states(before: States) -> States:
