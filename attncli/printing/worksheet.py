@@ -24,16 +24,9 @@ from attncli.core.problem.problem import Problem
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import matrix_name
 from attncli.core.tape.step import Operation, Step
+from attncli.core.text import strings
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.strings import (
-    all_of,
-    as_cell,
-    count_of,
-    did_you_mean,
-    label_text,
-    regex,
-    visible,
-)
+from attncli.core.text.strings import all_of, label_text, visible
 from attncli.printing.formats import (
     FORMATS,
     Selection,
@@ -43,7 +36,7 @@ from attncli.printing.formats import (
     steps_named,
 )
 
-UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
+UNQUOTED = strings.regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -207,7 +200,7 @@ def instruction(trace: Trace) -> str:
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
-        said += f", with {count_of(count, 'decimal')} where they have more"
+        said += f", with {strings.count_of(count, 'decimal')} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
     points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
@@ -218,7 +211,7 @@ def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
     for word in words:
         if not steps_named((key_of(word),), trace):
             message = f"there is no step {visible(word)} in this calculation"
-            raise fail(message, hint=did_you_mean(word, trace.steps))
+            raise fail(message, hint=strings.did_you_mean(word, trace.steps))
     return {step.name: step for step in steps_named([*map(key_of, words)], trace)}
 
 
@@ -315,7 +308,7 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 def _csv(trace: Trace, selection: Selection) -> str:
     from attncli.printing.csv import csv_text  # `attn new` needs neither this nor a layout
 
-    rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
+    rows = [[key, strings.as_cell(text)] for key, text in _whose(trace.problem).items()]
     for step in open_steps(trace, selection).values():
         for name, cells in _open_matrices(step):
             rows += [[name], *cells]
