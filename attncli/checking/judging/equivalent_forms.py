@@ -58,10 +58,6 @@ class Log(Pointwise):
     def apply(self, *arrays: Any) -> Any:
         return np.log(arrays[0])
 
-    def bounds(self, *operands: Any) -> Any:
-        (numbers,) = operands
-        return type(numbers)(np.log(numbers.low), np.log(numbers.high))
-
 
 def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
     """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if shown."""

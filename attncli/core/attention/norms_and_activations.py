@@ -267,9 +267,6 @@ class Relu(Pointwise):
     def apply(self, x: Array) -> Array:
         return at_least_zero(x)
 
-    def bounds(self, x: Any) -> Any:
-        return type(x)(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
-
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx = dy where y > 0; it is 0 at x = 0, too, as programs have it."""
         yield self.operand, Passed(upstream, result)
