@@ -427,6 +427,16 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
               address: go("#~" + key + "~tokens.0=we"), wrong: go("#~" + key + "~tokens.0=good")};
     """,
     ),
+    "words_that_are_no_names_alone_stay": (
+        {
+            "kind": "cross",
+            "tokens": ["I", "am", "I", "3"],
+            "memory": ROWS,
+            "memory_tokens": ["am", "b", "c"],
+            "X": [*ROWS, [1, 1]],
+        },
+        """return every("th.word").length;""",
+    ),
     "what_controls_say": (
         "sentence",
         """
@@ -624,6 +634,11 @@ def test_a_token_is_renamed_everywhere(shown: dict[str, Any]) -> None:
     assert found["undone"] == "am"
     assert found["address"][0] == {"tokens.0": "we"}
     assert found["wrong"][0] == {}
+
+
+@in_browser
+def test_words_that_are_no_names_alone_stay(shown: dict[str, Any]) -> None:
+    assert shown["words_that_are_no_names_alone_stay"] == 0
 
 
 @in_browser

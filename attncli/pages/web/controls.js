@@ -185,8 +185,9 @@
       told.classList.toggle("idle", !every.length);
       if (!every.length) {
         told.textContent = one.cells.some(({ input }) => input)
-          ? "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes. Click a word to rename it."
+          ? "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes."
           : "No number of the problem is on this page; what is above can be changed.";
+        if (one.article.querySelector("th.word")) told.append(" Click a word to rename it.");
         return;
       }
       const follows = one.following([...inputs]);

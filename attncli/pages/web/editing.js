@@ -181,14 +181,15 @@ window.attnEditing = (function () {
   }
   const wordOf = (event) => {
     const th = event.target.closest ? event.target.closest("th") : null, one = th && all.find((problem) => problem.tokenOf(th) >= 0);
-    return one && one.isFree(one.tokenOf(th), "") && event.target === th ? [th, one] : null;
+    return one && event.target === th ? [th, one] : null;
   };
   // Every heading can be clicked; the first of each token is reached with Tab, too.
   all.forEach((one) => {
-    const seen = new Set([-1]);
+    const seen = new Set();
     one.article.querySelectorAll("th").forEach((th) => {
       const i = one.tokenOf(th);
-      if (i >= 0) th.classList.add("word");
+      if (i < 0) return;
+      th.classList.add("word");
       if (!seen.has(i)) th.tabIndex = 0;
       seen.add(i);
     });
