@@ -13,6 +13,7 @@ import pytest
 import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.text.strings import cell_width
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
@@ -102,11 +103,30 @@ def saturated(trace: attncli.Trace) -> list[list[float]]:
     return [r.tolist() for r in rows if len(r) > 1 and (r.max() > 0.95 or r.max() == r.min())]
 
 
+@cases("start", "every_key_of_a_flag_may_be_set_in_a_new_problem")
+def test_every_key_of_a_flag_may_be_set_in_a_new_problem(
+    arguments: list[str], written: list[str], attn: Attn
+) -> None:
+    made = attn("new", *arguments)
+    assert (made.status, made.err) == (0, "")
+    lines = made.out.splitlines()
+    assert [line for line in written if line not in lines] == []
+    assert attn("compute", "-", stdin=made.out.encode()).status == 0
+
+
+def test_a_new_problem_has_the_flags_of_keys_that_compute_has(attn: Attn) -> None:
+    flags = [re.findall(r"--[\w-]+", attn(name, "--help-all").out) for name in ("new", "compute")]
+    keys = {flag for name, row in KEYS.items() for flag in row.flags_of(name)}
+    assert keys <= {*flags[0]} & {*flags[1]}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
     text = attn("new", "--kind", kind).out
     options = re.findall(r"^# (\w+: \S.*?)  +# ", text, re.MULTILINE)
     assert len(options) >= 3
+    assert ("gradient: sum" in options) == ("gradient" in KINDS[kind].keys)
+    assert ("positions: sinusoidal" in options) == ("positions" in KINDS[kind].keys)
     for option in options:
         result = attn("compute", "-", stdin=f"{text}{option}\n".encode())
         assert result.status == 0, option

@@ -28,7 +28,7 @@ QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
-@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
+@options.key_flags()
 def new(
     ctx: typer.Context,
     file: Annotated[
@@ -38,7 +38,6 @@ def new(
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
-    mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
     blank: Annotated[bool, options.blanks("--blank", help=QUESTION_MARKS_HELP)] = False,
 ) -> None:
     file = None if str(file) == "-" else file
@@ -51,10 +50,9 @@ def new(
     from attncli.reading.load import flag_value
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
-    texts = {**keys} | ({} if mask is None else {"mask": mask})
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}
+        values = {key: flag_value(key, text, flags[key]) for key, text in keys.items()}
         problem = start(values, widths)
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:
