@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -21,6 +22,8 @@ from attncli.cli import shared
 from attncli.cli.main import run
 from attncli.core.jobs import Pool, Processes, in_order
 from attncli.core.mechanisms.trace import Trace
+from attncli.printing.formats import FORMATS
+from attncli.reading import portions
 from tests.conftest import ROOT
 from tests.sessions import blocks, session
 
@@ -34,7 +37,7 @@ def problem(number: int) -> str:
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file of problems; two of them are wrong, one line is a list of two."""
-    monkeypatch.setattr(shared, "LIST_CHARACTERS", 400)
+    monkeypatch.setattr(portions, "LIST_CHARACTERS", 1500)
     lines = [problem(number) for number in range(60)]
     lines[11] = f"[{problem(11)}, {problem(12)}]"
     lines[23] = '{"Q": [[1]], "K": [[1, 2]], "V": [[1]]}'
@@ -150,8 +153,8 @@ def test_problem_that_ends_its_process_is_named(
     parent, part_of = os.getpid(), shared.part_of
 
     def ending(*arguments: Any) -> shared.Part:
-        some = arguments[-1]
-        if os.getpid() != parent and any("number 30" in str(one.text) for one in some):
+        some = arguments[5]
+        if os.getpid() != parent and any("number 30" in str(one.content) for one in some):
             os._exit(9)
         return part_of(*arguments)
 
@@ -172,7 +175,7 @@ def test_process_that_is_killed_loses_nothing() -> None:
 
     lists = [list(range(start, start + 5)) for start in range(0, 100, 5)]
     results = in_order(work, lists, Processes(2), lambda _: [])
-    assert [number for some in results for number in some] == [n**2 for n in range(100)]
+    assert [number for _, some in results for number in some] == [n**2 for n in range(100)]
 
 
 class Slow(ThreadPoolExecutor):
@@ -199,11 +202,12 @@ def test_lists_on_their_way_are_few_and_read_as_they_are_needed() -> None:
 
     def work(numbers: list[int]) -> int:
         time.sleep(0.001)
-        return numbers[0]
+        return numbers[0] ** 2
 
     with Slow(2) as executor:
-        for result_ in in_order(work, lists(), Pool(executor), lambda item: item):
-            assert len(read) - result_ <= 10
+        for (number,), squared in in_order(work, lists(), Pool(executor), int):
+            assert squared == number**2
+            assert len(read) - number <= 10
         assert executor.most <= 6
 
 
@@ -318,3 +322,9 @@ def test_wrong_cluster_is_named(
     pytest.importorskip("distributed")
     assert run(["compute", str(ROOT / "sample_inputs" / "i_am_good.yaml"), *flags]) == 2
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_writers_can_be_sent_to_other_processes() -> None:
+    """As they are where processes are no copies of this one."""
+    for row in FORMATS.values():
+        assert pickle.loads(pickle.dumps(row.traces))

@@ -19,7 +19,7 @@ from attncli.core.errors import MAX_SHOWN_FAULTS
 from attncli.core.tape.tape import Tape
 from attncli.core.text import strings
 from attncli.reading.load import load_each
-from attncli.reading.yaml_documents import chunks
+from attncli.reading.yaml_documents import chunks, cut
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'
@@ -40,7 +40,7 @@ def test_every_problem_of_a_stream_is_a_part(several: list[str], size: int) -> N
         is_json = all(one[0] == "{" and "'" not in one for one in (before, after))
         text += after if is_json else f"---\n{after}"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    found = list(chunks(iter(pieces), "f"))
+    found = list(chunks(cut(iter(pieces)), "f"))
     assert "".join(chunk.text for chunk in found) == text
     at = 0
     for chunk in found:
@@ -78,8 +78,8 @@ def test_a_garbage_line_of_json_lines_costs_only_itself(ends: str) -> None:
         text = (LINE + bad + LINE * 2).replace("\n", ends)
         found = list(load_each("-", stdin=io.BytesIO(text.encode())))
         assert sum(not isinstance(one, attncli.InputError) for one in found) >= 3, bad
-        pieces = [c.text for c in chunks(iter(text.splitlines(keepends=True)), "f") if c.text]
-        assert pieces == [c.text for c in chunks(iter([text]), "f") if c.text]
+        pieces = [*filter(None, cut(iter(text.splitlines(keepends=True))))]
+        assert pieces == [*filter(None, cut(iter([text])))]
 
 
 @pytest.mark.parametrize("bad", ["no problem at all\n", "log: starting\n", LINE[9:], "{\n"])

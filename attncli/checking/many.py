@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from attncli.checking.check import AnswerKey, Report
 from attncli.core.errors import InputError
 from attncli.core.jobs import Pool, each_in_order
-from attncli.core.mechanisms.compute import compute
+from attncli.core.mechanisms.together import compute_each
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.problem import Problem
 from attncli.reading.document import Submission
@@ -51,9 +50,14 @@ def compute_many(
     >>> [trace.output.round(2).tolist() for trace in compute_many(problems)]
     [[[0.5]], [[0.73]]]
     """
-    if collect is None:
-        return _each(compute, problems, executor)
     return _each(partial(_collected, collect), problems, executor)
+
+
+def _collected(
+    collect: Callable[[Trace], Any] | None, problems: Iterable[Problem]
+) -> Iterator[Any]:
+    for trace in compute_each(problems):
+        yield trace if collect is None or isinstance(trace, InputError) else collect(trace)
 
 
 def check_many(
@@ -79,23 +83,40 @@ def check_many(
     >>> [one.verdict for one in check_many(problem, [{"output": [[0.73]]}, {"scores": [[2, 1]]}])]
     ['correct', 'wrong']
     """
-    return _each(partial(AnswerKey(problem).check, strict=strict), submissions, executor)
+    return _each(partial(_reports, AnswerKey(problem), strict), submissions, executor)
+
+
+def _reports(
+    key: AnswerKey, strict: bool, submissions: Iterable[Mapping[str, object] | Submission]
+) -> Iterator[Report | InputError]:
+    for one in submissions:
+        try:
+            yield key.check(one, strict)
+        except InputError as error:
+            yield error
 
 
 def _each(
-    work: Callable[[Item], Result], items: Iterable[Item], executor: Executor | None
+    work: Callable[[Iterable[Item]], Iterator[Result | InputError]],
+    items: Iterable[Item],
+    executor: Executor | None,
 ) -> Iterator[Result]:
     if executor is None:
-        return map(work, items)
-    # Errors are raised here, as the places in files are not sent along.
-    return each_in_order(partial(_unless_wrong, work), items, Pool(executor), work, work)
+        return map(_right, work(items))
+
+    def here(item: Item) -> Result | InputError:
+        return next(work([item]))
+
+    every = each_in_order(partial(_worked, work), items, Pool(executor), here)
+    # Errors are found again here, as the places in files are not sent along.
+    return (_right(here(item) if isinstance(one, InputError) else one) for item, one in every)
 
 
-def _unless_wrong(work: Callable[[Item], Result], item: Item) -> tuple[Result, ...]:
-    with suppress(InputError):
-        return (work(item),)
-    return ()
+def _worked(work: Callable[[Iterable[Item]], Iterator[Result]], items: list[Item]) -> list[Result]:
+    return [*work(items)]
 
 
-def _collected(collect: Callable[[Trace], Result], problem: Problem) -> Result:
-    return collect(compute(problem))
+def _right(result: Result | InputError) -> Result:
+    if isinstance(result, InputError):
+        raise result
+    return result

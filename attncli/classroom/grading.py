@@ -136,14 +136,16 @@ class Grading(Record):
         if not (sources or self.manifest):
             yield from map(make, self._inside())
             return
-        work = partial(replace(self, stdin=None, tell=silent)._part, make)
-        here = lambda files: make(self._graded(files))  # noqa: E731
-        lost = lambda files: make(self._lost(files))  # noqa: E731
-        yield from each_in_order(work, self._files(sources), pool, here, lost)
+        work = partial(replace(self, stdin=None, tell=silent)._parts, make)
+        every = each_in_order(work, self._files(sources), pool, lambda one: make(self._lost(one)))
+        for files, part in every:
+            yield make(self._graded(files)) if part is None else part
 
-    def _part(self, make: Callable[[Student], Part], files: StudentFiles) -> tuple[Part, ...]:
-        student = self._graded(files)
-        return () if any(map(tells_place, student)) else (make(student),)
+    def _parts(
+        self, make: Callable[[Student], Part], every: list[StudentFiles]
+    ) -> list[Part | None]:
+        students = map(self._graded, every)
+        return [None if any(map(tells_place, one)) else make(one) for one in students]
 
     def _lost(self, files: StudentFiles) -> Student:
         """Return why there is no report on answers that twice ended the process they were in."""

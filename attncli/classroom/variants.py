@@ -24,7 +24,7 @@ from attncli.classroom.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.errors import fail, located
 from attncli.core.explaining.terms import Made, StepTerms, terms_in
-from attncli.core.jobs import Pool, each_in_order
+from attncli.core.jobs import Pool, in_order
 from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.written import to_count
 from attncli.core.problem.problem import Problem
@@ -151,17 +151,18 @@ def vary_all(
 def _numbered(
     every: Sequence[_Variation], count: int, pool: Pool | None
 ) -> Iterator[list[Variant]]:
-    numbers = range(1, count + 1)
-    tried: Iterable[Sequence[Trial | None]] = repeat([None] * len(every))
-    if pool is not None:
-        pool.size = 1  # as a variant takes as long as hundreds of problems
-        tried = each_in_order(partial(_tried, every), numbers, pool, _lost, _lost)
-    for number, trials in zip(numbers, tried, strict=False):
+    lists = [[number] for number in range(1, count + 1)]
+    tried: Iterable[tuple[list[int], Sequence[Trial | None]]]
+    if pool is None:
+        tried = zip(lists, repeat([None] * len(every)), strict=False)
+    else:
+        tried = in_order(partial(_tried, every), lists, pool, _lost)
+    for (number,), trials in tried:
         yield [one.variant(number, trial) for one, trial in zip(every, trials, strict=True)]
 
 
-def _tried(every: Sequence[_Variation], number: int) -> tuple[list[Trial | None]]:
-    return ([one.tried(number) for one in every],)
+def _tried(every: Sequence[_Variation], numbers: list[int]) -> list[Trial | None]:
+    return [one.tried(number) for number in numbers for one in every]
 
 
 def _lost(number: int) -> NoReturn:

@@ -10,6 +10,7 @@ import typer
 
 from attncli.cli import options, output, targets
 from attncli.cli.options import WordList
+from attncli.cli.run import Run
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.core.errors import InputError, fail
 from attncli.core.records import EMPTY, Record, replace
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from attncli.core.problem.problem import Problem
     from attncli.pages.report_html import StudentRow
     from attncli.printing.class_report import Tally
-    from attncli.printing.formats import ReportSelection
+    from attncli.printing.formats import ReportSelection, Write
     from attncli.reading.load import Overrides
 
 PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
@@ -126,6 +127,7 @@ def _mark(
 ) -> int:
     """Write the reports of all students, or the manifest; return the exit status."""
     from attncli.printing.class_report import Tally
+    from attncli.printing.formats import FORMATS
 
     if grading.manifest and not Path(grading.manifest).exists():
         _write_manifest(grading, sources, Path(grading.manifest))
@@ -135,9 +137,10 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    heading = _heading(format_, selection, out) if pool else None
-    has_page = feedback is not None
-    mark = partial(_marked, selection, format_, heading, has_page)
+    write = FORMATS[format_].reports
+    has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))
+    rows = write if pool and has_rows else None  # then the processes of the pool write
+    mark = partial(_marked, selection, rows, feedback is not None)
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
@@ -153,7 +156,8 @@ def _mark(
         every_one = chain.from_iterable(students)
         write_lines(report_lines(every_one, selection, terminal_width()), display)
     else:
-        write = None if heading is None else partial(_joined, heading)
+        if rows is not None:
+            write = lambda parts, _: chain(rows((), selection), parts)  # noqa: E731
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         if feedback is not None:
@@ -197,15 +201,10 @@ class Marked(Record):
 
 
 def _marked(
-    selection: "ReportSelection",
-    format_: str,
-    heading: bytes | None,
-    has_page: bool,
-    student: "Student",
+    selection: "ReportSelection", rows: "Write | None", has_page: bool, student: "Student"
 ) -> Marked:
     from attncli.classroom.grading import Unread
     from attncli.printing.class_report import Tally
-    from attncli.printing.formats import FORMATS
 
     page = None
     if has_page:
@@ -216,23 +215,10 @@ def _marked(
     is_right = all(isinstance(one, Unread) or one.verdict == "correct" for one in student)
     status = output.BAD_INPUT if errors else 0 if is_right else output.WRONG_ANSWER
     tally = Tally(student, doubts_key=True)
-    if heading is None:
-        return Marked(student, tally, errors, status, page)
-    text = b"".join(FORMATS[format_].writer("reports")(student, selection))
-    return Marked((text.removeprefix(heading),), tally, errors, status, page)
-
-
-def _heading(format_: str, selection: "ReportSelection", out: str | None) -> bytes | None:
-    """Return what is above the students; None if they are not written one after the other."""
-    from attncli.printing.formats import FORMATS
-
-    if selection.totals or targets.is_many(out) or format_ not in ("csv", "tsv", "json"):
-        return None
-    return b"".join(FORMATS[format_].writer("reports")((), selection))
-
-
-def _joined(heading: bytes, parts: Iterable[bytes], _: "ReportSelection") -> Iterator[bytes]:
-    return chain([heading], parts)
+    of_student: Student | tuple[bytes] = student
+    if rows is not None:
+        of_student = (b"".join(rows(student, replace(selection, follows=True))),)
+    return Marked(of_student, tally, errors, status, page)
 
 
 def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:
@@ -314,7 +300,7 @@ def _print_weaknesses(
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
     """Return the problems of a file; if one is wrong, print why and end the command."""
-    run = options.Run([source], overrides, keep_going=True)
+    run = Run([source], overrides, keep_going=True)
     problems = list(run.problems())
     if run.failed:
         raise typer.Exit(output.BAD_INPUT)

@@ -1,4 +1,4 @@
-"""What commands share: options, preparations, and a run over any number of problems.
+"""What commands share: options, and what they do before their work.
 
 Modules of commands have no postponed annotations: typer would evaluate each of them at every start.
 """
@@ -8,28 +8,21 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
 
-import typer
 from typer import Option
 
-from attncli.cli.output import BAD_INPUT, complain, counted, tell, warn
+from attncli.cli.output import tell
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.jobs import Pool
-    from attncli.core.mechanisms.trace import Trace
-    from attncli.core.problem.problem import Problem
-    from attncli.core.tape.tape import TakeRows
-    from attncli.reading.load import Overrides
-    from attncli.reading.read import Portion
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
@@ -235,180 +228,3 @@ def wait_for(what: str) -> None:
     """Tell the user what to type, if standard input is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
-
-
-ReadProblem: TypeAlias = "Problem | InputError"
-
-
-class Run:
-    """The problems of some files, one after the other; errors are printed when they occur.
-
-    Without files, the flags are the only problem; with `quiet`, there are no warnings.
-    """
-
-    def __init__(
-        self,
-        sources: Sequence[str],
-        overrides: Overrides,
-        keep_going: bool = False,
-        quiet: bool = False,
-    ) -> None:
-        self.sources = sources
-        self.overrides = overrides
-        self.keep_going = keep_going
-        self.quiet = quiet
-        self.single = False  # whether there may be one problem only, as in an npz file
-        self.is_one_file = False  # whether all goes to one file, which an error leaves as it is
-        self.portions: Sequence[Portion] | None = None  # of the files, that are read instead
-        self.is_part = False  # whether those are a part of a larger run
-        self.count = 0  # of the problems that were read
-        self.failed = False  # whether there was an error
-        self._is_alone = not sources
-        self._source = ""
-        self._number = 0  # of the problem in its source
-        self._places = deque[tuple[str, int, str]]()  # source, number, title of what was read
-
-    def problems(self) -> Iterator[Problem]:
-        """Yield the problems that can be read; the others leave gaps in `number`."""
-        for problem in self._read():
-            if problem is not None:
-                self._source, self._number, _ = self._places.popleft()
-                if not isinstance(problem, InputError):
-                    yield problem
-                elif self._is_over(problem):
-                    return
-
-    @property
-    def number(self) -> int:
-        """The number of the last problem in its file."""
-        return self._number
-
-    def traces(
-        self,
-        only: tuple[str, ...] = (),
-        alone: bool = False,
-        foresee: Callable[[Problem], None] | None = None,
-        accept: Callable[[Trace], object] | None = None,
-        take_rows: TakeRows | None = None,
-    ) -> Iterator[Trace]:
-        """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
-
-        With `alone`, no other large steps are kept. `foresee` gets each problem before it is
-        calculated by itself, and `accept` each calculation; both may raise an InputError.
-        `take_rows` may get the weights of a problem without others; see `compute`.
-        """
-        from attncli.core.mechanisms.compute import compute as calculate
-        from attncli.core.mechanisms.together import compute_each
-
-        def of_one(problem: Problem) -> Trace:
-            if foresee is not None:
-                foresee(problem)
-            is_one_step = self._is_alone and not (problem.columns or problem.layers)
-            take = take_rows if is_one_step else None
-            return calculate(problem, only or None, alone=alone, take_rows=take)
-
-        for trace in compute_each(self._read(), only or None, alone, of_one):
-            self._source, self._number, title = self._places.popleft()
-            try:
-                if isinstance(trace, InputError):
-                    raise trace
-                if accept is not None:
-                    accept(trace)
-            except InputError as error:
-                if self._is_over(error, title):
-                    return
-                continue
-            yield trace
-            if not self.quiet:
-                is_counted = self._number > 1 or len(self.sources) < 2
-                name = f"problem {self._number}" if is_counted else self._source
-                warn(trace.warnings, "" if self._is_alone else trace.problem.title or name)
-
-    def _read(self) -> Iterator[ReadProblem | None]:
-        """Return the problems, also such as cannot be read; None where the next may be late."""
-        return counted(self._of_sources(), "problems")
-
-    def _of_sources(self) -> Iterator[ReadProblem | None]:
-        from attncli.core.problem.alike import Forms
-        from attncli.reading.load import csv_options, from_flags, load_stream
-        from attncli.reading.read import Portion
-
-        if not self.sources:
-            self._places.append(("", 1, ""))
-            yield from_flags(self.overrides)
-        forms = Forms()
-        options = csv_options()
-        before = self.portions[0].before if self.portions else 0
-        for portions in _by_file(self.portions or map(Portion, self.sources)):
-            source, number = portions[0].source, portions[0].number
-            if not (is_whole := _is_whole(source)):
-                yield None
-            if source == "-" and portions[0].text is None:
-                wait_for("a problem")
-            try:
-                read = (one.read(standard_input(), options) for one in portions)
-                stream = load_stream(chain.from_iterable(read), self.overrides, forms)
-                for problem in self._counted_up_to_two(stream, is_whole):
-                    if problem is None:
-                        yield None
-                        continue
-                    number, self.count = number + 1, self.count + 1
-                    self._places.append((source, number, getattr(problem, "title", "")))
-                    if isinstance(problem, InputError) or self._is_alone:
-                        yield problem
-                    else:
-                        yield problem.numbered(before + self.count)
-            except InputError as error:
-                self.count += 1
-                self._places.append((source, number, ""))
-                yield error
-
-    def _counted_up_to_two(
-        self, problems: Iterator[ReadProblem | None], is_whole: bool
-    ) -> Iterable[ReadProblem | None]:
-        """Return the same problems, and find out whether there is only one.
-
-        A pipe may bring its second problem much later, so the first does not wait for it.
-        """
-        first: list[ReadProblem | None] = []
-        if len(self.sources) == 1 and not self.is_part and (self.single or is_whole):
-            try:
-                first.extend(islice(filter(None, problems), 2))
-            except InputError as error:
-                first.append(error)
-            self._is_alone = len(first) < 2
-        if self.single and not self._is_alone:
-            hint = "use json, yaml or csv; or a file for each, as in -o '{number}.npz'"
-            raise fail("an npz file holds one problem", hint=hint)
-        return chain(first, problems)
-
-    def _is_over(self, error: InputError, title: str = "") -> bool:
-        """Print an error, with the problem's name; return whether it ends the run."""
-        complain(error)
-        if self._number > 1:
-            name = f", {visible(title)}" if title else ""
-            tell(f"  in problem {self._number}{name}")
-        self.failed = True
-        if self.is_one_file and not self.keep_going:
-            raise typer.Exit(BAD_INPUT)
-        return not self.keep_going
-
-
-def _by_file(portions: Iterable[Portion]) -> list[list[Portion]]:
-    """Return portions, those of a file together."""
-    files: list[list[Portion]] = []
-    for one in portions:
-        if one.number and files:
-            files[-1].append(one)
-        else:
-            files.append([one])
-    return files
-
-
-def _is_whole(source: str) -> bool:
-    from attncli.reading import files
-
-    if source == "-":
-        file = standard_input()
-        return file is not None and file.seekable()
-    return files.is_file(source)

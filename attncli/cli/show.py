@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.cli import options, targets
-from attncli.cli.options import Run, WordList, prepare
+from attncli.cli.options import WordList, prepare
 from attncli.cli.output import BAD_INPUT, complain, print_bytes, tell, warn
+from attncli.cli.run import Run
 from attncli.cli.terminal import Display, as_bytes, terminal_width, write_lines, write_pages
 from attncli.core.errors import InputError, fail, located
 from attncli.core.records import EMPTY
@@ -112,7 +113,7 @@ def compute(
 
         work = partial(shared.part_of, new_run, traces, write, selection, targets.is_many(out))
         shown = shared.in_parts(run, work, pool)
-        write = write if shown is None else shared.joined
+        write = write if shown is None else shared.data_of
     shown = traces(run) if shown is None else shown
     if on_screen:
         write_pages(write(shown, selection), display)
@@ -149,7 +150,7 @@ def _step_names(only: WordList) -> tuple[str, ...]:
 
 
 def _traces(
-    problems: options.Run, selection: "Selection", format_: str, out: str | None, verbose: bool
+    problems: Run, selection: "Selection", format_: str, out: str | None, verbose: bool
 ) -> Iterator["Trace"]:
     """Return the calculations of a run, as far as the format needs them."""
     from attncli.printing.formats import FORMATS
@@ -221,10 +222,12 @@ def _as_pages(
 ) -> Iterator[bytes]:
     """Yield traces as they are shown on the screen."""
     if selection.exact:
-        return as_bytes((_exact(trace, selection) for trace in traces), display)
+        return as_bytes((_exact(trace, selection) for trace in traces), display, selection.follows)
     from attncli.printing.table import lines
 
-    return as_bytes((lines(trace, selection, width) for trace in traces), display)
+    return as_bytes(
+        (lines(trace, selection, width) for trace in traces), display, selection.follows
+    )
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
@@ -331,7 +334,7 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = options.Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(open_steps, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)

@@ -96,13 +96,15 @@ def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
     write_pages(as_bytes(pages, display), display)
 
 
-def as_bytes(pages: Iterable[Iterable[Line]], display: Display) -> Iterator[bytes]:
+def as_bytes(
+    pages: Iterable[Iterable[Line]], display: Display, follows: bool = False
+) -> Iterator[bytes]:
     from attncli.printing.layout import plain, plain_text
 
     write = plain_text
     if is_coloured(display.color):
         write = partial(_coloured, _styles(display.theme))
-    return plain(pages, write)
+    return plain(pages, write, follows)
 
 
 def write_pages(pieces: Iterable[bytes], display: Display) -> None:

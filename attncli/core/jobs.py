@@ -1,6 +1,6 @@
 """Work on lists of items in other processes, on this machine or on many, results in order.
 
-Scheduling is left to `concurrent.futures` and to clusters; here is only a bounded window of
+Scheduling is left to `concurrent.futures` and to clusters; here is only a bounded number of
 futures, and what becomes of items whose process ended.
 """
 
@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain, islice, tee
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.core.errors import fail
@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-Work = Callable[[list[Item]], Result]
-"""A function of a list of items. Executors pickle it, the items and the result."""
-
 LISTS_PER_PROCESS = 3
 """Number of lists on their way for each process: one that it works on, two that wait. Chosen."""
 
-WINDOW = 64
+MAX_SUBMITTED = 64
 """Number of lists on their way to an executor whose number of processes is not known. Chosen."""
 
 CONNECTING_SECONDS = 10
@@ -49,10 +46,10 @@ class Pool:
 
     def __init__(self, executor: Executor, processes: int = 0) -> None:
         self.executor = executor
-        self.window = LISTS_PER_PROCESS * (processes or getattr(executor, "_max_workers", 0))
+        self.most = LISTS_PER_PROCESS * (processes or getattr(executor, "_max_workers", 0))
 
-    def start(self, work: Work[Item, Result]) -> Callable[[list[Item]], Future[Result]]:
-        """Return what submits a list of items to be worked."""
+    def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
+        """Return what submits a list of items."""
         return lambda items: self.executor.submit(work, items)
 
     def stop(self) -> None:
@@ -74,9 +71,9 @@ class Processes(Pool):
         context = get_context("fork" if sys.platform == "linux" else None)
         self.broken = (BrokenExecutor,)
         self._new = partial(ProcessPoolExecutor, count or every, context, _begin)
-        self.window = LISTS_PER_PROCESS * (count or every)
+        self.most = LISTS_PER_PROCESS * (count or every)
 
-    def start(self, work: Work[Item, Result]) -> Callable[[list[Item]], Future[Result]]:
+    def start(self, work: Callable[[list[Item]], Result]) -> Callable[[list[Item]], Future[Result]]:
         self.executor = self._new((work,))
         return lambda items: self.executor.submit(_do, items)
 
@@ -112,12 +109,12 @@ def cluster(address: str) -> Pool:
 
 
 def in_order(
-    work: Work[Item, Result],
+    work: Callable[[list[Item]], Result],
     lists: Iterable[list[Item] | None],
     pool: Pool,
     lost: Callable[[Item], Result],
-) -> Iterator[Result]:
-    """Yield the results of lists of items, in order.
+) -> Iterator[tuple[list[Item], Result]]:
+    """Yield lists of items with their results, in order.
 
     If a process ends, the lists that were on their way are worked again, item by item.
 
@@ -127,7 +124,7 @@ def in_order(
         pool: where the work is done.
         lost: returns what stands for the result of an item whose process ended again.
     """
-    window, submit = pool.window or WINDOW, pool.start(work)
+    most, submit = pool.most or MAX_SUBMITTED, pool.start(work)
     waiting: deque[tuple[list[Item], Future[Result]]] = deque()
 
     def sent(items: list[Item]) -> Future[Result]:
@@ -139,16 +136,16 @@ def in_order(
             submit = pool.start(work)
             return submit(items)
 
-    def alone(item: Item) -> Result:
+    def alone(item: Item) -> tuple[list[Item], Result]:
         try:
-            return sent([item]).result()
+            return [item], sent([item]).result()
         except pool.broken:
-            return lost(item)
+            return [item], lost(item)
 
-    def first() -> Iterator[Result]:
+    def first() -> Iterator[tuple[list[Item], Result]]:
         items, future = waiting.popleft()
         try:
-            results = iter([future.result()])
+            results = iter([(items, future.result())])
         except pool.broken:
             results = map(alone, items)
         yield from results
@@ -156,7 +153,7 @@ def in_order(
     try:
         for items in chain(lists, [None]):
             # If the pool is broken, all are done: they are worked again before others are sent.
-            while waiting and (not items or len(waiting) >= window or waiting[0][1].done()):
+            while waiting and (not items or len(waiting) >= most or waiting[0][1].done()):
                 yield from first()
             if items:
                 waiting.append((items, sent(items)))
@@ -165,34 +162,23 @@ def in_order(
 
 
 def each_in_order(
-    work: Callable[[Item], tuple[Result, ...]],
+    work: Callable[[list[Item]], list[Result]],
     items: Iterable[Item],
     pool: Pool,
-    here: Callable[[Item], Result],
     lost: Callable[[Item], Result],
-) -> Iterator[Result]:
-    """Yield the result of each item: what `work` returns, or if that is (), what `here` does.
-
-    `here` is called in this process; the other arguments are those of `in_order`.
-    """
-    rest, kept = tee(items)
-    lists = iter(lambda: list(islice(rest, pool.size)), [])
-    of_list: Work[Item, list[tuple[Result, ...]]] = partial(_each, work)
-    every: Iterator[list[tuple[Result, ...]]]
-    every = in_order(of_list, lists, pool, lambda item: [(lost(item),)])
-    for item, result in zip(kept, chain.from_iterable(every), strict=False):
-        yield result[0] if result else here(item)
+) -> Iterator[tuple[Item, Result]]:
+    """Yield items, which are taken as they are needed, with their results; see `in_order`."""
+    rest = iter(items)
+    lists: Iterator[list[Item]] = iter(lambda: [*islice(rest, pool.size)], [])
+    for some, results in in_order(work, lists, pool, lambda item: [lost(item)]):
+        yield from zip(some, results, strict=True)
 
 
-def _each(work: Callable[[Item], Result], items: list[Item]) -> list[Result]:
-    return [work(item) for item in items]
-
-
-_work: Work[Any, Any]
+_work: Callable[[Any], Any]
 """The function that this process of a pool applies to lists."""
 
 
-def _begin(work: Work[Any, Any]) -> None:
+def _begin(work: Callable[[Any], Any]) -> None:
     """Prepare a process of a pool, which is a copy of its parent: it ends with the parent."""
     from multiprocessing import parent_process
     from threading import Thread

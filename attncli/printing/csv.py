@@ -31,7 +31,7 @@ TIDY_COLUMNS = ("problem", "title", "step", *PLACES, "row_label", "column_label"
 
 def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
     """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
-    problems = enumerate(traces)
+    problems = enumerate(traces, selection.follows)
     return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
 
 
@@ -139,7 +139,8 @@ def row_writer(write: Callable[[bytes], None], selection: Selection, delimiter: 
 
 def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a header, then a row for each number; a problem is called by its number."""
-    yield csv_text([TIDY_COLUMNS]).encode()
+    if not selection.follows:
+        yield csv_text([TIDY_COLUMNS]).encode()
     yield from in_parts((_tidy_problem(trace, selection) for trace in traces), "")
 
 

@@ -6,6 +6,7 @@ To add a format, write its functions and give it a row in `FORMATS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,6 +55,7 @@ class Selection(PageSelection):
     heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
     rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
     live: bool = False  # whether the numbers of an HTML page can be changed
+    follows: bool = False  # whether other traces are written before these, with the heading
 
     is_worksheet = False
 
@@ -79,6 +81,7 @@ class ReportSelection(PageSelection):
     only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
     totals: bool = False  # whether a grade book has one row per student
     roster: Roster | None = None  # the class, whose columns the grade book keeps
+    follows: bool = False  # whether other reports are written before these, with the heading
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
@@ -107,13 +110,13 @@ FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets
 
 def _in(place: str) -> Write:
     """Return `wing.module.function`; the module is imported when it is called first."""
+    return partial(_written, place)
+
+
+def _written(place: str, *arguments: object) -> Iterator[bytes]:
     module, _, name = place.rpartition(".")
-
-    def write(*arguments: object) -> Iterator[bytes]:
-        function: Write = getattr(import_module(f"attncli.{module}"), name)
-        return function(*arguments)
-
-    return write
+    write: Write = getattr(import_module(f"attncli.{module}"), name)
+    return write(*arguments)
 
 
 def nothing(*_: object) -> Iterator[bytes]:
@@ -291,18 +294,20 @@ WRITE_SIZE = 2**16
 """Number of characters, or of numbers, that are written at a time: about what a pipe holds."""
 
 
-def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
-    """Yield texts as they come, with `between` after each but the last."""
-    return in_parts(([text] for text in texts), between)
+def pieces(texts: Iterable[str], between: str, follows: bool = False) -> Iterator[bytes]:
+    """Yield texts as they come, with `between` before each but the first, or if it follows one."""
+    return in_parts(([text] for text in texts), between, follows)
 
 
-def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
+def in_parts(
+    texts: Iterable[Iterable[str]], between: str, follows: bool = False
+) -> Iterator[bytes]:
     """Yield texts as `pieces` does; each comes in parts, and small parts are joined.
 
     Halves of characters, as in names of files that are not in UTF-8, become question marks.
     """
     for number, parts in enumerate(texts):
-        waiting = [between] if number else []
+        waiting = [between] if number or follows else []
         size = 0
         for part in parts:
             waiting.append(part)

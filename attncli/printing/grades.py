@@ -67,7 +67,8 @@ def as_csv(
     steps = [f"points_{name}" for name in selection.points]
     columns = [*HEADS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     heads, by_name = _of_roster(selection.roster)
-    yield csv_text([[*heads, *columns]], delimiter).encode()
+    if not selection.follows:
+        yield csv_text([[*heads, *columns]], delimiter).encode()
     for one in graded:
         cells = by_name.get(one.name, [""] * len(heads))
         said = ["", ""]

@@ -63,7 +63,7 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     if selection.standalone:  # its head names the fonts that all of it needs
         yield _standalone("\\newpage\n".join(bodies)).encode()
         return
-    yield from pieces(map(_fragment, bodies), "\n")
+    yield from pieces(map(_fragment, bodies), "\n", selection.follows)
 
 
 def explanations(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:

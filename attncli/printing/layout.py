@@ -245,10 +245,12 @@ def plain_text(line: Line) -> str:
 
 
 def plain(
-    pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
+    pages: Iterable[Iterable[Line]],
+    write: Callable[[Line], str] = plain_text,
+    follows: bool = False,
 ) -> Iterator[bytes]:
     """Yield pages with a blank line between; `write` writes a line, by default without styles."""
-    return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n")
+    return in_parts(((f"{write(line)}\n" for line in page) for page in pages), "\n", follows)
 
 
 def beside(parts: Sequence[Block | str]) -> Block:

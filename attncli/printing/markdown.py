@@ -44,7 +44,7 @@ AT_START = regex(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a document with mathematics; a rule separates problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
-    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
+    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n", selection.follows)
 
 
 def explanations(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:

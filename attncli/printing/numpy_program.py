@@ -135,8 +135,10 @@ def _argument(item: Any) -> str:
 
 def as_numpy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a program of the steps, unrounded, and of what they need; tokens are rows."""
-    yield b"import numpy as np\n\n"
-    yield from in_parts((_program(trace.unrounded or trace, selection) for trace in traces), "\n")
+    if not selection.follows:
+        yield b"import numpy as np\n\n"
+    programs = (_program(trace.unrounded or trace, selection) for trace in traces)
+    yield from in_parts(programs, "\n", selection.follows)
 
 
 def _program(trace: Trace, selection: Selection) -> Iterator[str]:

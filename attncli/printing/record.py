@@ -207,7 +207,7 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
             held, text = _dumped(mapping, is_unicode=False)
         return _with_rows(text, f"[{HOLE}]\n", held, _items)
 
-    return in_parts(map(document, traces), "---\n")
+    return in_parts(map(document, traces), "---\n", selection.follows)
 
 
 def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:

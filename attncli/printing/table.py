@@ -43,7 +43,8 @@ SIGN_STYLES = {"✓": "right", "→": "right", "✗": "wrong"} | dict.fromkeys("
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    return layout.plain(lines(trace, selection) for trace in shown)
+    pages = (lines(trace, selection) for trace in shown)
+    return layout.plain(pages, follows=selection.follows)
 
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:

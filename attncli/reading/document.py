@@ -205,6 +205,11 @@ def yaml_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
+def line_ends(text: str) -> int:
+    is_plain = text.isascii() and "\r" not in text
+    return text.count("\n") if is_plain else len(yaml_lines(text)) - 1
+
+
 ANSWERS_HINT = "write such as weights: [[0.5, 0.5]]"
 
 STUDENT_KEYS = ("student", "name")

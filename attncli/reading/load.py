@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -31,7 +30,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import visible
 from attncli.reading.document import PAUSE, Document, FileName, Raw, assign, error_at
 from attncli.reading.files import Folder
-from attncli.reading.read import Portion, matrix_file, read_bytes
+from attncli.reading.read import matrix_file, read, read_bytes
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -101,7 +100,7 @@ def load_each(
     source: FileName, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
     """Yield every problem of a file as it comes, or the error of one that is wrong."""
-    documents = Portion(os.fspath(source)).read(stdin, csv_options())
+    documents = read(source, stdin, csv_options(), as_arrays=True)
     stream = load_stream(documents, overrides or Overrides(), Forms())
     return (problem for problem in stream if problem is not None)
 

@@ -7,20 +7,17 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
-from select import select
 from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex
 from attncli.reading import yaml_documents
-from attncli.reading.document import PAUSE, Chunk, Document, FileName, KnownClass, Options, error_at
+from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
-from attncli.reading.yaml_documents import LINE_OF_JSON, check_length, chunks
+from attncli.reading.yaml_documents import LINE_OF_JSON, check_length
 
 
 def decoded(data: Iterator[bytes]) -> Iterator[str]:
@@ -113,10 +110,6 @@ TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
 
 
-LIST = re.compile(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
-"""How a part begins that may hold several problems."""
-
-
 class _Reading(Record):
     """A file, and how it is read; the last four attributes are parameters of `read`."""
 
@@ -147,7 +140,7 @@ def read(
     name = os.fspath(source)
     if name == "-":
         reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays, pauses)
-        yield from _documents(_checked(stdin), reading)
+        yield from _documents(opened_stdin(stdin), reading)
         return
     path = Path(name)
     about = (options, of_class, as_arrays, pauses)
@@ -165,12 +158,12 @@ def read_bytes(
 def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     name = os.fspath(source)
     if name == "-":
-        file = _checked(stdin)
+        file = opened_stdin(stdin)
         with located(lambda _: Place(STDIN)):
             return "".join(decoded(blocks(file)))
     path = Path(name)
     with located(lambda _: Place(name)), open_file(path) as file:
-        start, data = _begun(file, path.suffix.lower())
+        start, data = begun(file, path.suffix.lower())
         return "".join(decoded(chain([start], data)))
 
 
@@ -186,13 +179,13 @@ def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     return renamed(first, key, "X")
 
 
-def _checked(stdin: BinaryIO | None) -> BinaryIO:
+def opened_stdin(stdin: BinaryIO | None) -> BinaryIO:
     if stdin is None:
         raise fail("standard input is closed", hint="name a file")
     return stdin
 
 
-def _begun(file: BinaryIO, suffix: str) -> tuple[bytes, Iterator[bytes]]:
+def begun(file: BinaryIO, suffix: str) -> tuple[bytes, Iterator[bytes]]:
     """Return the first bytes of a file and the rest; refuse a file of another program."""
     data = blocks(file)
     start = next(data, b"")
@@ -209,7 +202,7 @@ def _of_file(path: Path, reading: _Reading) -> Iterator[Document]:
 def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
     place, suffix = Place(reading.name), reading.suffix
     with located(lambda _: place):
-        start, data = _begun(file, suffix)
+        start, data = begun(file, suffix)
         if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
@@ -247,108 +240,35 @@ def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
     if reading.suffix in CSV_SUFFIXES:
         yield from _of_csv(whole(texts), reading)
         return
-    parts, is_yaml = _cut(texts, reading)
-    if is_yaml:
-        for part in parts:
-            if part.text:
-                yield from yaml_documents.documents(part, reading.folder)
-            elif reading.pauses:
-                yield PAUSE
-    else:
-        first = next(parts)
-        above = iter(["\n" * first.before, first.text])
-        yield from _of_csv(whole(chain(above, (part.text for part in parts))), reading)
+    parts, is_yaml = cut_text(texts, reading.suffix)
+    if not is_yaml:
+        yield from _of_csv(whole(parts), reading)
+        return
+    for part in yaml_documents.chunks(parts, reading.name):
+        if part.text:
+            yield from yaml_documents.documents(part, reading.folder)
+        elif reading.pauses:
+            yield PAUSE
 
 
-def _cut(texts: Iterator[str], reading: _Reading) -> tuple[Iterator[Chunk], bool]:
-    """Return the parts of a text, and whether they are YAML or JSON; if not, they are CSV."""
-    parts = chunks(texts, reading.name)
-    first = next((part for part in parts if part.text.strip()), None)
-    if first is None:
-        return iter(()), True
-    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
-    if not is_yaml and (second := next(filter(attrgetter("text"), parts), None)):
-        is_yaml = LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
-        parts = chain([second], parts)
-    return chain([first], parts), is_yaml
+def cut_text(texts: Iterator[str], suffix: str) -> tuple[Iterator[str], bool]:
+    """Return the parts of a text, and whether they are YAML or JSON; if not, they are CSV.
 
-
-class Portion(Record):
-    """A part of a file that can be read by itself, or all of it.
-
-    Attributes:
-        text: a part of YAML or JSON; all bytes of standard input; why the file cannot be read
-            further; None for a file that is read when it is needed.
-        before: the number of problems above it, if each portion before holds one.
-        number: that of those in the same file.
-        follows: whether something is written before what is made of it.
+    A text without content has no part.
     """
-
-    source: str
-    text: Chunk | bytes | InputError | None = None
-    before: int = 0
-    number: int = 0
-    follows: bool = False
-
-    @property
-    def count(self) -> int:
-        """The number of problems in it, as far as a look at it tells."""
-        if isinstance(self.text, Chunk) and LIST.match(self.text.text):
-            return sum(1 for _ in yaml_documents.documents(self.text, Path()))
-        return 1
-
-    def read(self, stdin: BinaryIO | None, options: Options) -> Iterator[Document]:
-        """Yield the documents in it, with pauses and large tables as arrays; see `read`."""
-        if isinstance(self.text, InputError):
-            raise self.text
-        if isinstance(self.text, Chunk):
-            folder = Path() if self.source == "-" else Path(self.source).parent
-            return yaml_documents.documents(self.text, folder)
-        stdin = stdin if self.text is None else io.BytesIO(self.text)
-        return read(self.source, stdin, options, as_arrays=True, pauses=True)
-
-
-def portions(source: str, stdin: BinaryIO | None = None) -> Iterator[Portion | None]:
-    """Yield the portions of a file; None where the next one may take a while."""
-    is_stdin = source == "-"
-    name, path = STDIN if is_stdin else source, Path(source)
-    suffix = "" if is_stdin else path.suffix.lower()
-    try:
-        with (
-            located(lambda _: Place(name)),
-            nullcontext(_checked(stdin)) if is_stdin else open_file(path) as file,
-        ):
-            start, data = _begun(file, suffix)
-            head = [start]
-            if not (start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy", *CSV_SUFFIXES)):
-                texts = decoded(chain([start], _noted(data, head)))
-                parts, is_yaml = _cut(texts, _Reading(name, path.parent, suffix))
-                for part in parts if is_yaml else ():
-                    head.clear()
-                    if part.text:
-                        yield Portion(source, part)
-                    elif not _is_ready(file):
-                        yield None
-            if head:
-                yield Portion(source, b"".join([*head, *data]) if is_stdin else None)
-    except InputError as error:
-        yield Portion(source, error)
-
-
-def _noted(data: Iterator[bytes], head: list[bytes]) -> Iterator[bytes]:
-    """Yield blocks, and add them to a list until it is emptied."""
-    for block in data:
-        if head:
-            head.append(block)
-        yield block
-
-
-def _is_ready(file: BinaryIO) -> bool:
-    """Return whether more of a file, or its end, is there; False if that is not known."""
-    try:
-        return bool(select([file], [], [], 0)[0])
-    except (OSError, ValueError):  # a stream in memory; a pipe of Windows
-        return file.seekable()
+    parts = yaml_documents.cut(texts)
+    above = ""
+    for part in parts:
+        above += part
+        if part.strip():
+            break
+    if not above.strip():
+        return iter(()), False
+    first, is_yaml = [above], suffix in YAML_SUFFIXES or _looks_like_yaml(above)
+    if not is_yaml and (second := next(filter(None, parts), None)):
+        is_yaml = LINE_OF_JSON.match(second) is not None  # the first line is no JSON
+        first.append(second)
+    return chain(first, parts), is_yaml
 
 
 def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from attncli.reading.document import (
     OpenKey,
     Raw,
     error_at,
+    line_ends,
     unread,
     without_nulls,
     yaml_lines,
@@ -52,13 +53,16 @@ CONTINUED = (",", "[", ":")
 """Ends of a line after which a mapping on the next line belongs to the same value."""
 
 
-def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
+def cut(texts: Iterator[str]) -> Iterator[str]:
     """Yield the parts of a text, which together are all of it; an empty one where a text ends."""
+    return map("".join, _parts(_lines(texts)))
+
+
+def chunks(parts: Iterable[str], name: str) -> Iterator[Chunk]:
     before = 0
-    for lines in _parts(_lines(texts)):
-        text = "".join(lines)
+    for text in parts:
         yield Chunk(name, text, before)
-        before += len(yaml_lines(text)) - 1
+        before += line_ends(text)
 
 
 def _parts(lines: Iterator[str]) -> Iterator[list[str]]:

@@ -1,0 +1,129 @@
+"""Files cut into portions that other processes read, of about the same size."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import chain, tee
+from pathlib import Path
+from select import select
+from typing import BinaryIO, NamedTuple
+
+from attncli.core.errors import InputError, Place, located
+from attncli.core.text.strings import regex
+from attncli.reading import yaml_documents
+from attncli.reading.document import Chunk, Document, Options, line_ends
+from attncli.reading.files import open_file
+from attncli.reading.read import (
+    CSV_SUFFIXES,
+    NUMPY_STARTS,
+    STDIN,
+    begun,
+    cut_text,
+    decoded,
+    opened_stdin,
+    read,
+)
+
+LIST_CHARACTERS = 2**18
+"""Number of characters that are sent together: of most problems, a few hundred. Chosen."""
+
+PART_CHARACTERS = 2**8
+"""Number of characters for which a part of a file counts beside its own. Chosen."""
+
+FILE_CHARACTERS = 2**14
+"""Number of characters for which a file counts that is read when it is needed. Chosen."""
+
+LIST = regex(r"(?:\s|---\s|#.*\n)*+(?:\[|-\s)")
+"""How a part begins that may hold several problems."""
+
+
+class Portion(NamedTuple):  # as it is made and sent in a tenth of the time of a record
+    """A part of a file that can be read by itself, or all of it.
+
+    Attributes:
+        content: a part of YAML or JSON; all bytes of standard input; why the file cannot be read
+            further; None for a file that is read when it is needed.
+        lines: the number of lines above it in the file.
+        number: the number of problems above it in the file, as far as a look at them tells.
+        before: the same in all files.
+    """
+
+    source: str
+    content: str | bytes | InputError | None = None
+    lines: int = 0
+    number: int = 0
+    before: int = 0
+
+    def read(self, stdin: BinaryIO | None, options: Options) -> Iterator[Document]:
+        """Yield the documents in it, with pauses and large tables as arrays; see `read`."""
+        if isinstance(self.content, InputError):
+            raise self.content
+        if isinstance(self.content, str):
+            is_stdin = self.source == "-"
+            name, folder = (STDIN, Path()) if is_stdin else (self.source, Path(self.source).parent)
+            return yaml_documents.documents(Chunk(name, self.content, self.lines), folder)
+        stdin = stdin if self.content is None else io.BytesIO(self.content)
+        return read(self.source, stdin, options, as_arrays=True, pauses=True)
+
+
+def lists_of(sources: Iterable[str], stdin: BinaryIO | None) -> Iterator[list[Portion] | None]:
+    """Yield the portions of files in lists; None where the next may take a while."""
+    some, size, before = list[Portion](), 0, 0
+    for source in sources:
+        lines = number = 0
+        for part in _parts(source, stdin):
+            if part != "":
+                some.append(Portion(source, part, lines, number, before))
+                count = 1
+                if not isinstance(part, str):
+                    size += FILE_CHARACTERS
+                else:
+                    size += len(part) + PART_CHARACTERS
+                    lines += line_ends(part)
+                    if LIST.match(part):
+                        count = sum(1 for _ in yaml_documents.documents(Chunk("", part), Path()))
+                number, before = number + count, before + count
+            if some and (part == "" or size >= LIST_CHARACTERS):
+                yield some
+                some, size = [], 0
+            if part == "":
+                yield None
+    if some:
+        yield some
+
+
+def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputError | None]:
+    """Yield what the portions of a file hold, parts one by one.
+
+    Where the next one may take a while there is an empty one.
+    """
+    is_stdin = source == "-"
+    path = Path(source)
+    suffix = "" if is_stdin else path.suffix.lower()
+    place = Place(STDIN if is_stdin else source)
+    try:
+        with (
+            located(lambda _: place),
+            nullcontext(opened_stdin(stdin)) if is_stdin else open_file(path) as file,
+        ):
+            start, rest = begun(file, suffix)
+            data, copy = tee(chain([start], rest))
+            is_whole = start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy", *CSV_SUFFIXES)
+            parts, is_cut = (iter(()), False) if is_whole else cut_text(decoded(data), suffix)
+            if is_cut:
+                del copy  # which would keep what was read
+                yield from (part for part in parts if part or not _is_ready(file))
+            else:
+                yield b"".join(copy) if is_stdin else None
+    except InputError as error:
+        yield error
+
+
+def _is_ready(file: BinaryIO) -> bool:
+    """Return whether more of a file, or its end, is there; False if that is not known."""
+    try:
+        return bool(select([file], [], [], 0)[0])
+    except (OSError, ValueError):  # a stream in memory; a pipe of Windows
+        return file.seekable()
