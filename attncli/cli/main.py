@@ -19,21 +19,30 @@ from attncli.core.arithmetic.memory import keep_within_memory
 from attncli.core.errors import InputError, fail
 from attncli.core.text.strings import visible
 
-SUMMARIES = {
-    "new": "Write a small problem file to start from.",
-    "compute": "Show every step of a calculation.",
-    "explain": "Show how one number is calculated, with the numbers put in.",
-    "check": "Find the first wrong number in hand-worked answers.",
-    "worksheet": "Write a page with room for the numbers, or a file to fill in.",
-    "vary": "Write problems like a given one, in which mistakes show.",
-    "scores": "List score functions, masks and normalisers.",
-    "schema": "Print a JSON Schema of the problem file.",
-    "samples": "List the samples, or print one.",
-    "demo": "Open a sample as a page that recalculates.",
-    "completion": "Print a script that completes commands of attn in a shell.",
-    "manual": "Print the manual page, attn(1).",
+COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Calculate": {
+        "new": "Write a small problem file to start from.",
+        "compute": "Show every step of a calculation.",
+        "explain": "Show how one number is calculated, with the numbers put in.",
+        "demo": "Open a sample as a page that recalculates.",
+    },
+    "Practise and check": {
+        "worksheet": "Write a page with room for the numbers, or a file to fill in.",
+        "check": "Find the first wrong number in hand-worked answers.",
+        "vary": "Write problems like a given one, in which mistakes show.",
+    },
+    "Reference": {
+        "samples": "List the samples, or print one.",
+        "scores": "List score functions, masks and normalisers.",
+        "schema": "Print a JSON Schema of the problem file.",
+        "manual": "Print the manual page, attn(1).",
+        "completion": "Print a script that completes commands of attn in a shell.",
+    },
 }
-"""The names of the commands, in the order in which they are used, and what each does.
+"""The groups of the commands, in the order in which people meet them."""
+
+SUMMARIES = {name: said for group in COMMAND_GROUPS.values() for name, said in group.items()}
+"""The names of the commands, and what each does.
 
 A command is the function of that name, in the module that `MODULES` tells, or in that of its name.
 """
@@ -53,9 +62,17 @@ OPTION_GROUPS = (
     "Content",
     "Output",
     "Calculation",
+    "Keys of the problem",
+    "More",
     "Options",
 )
-"""The groups of a help page. Options without one are keys of a problem, and matrices."""
+"""The groups of a help page. Options without one are of the group `Calculation`."""
+
+ONLY_IN_ALL = ("Keys of the problem", "More")
+"""The groups that only `HELP_ALL` shows."""
+
+HELP_ALL = "--help-all"
+"""The option that shows the help page with all groups."""
 
 EXAMPLE_PROBLEM = """\
 tokens: [I, am, good]
@@ -109,7 +126,7 @@ HELP_NOTES = {
 """What a help page says between its options and its examples."""
 
 
-HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+HELP_OPTIONS = ["-h", "--help"]
 
 
 class Group(TyperGroup):
@@ -132,14 +149,17 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+        width = max(map(len, SUMMARIES))
+        for title, group in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", said) for name, said in group.items()])
 
 
 def build(name: str) -> Any:
     """Return the click command of this name."""
     function = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP_OPTIONS)
+    settings = {"help_option_names": [*HELP_OPTIONS, HELP_ALL]}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(function)
     return typer.main.get_command(app)
 
@@ -147,11 +167,23 @@ def build(name: str) -> Any:
 class Command(TyperCommand):
     """A command whose help page lists its options in groups."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note whether the whole help is asked for."""
+        ctx.meta[HELP_ALL] = HELP_ALL in args
+        return super().parse_args(ctx, args)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the help option, which says what it leaves out."""
+        option: Any = super().get_help_option(ctx)
+        option.help = f"Show this message and exit; {HELP_ALL} shows all options."
+        return option
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""
         for name, rows in groups_of(self, ctx).items():
-            with formatter.section(name):
-                formatter.write_dl(rows)
+            if ctx.meta.get(HELP_ALL) or name not in ONLY_IN_ALL:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
 
 
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
@@ -183,7 +215,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings=HELP_OPTIONS,
+    context_settings={"help_option_names": HELP_OPTIONS},
 )
 
 

@@ -39,6 +39,7 @@ variants = partial(Option, rich_help_panel="Variants")
 blanks = partial(Option, rich_help_panel="Blanks")
 content = partial(Option, rich_help_panel="Content")
 output = partial(Option, rich_help_panel="Output")
+more = partial(Option, rich_help_panel="More")
 
 # Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
@@ -56,24 +57,24 @@ pattern as in pages/{}: a file for each {}."""
 
 Out = Annotated[str | None, out(help=OUT_HELP.format("{number}-{title}.html", "problem"))]
 KeepGoing = Annotated[
-    bool, output("--keep-going", help="Go on where a problem is wrong; exit status 2.")
+    bool, more("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
-Standalone = Annotated[bool, output("--standalone", help="A complete LaTeX document.")]
-ColorOption = Annotated[Color, output("--color", help="When to colour.")]
-ThemeOption = Annotated[Theme, output("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, output("--no-pager", help="Print long output at once.")]
+Standalone = Annotated[bool, more("--standalone", help="A complete LaTeX document.")]
+ColorOption = Annotated[Color, more("--color", help="When to colour.")]
+ThemeOption = Annotated[Theme, more("--theme", help="The terminal's background.")]
+NoPager = Annotated[bool, more("--no-pager", help="Print long output at once.")]
 Decimals = Annotated[int | None, decimals(help="Digits after the point.")]
 Full = Annotated[bool, content("--full", help="Show large matrices whole.")]
 Why = Annotated[bool, content("--why", help="Say in a sentence why each step is done.")]
 AllowOutside = Annotated[
-    bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
+    bool, more("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
 
 
 JOBS_HELP = "How many processes share the work; 0 is one for each processor."
 CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
-Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
-Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
+Jobs = Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)]
+Cluster = Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
 def pool_of(jobs: int, cluster: str | None) -> Pool | None:
