@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import chain
 from pathlib import Path
@@ -51,9 +51,13 @@ matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
+SET_EXAMPLE = "--set mask=causal"
+SET_HELP = f"Set any key of the problem, as in {SET_EXAMPLE}; {{}}."
+Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
+
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
-OUT_HELP = """Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a
-pattern as in pages/{}: a file for each {}."""
+OUT_HELP = """Write to this file; its suffix tells the format. FOLDER/, or a pattern such as
+pages/{}: a file for each {}."""
 
 Out = Annotated[str | None, out(help=OUT_HELP.format("{number}-{title}.html", "problem"))]
 KeepGoing = Annotated[
@@ -213,6 +217,30 @@ def files_by_key(matrices: Iterable[tuple[str, str]]) -> dict[str, str]:
             raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
         files[key] = file
     return files
+
+
+def with_settings(
+    keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the texts of flags, and of each KEY=VALUE of `--set`, by key.
+
+    `others` are keys that have a value already. It imports NumPy, so `prepare` comes before it.
+    """
+    texts = {**keys}
+    for text in settings or ():
+        from attncli.core.problem.key_values import hint_for, key_of
+        from attncli.core.problem.keys import KEYS
+
+        name, sign, value = text.partition("=")
+        key = key_of(name.strip())
+        if not sign:
+            raise fail(f"--set {visible(text)} is not of the form KEY=VALUE", hint=SET_EXAMPLE)
+        if key not in KEYS:
+            raise fail(f"--set: unknown key {visible(name)}", hint=hint_for(name.strip()))
+        if key in texts or key in others:
+            raise fail(f"{key} is set twice", hint="leave one of them out")
+        texts[key] = value.strip()
+    return texts
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:

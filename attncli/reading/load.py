@@ -169,8 +169,10 @@ def _problem(document: Document, overrides: Overrides, forms: Forms | None = Non
 
 
 def _flag_of(key: str) -> str:
-    part = key.partition(".")[2]
-    return FLAGS[part] if part else f"--{key.replace('_', '-')}"
+    if part := key.partition(".")[2]:
+        return FLAGS[part]
+    flags = KEYS[key].flags_of(key)
+    return flags[-1] if flags else f"--set {key}"
 
 
 class ProblemSource:
