@@ -1,6 +1,6 @@
 """`attn check`: hand-worked answers against the right ones."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -57,7 +57,7 @@ def check(
     matrix: Annotated[WordList, options.matrix(help=MATRIX_HELP)] = None,
     names: NamesFlag = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    asked: Mapping[str, str] = EMPTY,
+    asked: options.TextsByKey = EMPTY,
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
     manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,

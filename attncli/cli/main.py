@@ -4,15 +4,14 @@ The modules of this wing read flags, print, colour and exit; nothing else in the
 """
 
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from textwrap import indent
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
 from attncli.core.arithmetic.memory import keep_within_memory
@@ -116,7 +115,6 @@ EXAMPLES = {
 
 HELP_NOTES = {
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
-    "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
     "worksheet": "A filled-in worksheet, or what the page saves, is a submission for attn check.",
@@ -144,7 +142,9 @@ class Group(TyperGroup):
         word = args[0]
         is_file = word == "-" or "." in word or os.path.isfile(word)  # noqa: PTH113
         if is_file and word not in SUMMARIES:
-            hint = f"to calculate it, write attn compute {shlex.join(args)}"
+            from shlex import join
+
+            hint = f"to calculate it, write attn compute {join(args)}"
             raise fail(f"{visible(word)} is no command of attn", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -158,10 +158,12 @@ class Group(TyperGroup):
 def build(name: str) -> Any:
     """Return the click command of this name."""
     function = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
-    settings = {"help_option_names": [*HELP_OPTIONS, HELP_ALL]}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(function)
-    return typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    flags = getattr(function, "flags", {})
+    command.params = [one for param in command.params for one in flags.get(param.name, [param])]
+    return command
 
 
 class Command(TyperCommand):
@@ -172,10 +174,14 @@ class Command(TyperCommand):
         ctx.meta[HELP_ALL] = HELP_ALL in args
         return super().parse_args(ctx, args)
 
+    def get_help_option_names(self, _: Any) -> list[str]:
+        """Return the names of the help option; the second one names its parameter."""
+        return [*HELP_OPTIONS, HELP_ALL]
+
     def get_help_option(self, ctx: Any) -> Any:
         """Return the help option, which says what it leaves out."""
         option: Any = super().get_help_option(ctx)
-        option.help = f"Show this message and exit; {HELP_ALL} shows all options."
+        option.help = f"Show this message; {HELP_ALL} shows all options."
         return option
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -207,19 +213,7 @@ def epilog(command: str) -> str:
     return "\n\n".join([*paragraphs, f"\b\nExamples:\n{examples}"])
 
 
-app = typer.Typer(
-    name="attn",
-    cls=Group,
-    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": HELP_OPTIONS},
-)
-
-
-def _version(value: bool) -> None:
+def _version(_context: Any, _option: Any, value: bool) -> None:
     if value:
         from attncli import __version__
 
@@ -227,13 +221,24 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def attn(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Show every number of an attention calculation, the way a careful person would write it."""
+VERSION = TyperOption(
+    param_decls=["--version"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version.",
+)
+
+app = Group(
+    name="attn",
+    help="Show every number of an attention calculation, the way a careful person would write it.",
+    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
+    params=[VERSION],
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": HELP_OPTIONS},
+)
 
 
 def main() -> None:

@@ -5,16 +5,15 @@ Modules of commands have no postponed annotations: typer would evaluate each of 
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
 
 from typer import Option
+from typer.core import TyperOption
 
 from attncli.cli.output import tell
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
@@ -52,7 +51,8 @@ WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
 SET_EXAMPLE = "--set mask=causal"
-SET_HELP = f"Set any key of the problem, as in {SET_EXAMPLE}; {{}}."
+SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
+lists them."""
 Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
 
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
@@ -106,22 +106,30 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 }
 """The options that set parts of the key `marking`: how a value is written, and the help."""
 
+MAIN_MARKING = ("ask", "points", "decimals_asked")
+"""Those of them that the short help page shows."""
+
 Command: TypeAlias = Callable[..., None]
 
 
-def key_flags(*only: str) -> Callable[[Command], Command]:
-    """Return a decorator that replaces the parameter `keys` of a command by flags.
+TextsByKey = Annotated[Mapping[str, str], Option(parser=str)]
+"""The parameter of a command that `main.build` replaces by flags, one for each key."""
 
-    There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
-    of keys to the texts of their flags.
+
+def key_flags(*shown: str) -> Callable[[Command], Command]:
+    """Return a decorator that replaces the parameter `keys` of a command by a flag for each key.
+
+    Those of the `shown` keys are on the short help page. The command gets a mapping of keys to the
+    texts of their flags.
     """
     from attncli.core.problem.keys import KEYS
 
-    flags: dict[str, object] = {}
-    for key in only or KEYS:
+    flags: dict[str, TyperOption] = {}
+    for key in dict.fromkeys((*shown, *KEYS)):
         if names := KEYS[key].flags_of(key):
-            flags[key] = Annotated[str | None, Option(*names, help=KEYS[key].help)]
-    return partial(_with_flags, "keys", flags, lambda key: key)
+            panel = None if key in shown else "Keys of the problem"
+            flags[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
+    return partial(_with_flags, "keys", flags)
 
 
 def marking_flags(**helps: str) -> Callable[[Command], Command]:
@@ -130,34 +138,33 @@ def marking_flags(**helps: str) -> Callable[[Command], Command]:
     With `helps` there are only those options, with another help. The command gets a mapping of keys
     such as `marking.ask` to the texts of their options.
     """
-    flags: dict[str, object] = {}
+    flags: dict[str, TyperOption] = {}
     for name in helps or MARKING_OPTIONS:
         metavar, help_ = MARKING_OPTIONS[name]
-        option = marking(metavar=metavar, help=helps.get(name, help_))
-        several = name == "ask"
-        flags[name] = Annotated[WordList, option] if several else Annotated[str | None, option]
-    key_of = "marking.{}".format
-    return partial(_with_flags, "asked", flags, lambda name: key_of(name.removesuffix("_asked")))
+        panel = "Marking" if name in MAIN_MARKING else "More"
+        settings = {"metavar": metavar, "rich_help_panel": panel, "multiple": name == "ask"}
+        option = f"--{name.replace('_', '-')}"
+        key = f"marking.{name.removesuffix('_asked')}"
+        flags[key] = _flag(name, option, help=helps.get(name, help_), **settings)
+    return partial(_with_flags, "asked", flags)
 
 
-def _with_flags(
-    parameter: str, flags: Mapping[str, object], key_of: Callable[[str], str], command: Command
-) -> Command:
+def _flag(*names: str, **settings: Any) -> TyperOption:
+    """Return an option that takes a text; by way of a signature it would take twice the time."""
+    return TyperOption(param_decls=[*names], show_default=True, **settings)
+
+
+def _with_flags(parameter: str, flags: Mapping[str, TyperOption], command: Command) -> Command:
     """Return a command whose parameter is a mapping, with an option for each of its keys."""
 
     @wraps(command)
     def with_flags(**arguments: Any) -> None:
-        values = {key_of(name): arguments.pop(name) for name in flags}
+        values = {key: arguments.pop(flag.name or key) for key, flag in flags.items()}
         chosen = {key: value for key, value in values.items() if value not in (None, [], ())}
         texts = {key: x if isinstance(x, str) else ",".join(x) for key, x in chosen.items()}
-        command(**arguments, **{parameter: texts})
+        command(**arguments | {parameter: texts})
 
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    options = [inspect.Parameter(n, place, default=None, annotation=flags[n]) for n in flags]
-    signature = inspect.signature(command)
-    of_each = (options if n == parameter else [p] for n, p in signature.parameters.items())
-    signature = signature.replace(parameters=[*chain.from_iterable(of_each)])
-    with_flags.__dict__["__signature__"] = signature
+    with_flags.__dict__["flags"] = {parameter: [*flags.values()]}
     return with_flags
 
 

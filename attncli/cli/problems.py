@@ -1,6 +1,6 @@
 """`attn new` and `attn vary`: a problem file to start from, and problems like it for a class."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -28,13 +28,14 @@ QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
-@options.key_flags()
+@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score", "mask")
 def new(
     ctx: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
-    keys: Mapping[str, str] = EMPTY,
+    keys: options.TextsByKey = EMPTY,
+    set_: options.Settings = None,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
@@ -49,10 +50,11 @@ def new(
     from attncli.printing.worksheet import problem_file
     from attncli.reading.load import flag_value
 
+    texts = options.with_settings(keys, set_)
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        values = {key: flag_value(key, text, flags[key]) for key, text in keys.items()}
+        values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}
         problem = start(values, widths)
     write_bytes([problem_file(problem, blank).encode()], file, overwrite=False)
     if file is not None:
@@ -98,7 +100,7 @@ def vary(
     roster: Annotated[
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
-    asked: Mapping[str, str] = EMPTY,
+    asked: options.TextsByKey = EMPTY,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,

@@ -1,7 +1,7 @@
 """`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,7 +43,7 @@ VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@options.key_flags()
+@options.key_flags("score", "mask", "heads", "normalize")
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
@@ -69,8 +69,11 @@ def compute(
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
-    matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
-    keys: Mapping[str, str] = EMPTY,
+    matrix: Annotated[
+        WordList, options.matrix(help="Add or replace a matrix: -m W_q=wq.csv.")
+    ] = None,
+    set_: options.Settings = None,
+    keys: options.TextsByKey = EMPTY,
     exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
@@ -79,6 +82,7 @@ def compute(
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
     files = options.files_by_key(matrices)
+    keys = options.with_settings(keys, set_, files)
     from attncli.printing.formats import FORMATS, Selection
     from attncli.reading.load import Overrides
 

@@ -11,7 +11,6 @@ import os
 import posixpath
 import re
 import stat
-import unicodedata
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -360,7 +359,9 @@ def natural(name: str) -> list[tuple[int, str]]:
     >>> sorted(["hw10", "hw2"], key=natural)
     ['hw2', 'hw10']
     """
-    parts = re.split(r"(\d+)", unicodedata.normalize("NFC", name).casefold())
+    from unicodedata import normalize
+
+    parts = re.split(r"(\d+)", normalize("NFC", name).casefold())
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,7 @@ Linux calls how much of each is used."""
 
 def free_memory() -> int:
     """Return how many bytes are free within all limits, as far as the system tells."""
-    free = _read("/proc/meminfo", r"MemAvailable:\s+(\d+) kB", 1024)
+    free = _read("/proc/meminfo", "MemAvailable:", 1024)
     limit = _read("/sys/fs/cgroup/memory.max")
     if limit < UNKNOWN:  # of a container
         free = min(free, limit - _read("/sys/fs/cgroup/memory.current"))
@@ -49,15 +48,15 @@ def keep_within_memory() -> None:
 
 def _in_use(kind: str) -> int:
     """Return how many bytes this process uses, as a kind that Linux counts."""
-    used = _read("/proc/self/status", rf"{kind}:\s+(\d+) kB", 1024)
+    used = _read("/proc/self/status", f"{kind}:", 1024)
     return 0 if used == UNKNOWN else used
 
 
-def _read(file: str, pattern: str = r"(\d+)", unit: int = 1) -> int:
-    """Return a number in a file of the system; UNKNOWN if it is not there."""
-    with suppress(OSError):
-        if match := re.search(pattern, Path(file).read_text()):
-            return int(match[1]) * unit
+def _read(file: str, name: str = "", unit: int = 1) -> int:
+    """Return the number behind a name in a file of the system, or its first; UNKNOWN if none is."""
+    with suppress(OSError, ValueError, IndexError):
+        words = Path(file).read_text().split()
+        return int(words[words.index(name) + 1 if name else 0]) * unit
     return UNKNOWN
 
 

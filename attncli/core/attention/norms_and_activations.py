@@ -39,9 +39,7 @@ class QkNorm(Record):
 
 
 def normed(tape: Tape, q: Step, k: Step, rules: Rules) -> tuple[Step, Step]:
-    """Record `Q_normed` and `K_normed` if there is a norm; return the queries and keys to use."""
-    if not rules.qk_norm:
-        return q, k
+    """Record `Q_normed` and `K_normed` by the norm of the rules."""
     settings = dict(rules.qk_norm)
     name = settings.pop("name")
     gains = {"q": settings.pop("g_q", None), "k": settings.pop("g_k", None)}

@@ -16,7 +16,6 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
-from attncli.core.attention.position_operations import AtDistances, BiasAdded
 from attncli.core.attention.scores import SCORES, RepeatHeads
 from attncli.core.errors import fail
 from attncli.core.formulas.tree import Formula, Listed, Phrase, Words
@@ -82,6 +81,8 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         biased = Add(s, _put(tape, "bias", rules.bias))
     n, m = s.array.shape[-2:]
     for rule in rules.by_place:
+        from attncli.core.attention.position_operations import AtDistances, BiasAdded
+
         if rule.key:
             table = _put(tape, rule.key, rules.positions["table"], ("distance",))
             biased = Add(biased, AtDistances(table, (n, m), rule.shift))

@@ -8,8 +8,7 @@ its own. `label` and `put` put the words and matrices of a problem on the tape, 
 
 from __future__ import annotations
 
-from attncli.core.attention.norms_and_activations import normed
-from attncli.core.attention.positions import embedded, rotated
+from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
 from attncli.core.problem.keys import KEYS
@@ -55,10 +54,24 @@ def attention(tape: Tape, problem: Problem) -> Step:
         k = project(tape, problem, "K", keys)
     v = project(tape, problem, "V", keys)
     if q is not None and k is not None:
-        q, k = normed(tape, q, k, problem.rules)
-        q, k = rotated(tape, q, k, problem.rules.positions)
+        q, k = normed_and_rotated(tape, q, k, problem.rules)
         k, v = with_past(tape, problem, k, v)
     return finish(tape, problem, read_values(tape, problem, q, k, v))
+
+
+def normed_and_rotated(
+    tape: Tape, q: Step, k: Step, rules: Rules, before: int = 0
+) -> tuple[Step, Step]:
+    """Record queries and keys normed and turned by their positions, `before` tokens before them."""
+    if rules.qk_norm:
+        from attncli.core.attention.norms_and_activations import normed
+
+        q, k = normed(tape, q, k, rules)
+    if rules.positions:
+        from attncli.core.attention.positions import rotated
+
+        q, k = rotated(tape, q, k, rules.positions, before)
+    return q, k
 
 
 def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> Step:
@@ -76,8 +89,11 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     else:
         tokens = "query" if source == "X" else "key"
         x = put(tape, problem, source, (tokens, "model"))
-        is_made = source in tape.scope.sources  # with its positions
-        whole = x if is_made else embedded(tape, x, problem.rules.positions)
+        whole = x
+        if problem.rules.positions and source not in tape.scope.sources:  # which have theirs
+            from attncli.core.attention.positions import embedded
+
+            whole = embedded(tape, x, problem.rules.positions)
         result = _token(whole, t) if t else whole
         if f"W_{letter}" in problem.given:
             result = MatMul(result, put(tape, problem, f"W_{letter}", ("model", "feature")))
@@ -210,8 +226,7 @@ def decode(tape: Tape, problem: Problem) -> None:
         of_token = replace(rules, by_place=here)
         with tape.within(suffix=f"_{t}"):
             q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
-            q, k = normed(tape, q, k, rules)
-            q, k = rotated(tape, q, k, rules.positions, t - 1)
+            q, k = normed_and_rotated(tape, q, k, rules, t - 1)
             keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
             values = tape.record("V", Below((values, v)) if values else v, CACHE, why=CACHED)
             shared: list[Expression] = [keys, values]

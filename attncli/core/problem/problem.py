@@ -13,8 +13,6 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.parameters import SCALE_NAMES, Rules, factor, settings_of
-from attncli.core.attention.position_operations import PositionBias
-from attncli.core.attention.positions import by_place, checked
 from attncli.core.errors import KeyPath, Locate, Place, fail, needing, nowhere, refuse
 from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.forms import ArrayForm
@@ -342,8 +340,12 @@ class Problem(ProblemFields):
         return options
 
     def _rules(self) -> Rules:
+        positions = self._parts("positions")
+        if positions:
+            from attncli.core.attention.positions import by_place, checked
+
+            positions = checked(positions, self)
         if self.layers:  # each layer has rules
-            positions = checked(self._parts("positions"), self)
             first: Rules = self.layers[0].rules
             return replace(first, positions=positions)
         score, mask = self._parts("score"), self._parts("mask")
@@ -356,10 +358,11 @@ class Problem(ProblemFields):
         sizes = {name: self.sizes[name] for name in SCALE_NAMES if name in self.sizes}
         scale = factor(self.scale, **(sizes | ({"m": self.keys} if "m" in sizes else {})))
         bias = self.array("bias") if isinstance(self.bias, np.ndarray) else None
-        positions = checked(self._parts("positions"), self)
         n, m = self.sizes.size("n") or 1, self.keys
-        by_position = by_place(positions, self.heads, placed, n, m)
+        by_position = by_place(positions, self.heads, placed, n, m) if positions else []
         if isinstance(self.bias, Formula):
+            from attncli.core.attention.position_operations import PositionBias
+
             by_position.append(PositionBias(self.bias, {"n": n, "m": m, "heads": self.heads}))
         return Rules(
             score=score.pop("name"),

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from attncli.core.attention.normalizers import NORMALIZERS
-from attncli.core.attention.norms_and_activations import NORMS
-from attncli.core.attention.positions import POSITIONS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
+from attncli.core.problem.values import NamedRow, Table
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import OF_LAYER
 
@@ -293,14 +291,22 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if values["past"]:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
-    for key, table in (("score", SCORES), ("normalize", NORMALIZERS), ("qk_norm", NORMS)):
-        parameters = table[values[key]["name"]].parameters if values[key] else ()
+    for key in ("score", "normalize", "qk_norm"):
+        parameters = _table_of(key)[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in parameters if p.shape}
     if values["kind"] == "transformer":
         shapes |= {"embedding.table": ("v", "d_model")}
         shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
-    of_positions = (p for row in POSITIONS.values() for p in row.parameters if p.shape)
+    positions = _table_of("positions").values() if values["positions"] else ()
+    of_positions = (p for row in positions for p in row.parameters if p.shape)
     return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
+
+
+def _table_of(key: str) -> Table:
+    """Return the table of which a key names rows; it is imported only if a problem has the key."""
+    form = KEYS[key].form
+    assert isinstance(form, NamedRow)
+    return form.table()
 
 
 def _of_arrays(shapes: Shapes, keys: Collection[str]) -> Shapes:

@@ -252,7 +252,7 @@ def mask_warnings(
         yield f"{said}; write mask: {way}"
     while isinstance(written, list | tuple) or getattr(written, "shape", None):
         written = written[0]
-    if not isinstance(written, Mapping) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
+    if not isinstance(written, Mapping | None) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
         said = "a query may attend where the mask is true, but some programs mean the reverse"
         yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
 
