@@ -28,7 +28,7 @@ EXIT_STATUSES = {
     0: "Nothing went wrong.",
     WRONG_ANSWER: "attn check found a wrong number, or a submission with nothing to compare.",
     BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
-    130: "Interrupted.",
+    130: "Interrupted, as Ctrl-C ends --watch.",
     READER_WENT_AWAY: "The reader of the pipe went away.",
 }
 """The exit statuses."""

@@ -13,9 +13,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, complain, leave
+from attncli.cli.output import READER_WENT_AWAY, leave, status_of
 from attncli.core.arithmetic.memory import keep_within_memory
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 
 COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -250,24 +250,12 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message."""
     stdout = sys.stdout
-    try:
-        status = app(arguments, prog_name="attn")
-    except SystemExit as end:
-        # typer replaces the stream if the reader of its help went away.
-        status = end.code if sys.stdout is stdout else READER_WENT_AWAY
-    except ReaderWentAwayError:
-        return READER_WENT_AWAY
-    except OSError as error:
-        return complain(fail(f"standard output cannot be written: {error.strerror}"))
-    except InputError as error:
-        return complain(error)
-    except MemoryError:
-        hint = "--only output keeps no step of n × n numbers"
-        return complain(fail("the calculation does not fit into memory", hint=hint))
-    except ImportError as error:
-        # NumPy's error is a page of advice; its cause says what happened.
-        while isinstance(error.__cause__, ImportError):
-            error = error.__cause__
-        message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"
-        return complain(fail(message, hint="is there enough memory? if there is, install it again"))
-    return status if isinstance(status, int) else 0
+
+    def work() -> object:
+        try:
+            return app(arguments, prog_name="attn")
+        except SystemExit as end:
+            # typer replaces the stream if the reader of its help went away.
+            return end.code if sys.stdout is stdout else READER_WENT_AWAY
+
+    return status_of(work)

@@ -47,12 +47,13 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
 
     def end(number: int, frame: object) -> None:
         undo()
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, before[number])
         signal.raise_signal(number)
 
     known = [getattr(signal, name) for name in END_SIGNALS if hasattr(signal, name)]
-    # Signals with a handler, or ignored as by `nohup`, stay as they are.
-    handled = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    # Signals that are ignored, as by `nohup`, stay so.
+    before = {number: signal.getsignal(number) for number in known}
+    handled = [number for number in known if before[number] is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, end)
     try:
@@ -62,7 +63,7 @@ def undone_at_end(undo: Callable[[], object]) -> Iterator[None]:
         raise
     finally:
         for number in handled:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, before[number])
 
 
 def write_bytes(
@@ -226,6 +227,28 @@ def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[I
     finally:
         if is_shown:
             ProgressLine.show("")
+
+
+def status_of(work: Callable[[], object]) -> int:
+    """Return the exit status that some work returns, or that an error has, after its message."""
+    try:
+        status = work()
+    except ReaderWentAwayError:
+        return READER_WENT_AWAY
+    except OSError as error:
+        return complain(fail(f"standard output cannot be written: {error.strerror}"))
+    except InputError as error:
+        return complain(error)
+    except MemoryError:
+        hint = "--only output keeps no step of n × n numbers"
+        return complain(fail("the calculation does not fit into memory", hint=hint))
+    except ImportError as error:
+        # NumPy's error is a page of advice; its cause says what happened.
+        while isinstance(error.__cause__, ImportError):
+            error = error.__cause__
+        message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"
+        return complain(fail(message, hint="is there enough memory? if there is, install it again"))
+    return status if isinstance(status, int) else 0
 
 
 def leave(status: int) -> NoReturn:

@@ -34,9 +34,11 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex."
+TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
+or png, a picture of the weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
+WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
@@ -64,6 +66,7 @@ def compute(
     allow_outside: options.AllowOutside = False,
     reveal: Annotated[bool, options.more("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
+    watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
     verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
@@ -90,6 +93,7 @@ def compute(
     targets.refuse_flag_of("latex", "standalone", standalone, format_)
     targets.refuse_flag_of("html", "reveal", reveal, format_)
     targets.refuse_flag_of("html", "live", live, format_)
+    reloads = watch and format_ == "html" and out is not None and not targets.is_many(out)
     selection = Selection(
         decimals=decimals,
         full=full,
@@ -102,11 +106,16 @@ def compute(
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
         live=live,
+        reloads=reloads,
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     run, display = new_run(), Display(color, theme, not no_pager)
     on_screen = format_ == "table" and out is None
     _refuse_parts(selection, format_, on_screen)
+    if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
+        from attncli.cli.watch import repeat
+
+        repeat(ctx, sources, out if reloads else None)
     traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
     write: Write = on_pages if on_screen else FORMATS[format_].traces
@@ -130,8 +139,8 @@ def _is_in_parts(format_: str, selection: "Selection", out: str | None) -> bool:
     """Return whether what is written of some problems does not depend on the others."""
     from attncli.printing.formats import FORMATS
 
-    is_page = FORMATS[format_].binary or format_ == "html" or selection.standalone
-    return targets.is_many(out) or not is_page
+    is_document = FORMATS[format_].is_document or selection.standalone
+    return targets.is_many(out) or not is_document
 
 
 def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
@@ -163,7 +172,7 @@ def _traces(
     # of numbers does not.
     row = FORMATS[format_]
     problems.is_one_file = out is not None and not targets.is_many(out)
-    problems.single = row.binary and not targets.is_many(out)
+    problems.single = format_ == "npz" and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
     foresee: Callable[[Problem], None] | None = None

@@ -26,7 +26,7 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
 NEXT_STEPS: Mapping[str, str] = {
     **dict.fromkeys(("csv", "tsv", "tidy"), "open {} in a spreadsheet"),
     "numpy": "run {} with python3",
-    "html": "open {} in a browser",
+    **dict.fromkeys(("html", "svg"), "open {} in a browser"),
     "moodle": "import {} into a question bank of Moodle",
     "latex": "\\input {} in a document",
     "document": "compile {} with pdflatex or xelatex",

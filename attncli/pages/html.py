@@ -18,6 +18,7 @@ from attncli.pages.cell_formulas import CellFormulas, CellPlace
 from attncli.pages.markup import (
     PRACTICE_HINT,
     PRACTICE_SCRIPT,
+    RELOAD,
     Script,
     field,
     matrix_table,
@@ -71,6 +72,8 @@ def traces(
 
         shown = [live.live_trace(trace.problem) for trace in shown]
         formulas, script = live.LiveFormulas(), live.SCRIPT
+    if selection.reloads:
+        script = replace(script, files=(*script.files, RELOAD))
     numbered: list[tuple[Trace, Mapping[CellPlace, int]]] = []
 
     def body(shown: Sequence[Trace], formulas: CellFormulas) -> Iterator[str]:

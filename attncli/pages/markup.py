@@ -20,6 +20,9 @@ from attncli.printing.layout import LineIndex, Matrix
 
 FOLDER = Path(__file__).parent / "web"
 
+RELOAD = "reload.js"
+"""The script of a page that loads itself anew when it was written again."""
+
 ISOLATED = regex("\u2068([^\u2066-\u2069]*)\u2069")
 """A right-to-left word that is kept apart from the numbers of its line."""
 
@@ -54,6 +57,8 @@ class Script(Record):
         """What the page allows itself, as an element."""
         digest = base64.b64encode(sha256(self.code.encode()).digest()).decode()
         rules = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+        if RELOAD in self.files:
+            rules += " 'strict-dynamic'"  # it may run the script that it adds
         rules += "; base-uri 'none'; form-action 'none'"
         return f'<meta http-equiv="Content-Security-Policy" content="{rules}"/>\n'
 

@@ -55,6 +55,7 @@ class Selection(PageSelection):
     heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
     rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
     live: bool = False  # whether the numbers of an HTML page can be changed
+    reloads: bool = False  # whether such a page loads itself anew when it was written again
     follows: bool = False  # whether other traces are written before these, with the heading
 
     is_worksheet = False
@@ -134,6 +135,7 @@ class Format(Record):
     explanations: Write | None = None  # for `attn explain`
     worksheets: Write | None = None  # for `attn worksheet`
     binary: bool = False
+    is_document: bool = False  # whether problems are one whole, of which no process writes a part
     is_page: bool = True  # whether it is for reading, and may show a part of each step
 
     def writer(self, kind: FormatKind) -> Write:
@@ -167,7 +169,7 @@ FORMATS: dict[str, Format] = {
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("printing.record.as_npz"), binary=True,
-        is_page=False,
+        is_document=True, is_page=False,
     ),
     "numpy": Format(
         (".py",), "a NumPy program that makes every step", _in("printing.numpy_program.as_numpy"),
@@ -184,7 +186,15 @@ FORMATS: dict[str, Format] = {
     ),
     "html": Format(
         (".html", ".htm"), "one page that explains each number", _in("pages.html.traces"),
-        _in("pages.report_html.reports"), worksheets=_in("pages.html.traces"),
+        _in("pages.report_html.reports"), worksheets=_in("pages.html.traces"), is_document=True,
+    ),
+    "svg": Format(
+        (".svg",), "a picture of the weights, or of steps", _in("pages.picture.as_svg"),
+        is_document=True,
+    ),
+    "png": Format(
+        (".png",), "the same picture as pixels", _in("pages.picture.as_png"), binary=True,
+        is_document=True,
     ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,

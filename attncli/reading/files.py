@@ -32,7 +32,7 @@ BYTES_AT_ONCE = 2**16
 """Number of bytes that are read at a time: the size of a pipe."""
 
 _inputs: set[str] = set()
-"""The files of the current run of the program; nothing is read back from it but whether one is."""
+"""The files of the current run of the program: those named at its start, and those read since."""
 
 
 class Folder(Record):
@@ -63,7 +63,8 @@ class Folder(Record):
 
 def open_file(path: Path) -> BinaryIO:
     try:
-        file = opened(str(path))
+        _inputs.add(os.path.realpath(path))
+        return opened(str(path))
     except FileNotFoundError:
         folder = path.parent
         near = near_words(path.name, next(walk(str(folder)))[2])
@@ -75,8 +76,6 @@ def open_file(path: Path) -> BinaryIO:
         raise fail("this is a folder", hint=f"name a file in it{such}") from None
     except (OSError, ValueError) as error:
         raise unreadable(error) from None
-    _inputs.add(os.path.realpath(path))
-    return file
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -109,6 +108,10 @@ def begin_run(names: Iterable[str]) -> None:
     """Forget the inputs of an earlier run in this process; remember those of a new one."""
     _inputs.clear()
     _inputs.update(os.path.realpath(name) for name in names if "\0" not in name)
+
+
+def inputs() -> list[Path]:
+    return [Path(name) for name in _inputs]
 
 
 def is_input(path: Path) -> bool:

@@ -116,10 +116,10 @@ def kept(length: int, full: bool, limit: int = LIMIT) -> list[int | None]:
     return [*range(EDGE), None, *range(length - EDGE, length)]
 
 
-def shortened(name: str) -> str:
+def shortened(name: str, length: int = MAX_NAME_LENGTH) -> str:
     """Return a name without its middle where it is long: of a file the end tells most."""
-    half = MAX_NAME_LENGTH // 2
-    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: half - 1]}…{name[-half:]}"
+    half = length // 2
+    return name if len(name) <= length else f"{name[: half - 1]}…{name[-half:]}"
 
 
 MAX_BYTES = 120
