@@ -77,6 +77,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     for key in [key for key in options if key not in ("score", "mask")]:
         with collected(faults):
             values[key] = KEYS[key].form.read(options[key], (key,))
+            if isinstance(values[key], np.ndarray):
+                raise fail(f"{key} is drawn", key, hint="write your numbers into the file")
     asked = dict.fromkeys(widths, 0)
     for name, width in widths.items():
         with collected(faults):

@@ -48,10 +48,11 @@ def new(
     prepare([])
     from attncli.classroom.new_problem import start
     from attncli.printing.worksheet import problem_file
-    from attncli.reading.load import flag_value
+    from attncli.reading.load import flag_of, flag_value
 
     texts = options.with_settings(keys, set_)
-    flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
+    flags = {name: f"--{name.replace('_', '-')}" for name in WIDTH_OPTIONS}
+    flags |= {key: flag_of(key) for key in texts}
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
         values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}

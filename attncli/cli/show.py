@@ -34,18 +34,18 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
-or png, a picture of the weights."""
+TRACE_FORMATS = """table, html, markdown, latex, json, csv, tsv, tidy, yaml, npz, numpy; svg or png of
+weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
-WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
+WATCH_HELP = "Calculate again when a file is saved; a page follows."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@options.key_flags("score", "mask", "heads", "normalize")
+@options.key_flags("score", "mask", "heads")
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
