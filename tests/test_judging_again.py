@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from attncli import Problem
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judging import early_rounding
 from attncli.checking.judging.judge import Judge
+from attncli.checking.judging.operands import Reference
 from attncli.core.tape.evaluation import evaluate
 
 SUBMISSIONS = 8
@@ -53,10 +53,7 @@ def test_what_is_left_out_would_change_no_verdict(monkeypatch: pytest.MonkeyPatc
     work = [submission(AnswerKey(problem), draw) for _ in range(SUBMISSIONS)]
     quick = [verdict(AnswerKey(problem).check(one)) for one in work]
 
-    every = cached_property(lambda judge: {*judge.judged})
-    every.__set_name__(Judge, "near_wrong")
-    monkeypatch.setattr(Judge, "near_wrong", every)
-    monkeypatch.setattr(Judge, "_is_near", lambda *_: True)
+    monkeypatch.setattr(Reference, "is_like", lambda *_: False)  # every wrong step is judged again
     monkeypatch.setattr(Judge, "_goes_on_like", lambda *_: False)
     monkeypatch.setattr(
         early_rounding, "in_reach", lambda _, answer: np.ones(answer.codes.shape, bool)

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import Call
 from attncli.core.arithmetic.elements import Array
-from attncli.core.explaining.explain import Explainer, Explanation
+from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.formulas import tree
 from attncli.core.formulas.printers import MathML
 from attncli.core.formulas.text import binds_enough
@@ -24,9 +24,6 @@ from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import label_text
 from attncli.pages.markup import text
 from attncli.printing.views import Panel
-
-CellPlace = tuple[str, Index]
-"""The name of a step or input, and an index into its `value`."""
 
 
 def key_of(step: Step) -> object:
@@ -148,8 +145,7 @@ class CellFormulas:
         printer = Shape(shown, self.templates)
         shape = "".join(lines(printer, explanation))
         which = self.shapes.setdefault(shape, len(self.shapes))
-        cells = [(source.step, source.index) for source in explanation.sources]
-        lit = sorted(shown[cell] for cell in cells if cell in shown)
+        lit = sorted(filter(None, map(shown.get, explanation.cells)))
         self.cells[number] = [runs(lit), which, explanation.name, *printer.fills]
 
     @property
@@ -194,6 +190,8 @@ class Templates:
 
 NEGATIVE = tree.Number("-1")
 
+ONE_NUMBER = tree.Pattern(tree.Slot(0))
+
 
 class Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
@@ -214,6 +212,8 @@ class Shape(MathML):
 
     def formulas(self, sign: str, formula: tree.Formula) -> str:
         """Return a formula after a sign, in pieces: a line may break before each term of a sum."""
+        if isinstance(formula, tree.Number):
+            formula = tree.Filled(ONE_NUMBER, (formula,))
         if not isinstance(formula, tree.Filled):
             return " ".join(f"<math>{piece}</math>" for piece in self.pieces(sign, formula))
         key = formula.pattern, sign

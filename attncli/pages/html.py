@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.explaining.explain import CellPlace
 from attncli.core.formulas.printers import mathml
 from attncli.core.formulas.text import text as as_text
 from attncli.core.mechanisms.trace import Trace
@@ -14,7 +15,7 @@ from attncli.core.tape.cell_names import cell_name
 from attncli.core.tape.evaluation import sources
 from attncli.core.tape.operations import MatMul
 from attncli.core.tape.step import Step
-from attncli.pages.cell_formulas import CellFormulas, CellPlace
+from attncli.pages.cell_formulas import CellFormulas
 from attncli.pages.markup import (
     PRACTICE_HINT,
     PRACTICE_SCRIPT,

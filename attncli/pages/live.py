@@ -20,7 +20,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.parameters import Factor, Rules
 from attncli.core.explaining import terms
-from attncli.core.explaining.explain import Explainer, Explanation
+from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.explaining.terms import Leaf, Named, Term, structure
 from attncli.core.formulas import tree
 from attncli.core.mechanisms.compute import compute
@@ -31,15 +31,7 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
-from attncli.pages.cell_formulas import (
-    CellFormulas,
-    CellPlace,
-    PageCells,
-    Shape,
-    Templates,
-    lines,
-    runs,
-)
+from attncli.pages.cell_formulas import CellFormulas, PageCells, Shape, Templates, lines, runs
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
 
@@ -128,9 +120,7 @@ class LiveFormulas(CellFormulas):
             markup = "".join(lines(printer, explanation))
             shape = as_json([markup, *printer.about])
             which = self.shapes.setdefault(shape, len(self.shapes))
-            lit = sorted(
-                {shown[c] for s in explanation.sources if (c := (s.step, s.index)) in shown}
-            )
+            lit = sorted(filter(None, map(shown.get, explanation.cells)))
             about = [printer.conditions, which, runs(lit), explanation.name, printer.texts]
             variants.setdefault(which, [*about, *printer.leaves])
         self.cells[number] = list(variants.values())

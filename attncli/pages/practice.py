@@ -20,11 +20,12 @@ from attncli.checking.judging import agreement
 from attncli.checking.judging.operands import axis_of_shares
 from attncli.classroom.answer_table import ALMOST, AnswerTable, Reach, RightNumbers
 from attncli.core.arithmetic.elements import Array
+from attncli.core.explaining.explain import CellPlace
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import visible
-from attncli.pages.cell_formulas import CellFormulas, CellPlace
+from attncli.pages.cell_formulas import CellFormulas
 
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""

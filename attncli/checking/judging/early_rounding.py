@@ -63,17 +63,20 @@ def by_a_schedule(operands: Operands, answer: Given) -> Iterator[ExplainedCells]
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
-    index = count()
+    index, is_first = count(), operands.is_first(step)
+
+    def trial(part: schedules.Schedules) -> Trial:
+        make = partial(Trial, operands, part, step, reading)
+        # Those of one student take much memory, and are tried once.
+        return operands.kept(("trial", next(index)), step, make) if is_first else make()
+
     for reading in common_readings(operands, step):
         size = sum(one.array.size for one in (step, *reading.worked))
         for tried in schedules.schedules_for(operands, step, reading.worked):
             for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
-                make = partial(Trial, operands, part, step, reading)
-                trial = operands.kept(("trial", next(index)), step, make)
-                yield trial
-                if trial.has_ties:
-                    make = partial(Trial, operands, part.to_even, step, reading)
-                    yield operands.kept(("trial", next(index)), step, make)
+                yield (one := trial(part))
+                if one.has_ties:
+                    yield trial(part.to_even)
 
 
 def by_finer_steps(operands: Operands, answer: Given) -> Iterator[ExplainedCells]:
@@ -116,13 +119,6 @@ def _unexplained(answer: Given, *codes: int) -> Array:
 def _may_cut(operands: Operands, answer: Given) -> bool:
     before = operands.judged.values()
     return LAST_DIGIT in answer.codes or any(one.has(LAST_DIGIT) for one in before)
-
-
-def may_explain(operands: Operands, answer: Given) -> bool:
-    """Return False if no rounding on the way explains a number that is wrong."""
-    near = in_reach(operands, answer) & _unexplained(answer, WRONG)
-    is_hidden = near.any() and operands.hidden_before(answer.step)
-    return bool(is_hidden) or _is_within_reach(operands, answer)
 
 
 def _is_within_reach(operands: Operands, answer: Given) -> bool:

@@ -57,28 +57,29 @@ class Judge:
         for mine, theirs in zip(self._replays, before._replays, strict=True):
             mine.start_from(theirs)
         changed: set[str] = set()  # the steps of which later ones are not made as before
-        is_wrong = was_wrong = False  # whether a step up to here is, or was
+        # Of the statuses on which others depend, those that a step up to here has, and had.
+        now, then = set[int](), set[int]()
         for step in dropwhile(lambda one: one.name not in instead, self.trace):
             name, first, is_here = step.name, before.judged[step.name], step.name in instead
             is_other = is_here or not self.reference.is_like(before.reference, name)
             is_made_anew = (
                 is_other
-                or is_wrong != was_wrong
+                or judged_steps.LAST_DIGIT in now ^ then
                 or any(source.name in changed for source in self.reference.sources(step))
             )
-            if is_made_anew:
+            # After a wrong number, others are taken to mean something else.
+            is_reworked = is_made_anew or (now != then and isinstance(first, Given))
+            if is_reworked:
                 for replay in self._replays:
                     replay.forget(step)
             if is_here:
                 self.judged[name] = instead[name] or self._judge(step)
-            elif isinstance(first, Compared) and first.has(judged_steps.WRONG):
-                is_near = self._is_near(first) if is_made_anew else name in before.near_wrong
-                if is_other or is_near:
-                    self.judged[name] = first.followed(self._judge(step))
-            if is_made_anew and not self._goes_on_like(before, step):
+            elif is_made_anew and isinstance(first, Compared) and self._may_follow(first, is_other):
+                self.judged[name] = first.followed(self._judge(step))
+            if is_reworked and not self._goes_on_like(before, step):
                 changed.add(name)
-            is_wrong |= self.judged[name].has(judged_steps.WRONG)
-            was_wrong |= first.has(judged_steps.WRONG)
+            for statuses, one in ((now, self.judged[name]), (then, first)):
+                statuses.update(filter(one.has, (judged_steps.WRONG, judged_steps.LAST_DIGIT)))
 
     @cached_property
     def _replays(self) -> tuple[Replay[Any], ...]:
@@ -92,18 +93,15 @@ class Judge:
         pairs = zip(self._replays, before._replays, strict=True)
         return is_same and all(is_equal(mine(step), theirs(step)) for mine, theirs in pairs)
 
-    def _is_near(self, answer: Given) -> bool:
-        """Return False if no wrong number follows from what came before, however rounded."""
-        tolerance = self.trace.problem.marking.tolerance
-        near = early_rounding.in_reach(self.operands, answer) & (answer.codes == judged_steps.WRONG)
-        return bool(tolerance or near.any())
+    def _may_follow(self, answer: Given, is_other: bool) -> bool:
+        """Return False if no wrong number follows from what came before, however rounded.
 
-    @cached_property
-    def near_wrong(self) -> set[str]:
-        """The steps with a wrong number that rounding on the way might explain."""
-        compared = [one for one in self.judged.values() if isinstance(one, Compared)]
-        wrong = (one for one in compared if one.has(judged_steps.WRONG))
-        return {one.step.name for one in wrong if early_rounding.may_explain(self.operands, one)}
+        A step that another operation makes may be right in itself.
+        """
+        wrong = answer.codes == judged_steps.WRONG
+        if not wrong.any() or is_other or self.trace.problem.marking.tolerance:
+            return bool(wrong.any())
+        return bool((early_rounding.in_reach(self.operands, answer) & wrong).any())
 
     def wrong_after(self, name: str) -> int:
         """Return the number of wrong cells in the steps after a step."""

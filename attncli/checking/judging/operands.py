@@ -197,8 +197,10 @@ class Operands:
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], Result]) -> Result:
         """Return a result for a step, kept for a class if it depends on no number of a student."""
-        if step.array.size > MAX_KEPT_SIZE or not self.is_first(step):
+        if step.array.size > MAX_KEPT_SIZE:
             return make()
+        if not self.is_first(step):
+            return self.once((name, step.name), make)
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
 

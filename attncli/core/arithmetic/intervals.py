@@ -22,6 +22,10 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
     low: Array
     high: Array
 
+    def __init__(self, low: Array, high: Array) -> None:
+        fields = self.__dict__  # judging makes thousands, in a third of the time of other records
+        fields["low"], fields["high"] = low, high
+
     __hash__ = None  # type: ignore[assignment]  # as of arrays
 
     dtype = np.dtype(int)  # neither of floats nor of objects, which operations treat in other ways

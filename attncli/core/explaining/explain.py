@@ -29,6 +29,10 @@ from attncli.core.text.strings import visible
 CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
 
 
+CellPlace = tuple[str, Index]
+"""The name of a step or input, and an index into its `value`."""
+
+
 class Source(Record):
     """A cell from which another one was calculated.
 
@@ -46,7 +50,7 @@ class Explanation(Record):
 
     Attributes:
         nodes: the parts of that chain as formulas, by these names; a part may be missing.
-        sources: the cells from which it was calculated, each once.
+        cells: those from which it was calculated, each once.
         reasons: what decided a choice, such as `mask[I, good] = 0`.
         given: whether the number is an input of the problem.
         value: the number itself.
@@ -56,12 +60,17 @@ class Explanation(Record):
     """
 
     nodes: Mapping[str, tree.Formula]
-    sources: tuple[Source, ...]
+    cells: tuple[CellPlace, ...]
     reasons: tuple[tree.Formula, ...] = ()
     given: bool = False
     value: float = 0.0
     worked: Mapping[str, FilledFormula] = EMPTY
     chosen: tuple[Chosen, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The cells from which it was calculated, each once."""
+        return tuple(Source(*cell) for cell in self.cells)
 
     @property
     def name(self) -> str:
@@ -239,7 +248,7 @@ class Explainer:
         self.of_trace = numbers is None
         self.worked = terms.StepTerms(numbers)
         self.patterns = Patterns(decimals, full, trace.problem.columns, to_refill)
-        self.source, self.unfolded = cache(Source), cache(self._unfolded)
+        self.unfolded = cache(self._unfolded)
 
     def explain(self, step: Step, place: Index) -> Explanation:
         """Explain the cell at a place on paper."""
@@ -248,7 +257,7 @@ class Explainer:
         value = terms.shortest(step.array[at]) if self.of_trace else term.value
         result = patterns.number_text(value, self.decimals)
         told = [*terms.terms_in(term, (Leaf, Named, Chosen))]
-        sources = tuple(self._sources(step, term, told))
+        sources = self._sources(step, term, told)
         ends = {"name": patterns.cell(step, place), "result": tree.Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
@@ -283,13 +292,11 @@ class Explainer:
             return self._unfold(self.worked.term(part.step, part.at))
         return part
 
-    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
+    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> tuple[CellPlace, ...]:
         if any(isinstance(part, Chosen) for part in told):
             told = [*terms.terms_in(term, Leaf, reasons=True)]
         cells = dict.fromkeys([part.cell for part in told if isinstance(part, Leaf)])
-        for one in cells:
-            if one[0] != step.name:
-                yield self.source(*one)
+        return tuple([cell for cell in cells if cell[0] != step.name])
 
     def _letters(
         self, told: Sequence[Term], worked: dict[str, FilledFormula]

@@ -7,7 +7,7 @@ objects here belong to one explainer and keep patterns, numbers and names for it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cache, partial
 from typing import TypeAlias
@@ -46,6 +46,7 @@ class Patterns:
         self.to_refill = to_refill  # whether other numbers are filled in later
         self.patterns: dict[object, tuple[tree.Pattern, list[tuple[int, bool]]]] = {}
         self.structures: dict[object, int] = {}
+        self.workers: dict[int, Callable[[Iterator[float]], float]] = {}
         # A number or a name is part of many cells, and made once.
         self.number_text = cache(number_text)
         self.shorter = cache(self._shorter)
@@ -75,8 +76,9 @@ class Patterns:
             shorter = [self.shorter(leaf, digits) for leaf in leaves]
             if self.to_refill or all(is_whole for _, _, is_whole in shorter):
                 break  # more digits would not change the numbers
-            values = iter([value for _, value, _ in shorter])
-            if self.prints(terms.value_with(term, values), result):
+            if key not in self.workers:
+                self.workers[key] = terms.worker(term)
+            if self.prints(self.workers[key](iter([value for _, value, _ in shorter])), result):
                 break
         numbers = [number for number, _, _ in shorter]
         pattern, shown = self._pattern(key, term, False)

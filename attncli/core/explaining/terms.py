@@ -179,7 +179,7 @@ def terms_in(
             yield node
         if reasons and isinstance(node, Chosen):
             stack += reversed(node.seen)
-        stack += reversed(node.operands)
+        stack += node.operands[::-1]
 
 
 def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
@@ -204,19 +204,28 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     return total
 
 
-def value_with(term: Term, numbers: Iterator[float]) -> float:
-    """Return the value of a term with other numbers for what `replaced` replaces, in order."""
-    if isinstance(term, Made):
-        if not is_sum(term):
-            return calculated(term.op, *[value_with(part, numbers) for part in term.operands])
-        (_, first), *rest = summands(term)
-        total = value_with(first, numbers)
-        for minus, part in rest:
-            total = calculated("-" if minus else "+", total, value_with(part, numbers))
-        return total
+def worker(term: Term) -> Callable[[Iterator[float]], float]:
+    """Return a function that works a term with other numbers for what `replaced` replaces.
+
+    It takes the numbers in the order in which `structure` adds what they replace.
+    """
     if isinstance(term, Chosen):
-        return value_with(term.operands[0], numbers)
-    return term.value if isinstance(term, Constant) else next(numbers)
+        return worker(term.operands[0])
+    if not isinstance(term, Made):
+        return (lambda _: term.value) if isinstance(term, Constant) else next
+    if not is_sum(term):
+        op, parts = term.op, list(map(worker, term.operands))
+        return lambda numbers: calculated(op, *[part(numbers) for part in parts])
+    (_, first), *rest = ((minus, worker(part)) for minus, part in summands(term))
+    addends = [("-" if minus else "+", part) for minus, part in rest]
+
+    def total(numbers: Iterator[float]) -> float:
+        result = first(numbers)
+        for sign, addend in addends:
+            result = calculated(sign, result, addend(numbers))
+        return result
+
+    return total
 
 
 def structure(term: Term, leaves: list[Term]) -> object:
@@ -231,7 +240,7 @@ def structure(term: Term, leaves: list[Term]) -> object:
     if isinstance(term, Chosen):
         return structure(term.operands[0], leaves)
     if isinstance(term, Constant):
-        return getattr(term.number, "formula", term.number)
+        return getattr(term.number, "formula", None), term.value
     leaves.append(term)
     return None
 

@@ -90,10 +90,11 @@ def number_text(value: float, decimals: int) -> str:
         return NumberStyle(decimals)(value)
     if _needs_exponent(abs(value), decimals):
         return fixed(value, decimals, "e")
-    for digits in range(decimals):
+    text = fixed(value, decimals)
+    for digits in range(decimals) if float(text) == value else ():
         if round(value * 10.0**digits) / 10.0**digits == value:
             return fixed(value, digits)
-    return fixed(value, decimals)
+    return text
 
 
 def _needs_exponent(largest: float, decimals: int) -> bool:
