@@ -224,7 +224,7 @@ def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> Non
 
 def commands(attn: Attn) -> list[str]:
     """Return the commands that the help of the program lists."""
-    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("Commands:")[2], re.MULTILINE)
+    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("\nCalculate:")[2], re.MULTILINE)
 
 
 def test_every_help_page_fits_and_ends_with_two_examples_that_run(
@@ -234,8 +234,10 @@ def test_every_help_page_fits_and_ends_with_two_examples_that_run(
     problem = whole.partition("hw.yaml:\n")[2].partition("\n\n")[0]
     assert len(commands(attn)) >= 7
     for command in commands(attn):
-        page = attn(command, "-h").out
-        assert max(map(cell_width, page.splitlines())) <= 80, command
+        page, whole = (attn(command, flag).out for flag in ("-h", "--help-all"))
+        assert max(map(cell_width, whole.splitlines())) <= 80, command
+        assert len(page.splitlines()) <= 50, command
+        assert {*page.splitlines()} <= {*whole.splitlines()}, command
         examples = page.partition("\n  Examples:\n")[2].splitlines()
         assert len(examples) == 2, command
         assert all(re.search(rf"attn ({command}|compute)\b", line) for line in examples), command
@@ -250,6 +252,14 @@ def test_every_help_page_fits_and_ends_with_two_examples_that_run(
             assert result.status == 0, result.err
             if out:
                 (folder / out).write_text(result.out)
+
+
+def test_options_that_few_need_are_on_the_whole_page_only(attn: Attn) -> None:
+    page, whole = (attn("compute", flag).out for flag in ("--help", "--help-all"))
+    assert "\nKeys of the problem:\n" not in page
+    assert "\nMore:\n" not in page
+    for flag in ("--softcap", "--title", "--jobs", "--color"):
+        assert (f" {flag} " in page, f" {flag} " in whole) == (False, True)
 
 
 def test_options_are_grouped(attn: Attn) -> None:
