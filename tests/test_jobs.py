@@ -18,6 +18,7 @@ import pytest
 
 import attncli
 from attncli.classroom import variant_search
+from attncli.classroom.variants import vary_all
 from attncli.cli import shared
 from attncli.cli.main import run
 from attncli.core.jobs import Pool, Processes, in_order
@@ -328,3 +329,10 @@ def test_writers_can_be_sent_to_other_processes() -> None:
     """As they are where processes are no copies of this one."""
     for row in FORMATS.values():
         assert pickle.loads(pickle.dumps(row.traces))
+
+
+def test_any_executor_draws_variants() -> None:
+    original = attncli.Problem(X=[[1, 0], [0, 2]], W_q=[[1, 2], [0, 1]], score="dot")
+    with ProcessPoolExecutor(1) as executor:
+        drawn = [one.problem.written for (one,) in vary_all([original], 1, pool=Pool(executor))]
+    assert drawn == [one.problem.written for one in attncli.vary(original, 1)]

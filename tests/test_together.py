@@ -109,7 +109,7 @@ def test_every_format_has_the_bytes_of_one_by_one(
     text = "\n".join(lines).encode()
     command = ("compute", "-", "-f", form, "--keep-going", *options)
     several = in_process(*command, stdin=text)
-    monkeypatch.setattr(together, "MAX_TOGETHER", 1)
+    monkeypatch.setattr(together, "MAX_PROBLEMS", 1)
     assert in_process(*command, stdin=text) == several
     assert several.status == 2
 
@@ -138,7 +138,7 @@ def test_gradients_are_those_of_each_problem_by_itself(
     assert len({one["d_scores"].formula for one in joined}) > 1  # some vanish
     command, text = ("compute", "-", "-f", "json"), "\n".join(lines).encode()
     several = in_process(*command, stdin=text)
-    monkeypatch.setattr(together, "MAX_TOGETHER", 1)
+    monkeypatch.setattr(together, "MAX_PROBLEMS", 1)
     assert in_process(*command, stdin=text) == several
 
 

@@ -36,6 +36,8 @@ def compute_many(
 ) -> Iterator[Trace] | Iterator[Result]:
     """Yield the calculation of each problem, in order; problems are read as they are needed.
 
+    Small ones of a file that differ in numbers alone are calculated together, some at a time.
+
     Args:
         problems: what to calculate.
         executor: any of `concurrent.futures`, such as a `ProcessPoolExecutor`, or that of a

@@ -32,7 +32,7 @@ from attncli.core.tape.evaluation import (
 from attncli.core.tape.operations import Divide
 from attncli.core.tape.step import ALL, Expression, ShapeError, Step
 
-MAX_TOGETHER = 2**20
+MAX_CHANGED_NUMBERS = 2**20
 """Maximum count of numbers in the steps of changes that are worked together: 8 MiB. Chosen."""
 
 COARSEST = RoundingRule(2)
@@ -128,7 +128,7 @@ class Distractors:
             for id_, place in places
             for way, (change, _) in enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
         }
-        count = MAX_TOGETHER // sum(array.size for array in self._right.values()) or 1
+        count = MAX_CHANGED_NUMBERS // sum(array.size for array in self._right.values()) or 1
         rest, distractors = iter(changes.items()), list[Distractor | None]()
         while part := dict(islice(rest, count)):
             reached = list(map(self._question.reached, part.values()))

@@ -88,8 +88,7 @@ def check(
     from attncli.reading.load import Overrides
 
     of_problem, of_answers = for_problem_or_answers(options.files_by_key(matrices))
-    marking = {**asked, **({"names": names} if names else {})}
-    overrides = Overrides(marking, of_problem, allow_outside)
+    overrides = Overrides({**asked, "names": names} if names else asked, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)

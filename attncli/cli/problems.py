@@ -109,6 +109,7 @@ def vary(
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
 ) -> None:
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
@@ -126,7 +127,7 @@ def vary(
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
-        pool = None if jobs == 1 else options.pool_of(jobs, None)
+        pool = options.pool_of(jobs, cluster)
         every = vary_all(problems, wanted, start, values, pool)
     students = [person.name for person in people] or [""] * wanted
     paths = _paths(out, students, problems[0].title)

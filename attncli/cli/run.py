@@ -132,7 +132,8 @@ class Run:
         if not self.sources:
             self._places.append(("", 1, ""))
             yield from_flags(self.overrides)
-        forms, options = Forms(), csv_options()
+        forms: Forms[Problem] = Forms()
+        options = csv_options()
         for at, one in enumerate(self.portions or map(Portion, self.sources)):
             if not (at and one.number):  # it is the first of its file
                 number = one.number

@@ -16,6 +16,7 @@ from attncli.core.errors import InputError, fail, located
 from attncli.core.records import EMPTY
 
 if TYPE_CHECKING:
+    from attncli.core.jobs import Pool
     from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.printing.formats import Selection, Write
@@ -86,7 +87,7 @@ def compute(
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
     files = options.files_by_key(matrices)
     keys = options.with_settings(keys, set_, files)
-    from attncli.printing.formats import FORMATS, Selection
+    from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
 
     format_ = targets.format_name("traces", format_, out)
@@ -109,22 +110,38 @@ def compute(
         reloads=reloads,
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
-    run, display = new_run(), Display(color, theme, not no_pager)
-    on_screen = format_ == "table" and out is None
-    _refuse_parts(selection, format_, on_screen)
+    _refuse_parts(selection, format_, format_ == "table" and out is None)
     if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
         from attncli.cli.watch import repeat
 
         repeat(ctx, sources, out if reloads else None)
-    traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
+    display, pool = Display(color, theme, not no_pager), options.pool_of(jobs, cluster)
+    raise typer.Exit(_write(new_run, selection, format_, out, verbose, display, pool))
+
+
+def _write(
+    new_run: Callable[..., Run],
+    selection: "Selection",
+    format_: str,
+    out: str | None,
+    verbose: bool,
+    display: Display,
+    pool: "Pool | None",
+) -> int:
+    """Write what a run calculates, or the processes of a pool; return the exit status."""
+    from attncli.printing.formats import FORMATS
+
+    run, row, is_many = new_run(), FORMATS[format_], targets.is_many(out)
+    on_screen = format_ == "table" and out is None
     on_pages = partial(_as_pages, width=terminal_width(), display=display)
-    write: Write = on_pages if on_screen else FORMATS[format_].traces
+    write: Write = on_pages if on_screen else row.traces
+    traces = partial(_traces, selection=selection, format_=format_, out=out, verbose=verbose)
+    is_document = row.is_document or selection.standalone
     shown: Iterator[Any] | None = None
-    pool = options.pool_of(jobs, cluster)
-    if pool is not None and _is_in_parts(format_, selection, out):
+    if pool is not None and (is_many or not is_document):
         from attncli.cli import shared
 
-        work = partial(shared.part_of, new_run, traces, write, selection, targets.is_many(out))
+        work = partial(shared.part_of, new_run, traces, write, selection, is_many)
         shown = shared.in_parts(run, work, pool)
         write = write if shown is None else shared.data_of
     shown = traces(run) if shown is None else shown
@@ -132,15 +149,7 @@ def compute(
         write_pages(write(shown, selection), display)
     else:
         targets.write_format("traces", format_, shown, selection, out, write)
-    raise typer.Exit(BAD_INPUT if run.failed else 0)
-
-
-def _is_in_parts(format_: str, selection: "Selection", out: str | None) -> bool:
-    """Return whether what is written of some problems does not depend on the others."""
-    from attncli.printing.formats import FORMATS
-
-    is_document = FORMATS[format_].is_document or selection.standalone
-    return targets.is_many(out) or not is_document
+    return BAD_INPUT if run.failed else 0
 
 
 def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:

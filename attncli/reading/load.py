@@ -106,7 +106,7 @@ def load_each(
 
 
 def load_stream(
-    documents: Iterable[Document], overrides: Overrides, forms: Forms
+    documents: Iterable[Document], overrides: Overrides, forms: Forms[Problem]
 ) -> Iterator[Problem | InputError | None]:
     """Yield the same; None where there is a pause. `forms` are those of the whole run."""
     for document in documents:
@@ -137,7 +137,9 @@ def from_flags(overrides: Overrides) -> Problem:
     return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
-def _problem(document: Document, overrides: Overrides, forms: Forms | None = None) -> Problem:
+def _problem(
+    document: Document, overrides: Overrides, forms: Forms[Problem] | None = None
+) -> Problem:
     flags = {key: flag_of(key) for key in overrides.options}
     options = {
         key: text if "." in key else flag_value(key, text, flags[key])

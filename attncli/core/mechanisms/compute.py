@@ -13,7 +13,7 @@ from attncli.core.arithmetic.memory import free_memory, of_bytes
 from attncli.core.attention.scores import SCORES
 from attncli.core.attention.weights import steps_of_scores
 from attncli.core.errors import InputError, fail, located
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, with_meant_steps
 from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.problem import Problem
@@ -100,8 +100,6 @@ def compute(
         trace = _recorded(tape, problem, unrounded)
         if tape.has_weights_taken or all(name in trace for name in names):
             return trace
-        from attncli.core.mechanisms.trace import with_meant_steps
-
         return with_meant_steps(trace, names)
 
 

@@ -24,7 +24,7 @@ from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import transform
 from attncli.core.tape.step import Expression, Step
 
-MAX_TOGETHER = 128
+MAX_PROBLEMS = 128
 """Maximum number of problems that are calculated together; more are hardly faster. Chosen."""
 
 MAX_NUMBERS = 2**12
@@ -124,7 +124,7 @@ def compute_each(
         if problem is not None:
             window.append(problem)
         waits = problem is not None and (is_small or isinstance(problem, InputError))
-        if not waits or len(window) == MAX_TOGETHER:
+        if not waits or len(window) == MAX_PROBLEMS:
             yield from _results(window, of_many, calculate or of_many)
             window = []
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from attncli.core.problem.key_values import is_flat
 from attncli.core.problem.kinds import TEXT_KEYS
 
+AnyProblem = TypeVar("AnyProblem")
+"""The class `Problem`, whose module imports this one."""
+
 MAX_FORMS = 64
 """Maximum number of forms of problems that are remembered; then all are forgotten. Chosen."""
 
 
-class Forms:
+class Forms(Generic[AnyProblem]):
     """The first problem of each form, among those of a run."""
 
     def __init__(self) -> None:
-        self._first: dict[Hashable, Any] = {}
+        self._first: dict[Hashable, AnyProblem] = {}
 
-    def like(self, raw: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+    def like(self, raw: Mapping[str, Any], values: Mapping[str, Any]) -> AnyProblem | None:
         """Return the first problem of the form of keys as written, and of their values, or None."""
         return self._first.get(_form_of(raw, values))
 
-    def add(self, problem: Any, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def add(self, problem: AnyProblem, raw: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         form = _form_of(raw, values)
         if form is not None:
             if len(self._first) >= MAX_FORMS:

@@ -87,7 +87,7 @@ class Problem(ProblemFields):
         raw: Mapping[str, object],
         source: Locate = nowhere,
         copy: bool = False,
-        forms: Forms | None = None,
+        forms: Forms[Problem] | None = None,
     ) -> Problem:
         """Return the problem of raw values by key; with `copy`, it shares no array with them.
 
@@ -98,7 +98,9 @@ class Problem(ProblemFields):
         problem.__dict__["source"] = source
         return problem
 
-    def _read(self, raw: Mapping[str, Any], copy: bool, forms: Forms | None = None) -> None:
+    def _read(
+        self, raw: Mapping[str, Any], copy: bool, forms: Forms[Problem] | None = None
+    ) -> None:
         """Read every key, and check that all fit together."""
         if "layers" in raw:
             from attncli.core.problem.layers import with_only_layer  # most problems have none
