@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -120,10 +121,19 @@ def test_numbers_mean_what_people_mean(written: str, value: float, attn: Attn) -
     assert float(result.out) == value
 
 
-def test_bytes_that_are_not_utf8(attn: Attn) -> None:
-    result = attn("compute", "-", stdin=b"title: caf\xe9\nX: [[1]]\n")
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", "# é\n".encode(), b"# \x81\n"])
+def test_bytes_that_are_neither_utf8_nor_windows_1252(before: bytes, attn: Attn) -> None:
+    result = attn("compute", "-", stdin=before + b"title: caf\xe9\nX: [[1]]\n")
     assert result.status == 2
-    assert result.err == "<stdin>: line 1 is not in UTF-8 (byte 0xe9)\n  save the file as UTF-8\n"
+    assert re.search(r"<stdin>: line [12] is not in UTF-8 \(byte 0x", result.err)
+    assert result.err.endswith("\n  save the file as UTF-8\n")
+
+
+def test_windows_1252_is_read_with_a_note(attn: Attn) -> None:
+    result = attn("compute", "-", stdin="title: “Übung” 3\nX: [[1]]\n".encode("cp1252"))
+    assert (result.status, result.out.split("\n")[0]) == (0, "“Übung” 3")
+    note = "note: <stdin> is not in UTF-8; it is read as Windows-1252; save it as UTF-8 if “Übung” "
+    assert result.err == f"{note}is wrong\n"
 
 
 @cases("errors", "wrong_flags")

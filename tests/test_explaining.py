@@ -439,6 +439,8 @@ def test_heads_are_named_as_they_are_written(attn: Attn) -> None:
         "weights[head 1][am, I]",
         "weights[head 2][am, I]",
     ]
+    assert names(attn, path, "weights[am, I]") == names(attn, path, "weights[head :][am, I]")
+    assert names(attn, path, "weights[head 2](am, I)") == ["weights[head 2][am, I]"]
     assert len(names(attn, path, "q_am")) == 4  # two features in each head
     assert names(attn, path, "Q_2[am, 1]") == ["Q[head 2][am, 1]"]
 
@@ -449,6 +451,48 @@ def test_a_hint_works_when_it_is_pasted(cell: str, hint: str, attn: Attn) -> Non
     assert (result.status, result.out) == (2, "")
     written = re.findall(r"write (.*?\])(?:$|,)", result.err.strip())[0]
     assert names(attn, "sample_inputs/heads_cut.yaml", written) == [hint]
+
+
+@pytest.mark.parametrize(
+    ("number", "cells"),
+    [
+        ("0.73", ["weights[am, am]"]),
+        ("0,9756", ["weights[I, I]"]),
+        ("0.005", ["weights[am, good]"]),
+        ("14", ["scores[I, I]"]),
+        ("1202604.28", ["exp[I, I]"]),
+        ("59874.1", ["exp[am, am]"]),
+    ],
+)
+def test_a_number_is_every_cell_that_shows_it(number: str, cells: list[str], attn: Attn) -> None:
+    assert names(attn, GOOD, number) == cells
+
+
+def test_a_negative_number_is_no_option(attn: Attn) -> None:
+    path = "sample_inputs/positions_rope.yaml"
+    trace = attncli.compute(attncli.load(path))
+    lowest = f"{trace['scores'].value.min():.4f}"
+    assert lowest.startswith("-")
+    assert "scores" in names(attn, path, lowest)[0]
+    assert names(attn, path, lowest) == names(attn, path, lowest.replace("-", "−"))
+
+
+def test_a_number_that_no_cell_shows_or_many_do(attn: Attn) -> None:
+    result = attn("explain", GOOD, "0.9796")
+    assert (result.status, result.out) == (2, "")
+    told = "no cell shows 0.9796\n  the nearest is weights[I, I] = 0.9756\n"
+    assert result.err == told
+    result = attn("explain", GOOD, "1")
+    assert result.err == "1 is in more than 12 cells; here are the first\n"
+    assert result.out.count("\n") == 12 + 3 + 2
+
+
+def test_without_a_cell_what_can_be_asked_is_listed(attn: Attn) -> None:
+    lines = attn("explain", "sample_inputs/heads_cut.yaml").out.splitlines()
+    assert lines[0] == "Name a cell such as these, a step, or a number that a page shows:"
+    cells = [line.split("  ")[0] for line in lines[1:]]
+    assert "weights[head 1][I, I]" in cells
+    assert names(attn, "sample_inputs/heads_cut.yaml", *cells) == cells
 
 
 def test_cells_of_one_step_stand_together(attn: Attn) -> None:

@@ -98,6 +98,18 @@ TEXTS = [
     ("pasted", r"\begin{array}{", "c ", "& 1"),
     ("pasted", r"\begin{bmatrix} 1 & 2 \end{bmatrix}", ". ", "x"),
     ("pasted", "", "^", r"!\begin{bmatrix} 1 & 2 \end{bmatrix}"),
+    ("pasted", "matrix(c(", "1, ", "1), nrow = 1)"),
+    *(("pasted", "rbind(", text, "") for text in ("c(1, 0), ", "c(", "c((", "(")),
+    *(
+        ("unknown", "X = [", text, "];\n")
+        for text in ("1 0; ", "[", "1, ", "; ... ", "1 # ", "1,0, ")
+    ),
+    *(("unknown", text, "a ", "= [1 0]") for text in ("", "## ", "> ", "X <- ", "print", "\\[")),
+    *(("unknown", "X = [1 0]\n", text, "") for text in ("a# = 1\n", "% ", "# a", "X:", "import ")),
+    ("unknown", "X", "[1]", "= [1 0]"),
+    ("unknown", "tokens = ['a", "' '", "a]\nX = 1"),
+    *(("text answers", "", text, "") for text in ("[1; ", "matrix(", "[,1]\n", "[,1]\n[1,] 1\n")),
+    ("text answers", "Ada ", "Lovelace ", "\nweights = [1]"),
     *(("yaml", "X:\n", text, "") for text in ("  - [1, 0]\n", "1 0\n", "- ", "\n", "# c\n")),
     *(
         ("yaml", "X: ", text, "")

@@ -18,7 +18,7 @@ from attncli.core.numbers.matrices import grid_in, labelled_texts, to_array
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.pasted import grid_of
 from attncli.core.numbers.written import value_of
-from tests.conftest import SAMPLES, cases, table
+from tests.conftest import SAMPLES, Attn, cases, table
 
 INF = float("inf")
 UNIT = [[1, 0], [0, 1]]
@@ -376,3 +376,66 @@ def test_what_would_be_read_as_other_numbers_is_refused(text: str, said: str) ->
 @pytest.mark.parametrize("heads", ["x1 x2", "1st 2nd", "h_1 h_2", "I am"])
 def test_words_with_digits_are_heads(heads: str) -> None:
     assert to_array(f"{heads}\n1 2\n3 4", ("X",)).shape == (2, 2)
+
+
+# --- whole files -----------------------------------------------------------------------------
+
+
+@cases("pasted", "whole_files")
+@pytest.mark.parametrize("suffix", ["", ".yaml"])
+def test_a_whole_file_of_pasted_lines(text: str, suffix: str, tmp_path: Path) -> None:
+    if suffix and text.startswith("1\t"):
+        return  # a table of a spreadsheet is no YAML
+    path = tmp_path / f"p{suffix}"
+    path.write_text(text)
+    problem = attncli.load(path)
+    assert problem.X is not None
+    assert problem.X.tolist() == [[1, 0], [-1, 2]]
+
+
+@cases("pasted", "whole_files_refused")
+def test_what_is_wrong_in_pasted_lines_has_its_place(
+    text: str, said: str, attn: Attn, tmp_path: Path
+) -> None:
+    result = attn("compute", "-", stdin=text.encode())
+    assert result.status == 2
+    assert said in result.err
+    assert result.err.startswith("<stdin>:")
+
+
+def test_lines_set_every_kind_of_value(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    path.write_text(
+        'X = [1 0; 0 1]\ntokens <- c("I", "am")\nW^Q = [2 0; 0 2]\n\\mathbf{W}_k = [3 0; 0 3]\n'
+        "score = 'dot'\nheads = 1;\ntitle: both\n"
+    )
+    problem = attncli.load(path)
+    assert (problem.title, problem.tokens, problem.heads) == ("both", ("I", "am"), 1)
+    assert problem.score["name"] == "dot"
+    assert problem.W_q is not None
+    assert problem.W_q.tolist() == [[2, 0], [0, 2]]
+    assert problem.W_k is not None
+    assert problem.W_k.tolist() == [[3, 0], [0, 3]]
+
+
+@cases("pasted", "names_above_answers")
+@pytest.mark.parametrize("name", ["Derek O'Neil", "Ana María de la Cruz", "# Zoë Smith-Jones"])
+def test_a_name_above_the_answers_is_the_students(text: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{name}\n{text}\n")
+    (answers,) = attncli.load_answers(path)
+    assert (answers.name, answers.is_named) == (name.removeprefix("# "), True)
+    report = attncli.check(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"), answers)
+    assert report.verdict == "correct"
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Homework Solutions", "My Answers", "Self Attention", "for Monday", "Attention Is All"],
+)
+def test_a_title_above_the_answers_is_no_name(title: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{title}\nweights\n0.73 0.27\n0.27 0.73\n")
+    (answers,) = attncli.load_answers(path)
+    assert not answers.is_named
+    assert title not in answers.name

@@ -348,6 +348,7 @@ def assert_read_or_refused(data: bytes, path: Path) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UnicodeWarning)  # of Windows-1252
             problems = attncli.load_all(path)
     except InputError as error:
         said = str(error)

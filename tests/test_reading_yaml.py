@@ -406,10 +406,15 @@ def test_told_from_its_contents(text: str, code: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2]])
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_bytes_that_are_not_utf8(mark: bytes, tmp_path: Path) -> None:
-    said = message(mark + b"X: [[1]]\ntitle: caf\xe9\n", ".yaml", tmp_path)
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    said = message(b"\xef\xbb\xbfX: [[1]]\ntitle: caf\xe9\n", ".yaml", tmp_path)
     assert said == "f.yaml: line 2 is not in UTF-8 (byte 0xe9)\n  save the file as UTF-8"
+
+
+def test_windows_1252(tmp_path: Path) -> None:
+    with pytest.warns(UnicodeWarning, match="if café is wrong"):
+        (problem,) = problems(b"X: [[1]]\ntitle: caf\xe9\n", ".yaml", tmp_path)
+    assert problem.title == "café"
 
 
 def test_broken_utf16_is_not_called_utf8(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class Distractor(Record, eq=False):
 
 
 class Known(Record, eq=False):
-    """What a mistake leads to, as far as it is known before anybody asks."""
+    """Results of a mistake in the steps that were calculated for many mistakes at once."""
 
     numbers: Mapping[str, Array]  # of the steps that it reaches
     divides: bool  # True if one of them divides by 0, or by a number that its student writes as 0

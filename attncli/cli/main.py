@@ -4,6 +4,7 @@ The modules of this wing read flags, print, colour and exit; nothing else in the
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -94,6 +95,7 @@ EXAMPLES = {
     "explain": (
         "attn explain hw.yaml 'scores[am, I]'",
         "attn explain hw.yaml 'weights[am, I]' --deep",
+        "attn explain hw.yaml 0.27",
     ),
     "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (
@@ -115,7 +117,7 @@ EXAMPLES = {
 
 HELP_NOTES = {
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
-    "explain": "With several heads: 'weights[head 2][am, I]'.",
+    "explain": "With several heads: 'weights[head 2][am, I]'; 'weights[am, I]' is that of each.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
     "worksheet": "A filled-in worksheet, or what the page saves, is a submission for attn check.",
     "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
@@ -169,9 +171,11 @@ def build(name: str) -> Any:
 class Command(TyperCommand):
     """A command whose help page lists its options in groups."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note whether the whole help is asked for."""
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read arguments; the negative number of a cell is no option."""
         ctx.meta[HELP_ALL] = HELP_ALL in args
+        if self.name == "explain":
+            args = [re.sub(r"^-(?=\.?\d)", "−", word) for word in args]
         return super().parse_args(ctx, args)
 
     def get_help_option_names(self, _: Any) -> list[str]:

@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -232,7 +233,10 @@ def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[I
 def status_of(work: Callable[[], object]) -> int:
     """Return the exit status that some work returns, or that an error has, after its message."""
     try:
-        status = work()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UnicodeWarning)  # a file is not in UTF-8
+            warnings.showwarning = lambda message, *_, **__: tell(f"note: {message}")
+            status = work()
     except ReaderWentAwayError:
         return READER_WENT_AWAY
     except OSError as error:

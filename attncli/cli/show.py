@@ -14,6 +14,7 @@ from attncli.cli.run import Run
 from attncli.cli.terminal import Display, as_bytes, terminal_width, write_lines, write_pages
 from attncli.core.errors import InputError, fail, located
 from attncli.core.records import EMPTY
+from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.jobs import Pool
@@ -262,7 +263,11 @@ def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
 
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
-STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
+STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell; a number, such as 0.27, is every cell that
+shows it. Without any, what can be asked is listed."""
+
+MAX_SHOWING = 12
+"""Maximum number of cells that are explained because they show a number. Chosen."""
 INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
 DEEP_HELP = "Go on to the operands, down to the input."
 EXPLANATION_FORMATS = "table, json, latex or markdown."
@@ -271,7 +276,7 @@ CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
 
 def explain(
     input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
-    cells: Annotated[list[str], typer.Argument(metavar="CELL...", help=CELLS_HELP)],
+    cells: Annotated[WordList, typer.Argument(metavar="[CELL]...", help=CELLS_HELP)] = None,
     deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
     format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
     decimals: options.Decimals = None,
@@ -284,9 +289,8 @@ def explain(
     no_pager: options.NoPager = False,
 ) -> None:
     prepare([input_])
-    from attncli.core.mechanisms.trace import find
     from attncli.core.text.strings import whole_names
-    from attncli.printing.explanations import Request, lines, requests_of
+    from attncli.printing.explanations import Request, lines, names_of, names_to_ask, requests_of
     from attncli.printing.formats import ExplanationSelection
     from attncli.reading.load import Overrides
 
@@ -297,13 +301,18 @@ def explain(
     selection = ExplanationSelection(decimals, full, why=why)
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
+    if not cells:
+        write_lines(map(names_to_ask, run.traces()), Display(color, theme, not no_pager))
+        raise typer.Exit(BAD_INPUT if run.failed else 0)
     for trace in run.traces():
         closed = Exact(trace) if exact else None
         known: list[str] = []
         for name in map(" ".join, whole_names(cells)):  # a shell splits them at blanks
             try:
-                find(name, trace)
-                known.append(name)
+                named = names_of(name, trace, MAX_SHOWING + 1)
+                known += named[:MAX_SHOWING]
+                if len(named) > MAX_SHOWING:
+                    tell(f"{visible(name)} is in more than {MAX_SHOWING} cells; here are the first")
             except InputError as error:
                 complain(error)
                 run.failed = True

@@ -172,12 +172,12 @@ def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:
 
 
 class Templates:
-    """What is printed once for many cells: markup, and what fills it.
+    """Markup that many cells share, and the texts that fill it; each is printed once.
 
     Attributes:
-        patterns: formulas after a sign, as markup that is split at each number and name, and these
-            parts, each with whether it needs parentheses if it is negative.
-        names: of cells and rows, in formulas and in exponents, and the words that fill them.
+        patterns: by a formula and the sign before it, its markup, split at each number and name,
+            and these numbers and names, each with whether a negative one needs parentheses.
+        names: by the name of a cell or row, and whether it is in an exponent, its markup and texts.
     """
 
     def __init__(self) -> None:

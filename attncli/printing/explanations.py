@@ -6,18 +6,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.explaining.explain import Explainer, Explanation, cells, written
+import numpy as np
+
+from attncli.core.errors import fail
+from attncli.core.explaining.explain import Explainer, Explanation, cells, is_blank, written
 from attncli.core.mechanisms.trace import Trace, find
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
-from attncli.core.text.numbers import number_text
-from attncli.core.text.strings import kept
+from attncli.core.text.numbers import DEFAULT_DECIMALS, fixed, number_text
+from attncli.core.text.strings import cell_width, kept, regex, visible
 from attncli.printing.formats import ExplanationSelection, Selection
 from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
+
+
+NUMBER = regex(r"-?(?:\d+(?:\.\d*)?|\.\d+)")
 
 
 class Request(Record):
@@ -63,6 +69,44 @@ class Request(Record):
     def leaves_out(self, full: bool) -> bool:
         is_whole = any(some.is_whole for some in self.cells)
         return is_whole and None in kept(max(self.step.value.shape), full)
+
+
+def names_of(text: str, trace: Trace, limit: int) -> list[str]:
+    """Return the names of the cells that a text means: itself; of a number, those that show it.
+
+    A cell shows a number if it is the same with the decimals that are written. There are at most
+    `limit` of a step.
+
+    Raises:
+        InputError: for what means nothing in this calculation.
+    """
+    written = text.replace("−", "-").replace(",", ".")
+    if not NUMBER.fullmatch(written):
+        find(text, trace)
+        return [text]
+    number, decimals = float(written), len(written.partition(".")[2])
+    names, nearest = list[str](), list[tuple[float, str]]()
+    for step in trace:
+        away = np.abs(step.value - number)
+        for place in map(tuple, np.argwhere(away <= 0.51 * 10.0**-decimals)[:limit].tolist()):
+            is_same = fixed(float(step.value[place]), decimals) == fixed(number, decimals)
+            if is_same and (decimals or away[place] == 0) and not is_blank(step, place):
+                names.append(cell_name(step, place))
+        place = tuple(map(int, np.unravel_index(away.argmin(), away.shape)))
+        value = number_text(step.value[place], max(decimals, DEFAULT_DECIMALS))
+        nearest.append((away[place], f"{cell_name(step, place)} = {value}"))
+    if not names:
+        raise fail(f"no cell shows {visible(text)}", hint=f"the nearest is {min(nearest)[1]}")
+    return names
+
+
+def names_to_ask(trace: Trace) -> Iterator[Line]:
+    """Yield the name of the first cell of each step that may be asked for, and its formula."""
+    firsts = [(cell_name(step, (0,) * step.value.ndim), step.formula) for step in trace]
+    width = max(cell_width(name) for name, _ in firsts)
+    yield [("Name a cell such as these, a step, or a number that a page shows:", "faint")]
+    for name, formula in firsts:
+        yield [(name + " " * (width - cell_width(name) + 2), "label"), (formula, "")]
 
 
 def requests_of(

@@ -55,12 +55,8 @@ class KnownClass(Record):
         return str(person.name) if person else text
 
 
-DECIMAL_PAIR = r"[-+]?\d+,\d+"
-DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
-DECIMAL_PAIRS = regex(DECIMAL_ROW)
-"""A row such as [0,5, 1,25], with a blank after every second comma only."""
-ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
-"""A list of such rows alone."""
+DECIMAL_PAIRS = regex(r"(?<=[\[ ])[-+]?\d+,\d+, |, +[-+]?\d+,\d+\s*[\],]")
+"""A comma without a blank in a row with another that has one: `decimal_comma` looks at the list."""
 
 MAX_LEVELS = 64
 """Maximum depth of nested values, which bounds the stack. Chosen."""

@@ -19,7 +19,7 @@ from attncli.core.errors import (
     refuse,
 )
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
-from attncli.core.numbers.matrices import grid_in
+from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
@@ -202,6 +202,8 @@ class ProblemSource:
         if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
             message = "a problem is a mapping of keys to values, not a list"
             hint = "write such as X: [1, 2], and a line of --- between problems"
+            if len(bare) == 1 and as_block(bare):
+                hint = "write X: [1, 0] for a row, with a comma between its numbers"
             raise error_at(self.document.locate(()), message, hint)
         if self.values.pop("steps", None) is not None:
             self._take_results()

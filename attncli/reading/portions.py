@@ -111,7 +111,9 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
             start, rest = begun(file, suffix)
             data, copy = tee(chain([start], rest))
             is_whole = start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy", *CSV_SUFFIXES)
-            parts, is_cut = (iter(()), False) if is_whole else cut_text(decoded(data), suffix)
+            parts, is_cut = (
+                (iter(()), False) if is_whole else cut_text(decoded(data, place.file), suffix)
+            )
             if is_cut:
                 del copy  # which would keep what was read
                 yield from (part for part in parts if part or not _is_ready(file))

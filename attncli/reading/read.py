@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -13,35 +14,60 @@ from typing import BinaryIO
 
 from attncli.core.errors import InputError, KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.text.strings import regex
+from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
 from attncli.reading.yaml_documents import LINE_OF_JSON, check_length
 
 
-def decoded(data: Iterator[bytes]) -> Iterator[str]:
-    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
+def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
+    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it.
+
+    Other text is read as Windows-1252; a UnicodeWarning says so, with the name of the file.
+    """
     block = next(data, b"")
     if len(block) == 1:  # a half of a byte order mark
         block += next(data, b"")
     wide = block[:2] in (b"\xff\xfe", b"\xfe\xff")
+    decoder: codecs.IncrementalDecoder
     decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
-    line = 1
+    line, is_ascii = 1, not block.startswith(codecs.BOM_UTF8)
     while True:
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             if wide:
                 raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
-            line += error.object.count(b"\n", 0, error.start)
-            message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
-            raise fail(message, hint="save the file as UTF-8") from None
-        line += text.count("\n")
+            text = _of_windows(error, name) if is_ascii else ""
+            if not text:
+                line += error.object.count(b"\n", 0, error.start)
+                message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
+                raise fail(message, hint="save the file as UTF-8") from None
+            decoder = codecs.getincrementaldecoder("cp1252")()
+        line, is_ascii = line + text.count("\n"), is_ascii and text.isascii()
         yield text
         if not block:
             return
         block = next(data, b"")
+
+
+def _of_windows(error: UnicodeDecodeError, name: str) -> str:
+    """Return what is no UTF-8 as Windows-1252, with a warning; "" for bytes that this has not."""
+    data, at = error.object, error.start
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    if not data[:at].isascii():  # there is UTF-8 before it
+        return ""
+    before, after = (
+        re.split(r"\s", part) for part in (text[max(at - 20, 0) : at], text[at : at + 20])
+    )
+    said = f"{visible(name)} is not in UTF-8; it is read as Windows-1252"
+    hint = f"save it as UTF-8 if {visible(before[-1] + after[0])} is wrong"
+    warnings.warn(f"{said}; {hint}", UnicodeWarning, stacklevel=2)
+    return text
 
 
 def whole(texts: Iterator[str]) -> str:
@@ -106,6 +132,9 @@ START_BYTES = 4096
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
+LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?: [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
+"""A line of two to five words alone, with which a file may begin."""
+
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
 
@@ -160,11 +189,11 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
     if name == "-":
         file = opened_stdin(stdin)
         with located(lambda _: Place(STDIN)):
-            return "".join(decoded(blocks(file)))
+            return "".join(decoded(blocks(file), STDIN))
     path = Path(name)
     with located(lambda _: Place(name)), open_file(path) as file:
         start, data = begun(file, path.suffix.lower())
-        return "".join(decoded(chain([start], data)))
+        return "".join(decoded(chain([start], data), name))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -206,7 +235,24 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
-        texts = decoded(chain([start], data))
+        texts = decoded(chain([start], data), reading.name)
+        student = ""
+        if reading.of_class is not None:
+            above = next(texts)
+            if line := LINE_OF_NAME.match(above):
+                from attncli.reading.worksheets import name_above
+
+                if student := name_above(line):
+                    above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
+            texts = chain([above], texts)
+        for one in _of_texts(texts, start, reading):
+            yield replace(one, values={"student": student, **one.values}) if student else one
+
+
+def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of a text, whose file begins with the bytes `start`."""
+    place, suffix = Place(reading.name), reading.suffix
+    with located(lambda _: place):
         if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
             from attncli.reading import worksheets
 
@@ -339,7 +385,11 @@ def _looks_like_yaml(text: str) -> bool:
     if TSV.match(content):  # what follows may be a sentence with a colon
         return False
     key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#](\[[^]\n\r]*\]|[^[,;\n\r])*):(\s|$)"
-    return re.search(key, text, re.MULTILINE) is not None
+    if re.search(key, text, re.MULTILINE) is not None:
+        return True
+    from attncli.reading.assignments import is_assigned  # which most files do not need
+
+    return is_assigned(content)
 
 
 def unsupported(data: bytes, suffix: str) -> InputError | None:

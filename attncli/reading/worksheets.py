@@ -40,6 +40,14 @@ OTHER_SCRIPT = regex(r"\\attnscript\{\w*\}\{(?:\\attnleftward\{)?([^{}]*)\}{1,2}
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a file."""
 
+TITLE_WORDS = regex(
+    "homework|assignment|exercise|solution|answer|attention|problem|question|task|(?:work)?sheet|"
+    "test|quiz|exam|group|team|class|course|name|student|matri|result|part|step|self|cross|head|"
+    "softmax|weight|score|output|my$|the$",
+    re.IGNORECASE,
+)
+"""Beginnings of words of titles: a line with one of them is no student's name."""
+
 KEEP_FORM = "keep the table or matrix as it was, with a number in the place of each blank"
 
 COMMENT = regex(r"(?<!\\)%[^\n]*")
@@ -57,18 +65,20 @@ MATRIX = regex(
     r"\\begin\s*\{(?P<kind>(?:[a-zA-Z]*(?=matrix))?(?P<group>matrix|array|tabular))\*?\}"
     r"(?:[^\\]|\\(?!begin\s*\{[a-zA-Z]*(?P=group)))*?\\end\s*\{(?P=kind)\*?\}"
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
+    r"|\[[^\[\]]*;[^\[\]]*\]|(?:matrix|[rc]bind)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*+\))*+\)"
+    r"|^[ \t]*\[,1\][^\n]*\n(?:[ \t]*[^\s=]+[ \t]+[-\d.][^\n]*(?:\n|\Z))+"
     r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
     rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
     rf"|^[ \t]*{SEVERAL}[ \t\r]*$"
     r"|(?P<endless>\\begin\s*\{(?:[a-zA-Z]*matrix|array|tabular)\*?\})",
     re.DOTALL | re.MULTILINE,
 )
-"""A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers.
+"""A matrix of LaTeX, NumPy, MATLAB or R, as a table of Markdown, or as rows of numbers.
 
 The search for the end of a matrix stops at the next one that begins: else a file of beginnings
 alone would take time that grows with the square of its size. A matrix without an end is `endless`.
 """
-ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
+ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?(?:[=:]|<-)[\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
 JOINED = regex(
     r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
@@ -83,7 +93,8 @@ COMMAND = regex(
     r"\\(?:\w*section|paragraph|text\w+|math\w+|caption|item)\*?(?:\s*\{([^{}]*)\})?|\\"
 )
 PLAIN_TEXT = regex(
-    r"^(?:\||\$\$|\\\[|\\begin|[^\W\d][^\n:=]*=\s*(?:[\w.]+\()?(?:$|\[|[-\d])"
+    r"^(?:\||\$\$|\\\[|\\begin|[ \t]*\[,1\]"
+    r"|[^\W\d][^\n:=]*(?:=|<-)\s*(?:[\w.]+\()?(?:$|\[|[-\d]|c\()"
     r"|[^\W\d][^\n:=\[]*\n+\[\[)",
     re.MULTILINE,
 )
@@ -100,6 +111,20 @@ class FoundMatrix(Record):
     at: int
     start: int
     end: int | None = None
+
+
+def name_above(line: re.Match[str]) -> str:
+    """Return the student's name, of which a file's first line consists; "" for other words.
+
+    The first word and the last are capitalised, none is one of a title, and the line below has the
+    name of a step.
+    """
+    words = line[1].split()
+    below = line.string[line.end() :].lstrip("> \t\r\n").partition("\n")[0]
+    step = undecorated(re.split(r"\s*(?:[:=\[]|<-)", below)[0])
+    is_title = any(map(TITLE_WORDS.match, words))
+    are_words = words[0][0].islower() or words[-1][0].islower() or may_mean_step(line[1], ())
+    return "" if is_title or are_words or not step or not may_mean_step(step, ()) else line[1]
 
 
 def has_answers(path: Path) -> bool:
@@ -237,7 +262,7 @@ def _name_before(text: str) -> str:
     heads = (
         COMMAND.sub(r"\1", one.partition("=")[0]) for one in lines if not AROUND.fullmatch(one)
     )
-    names = [name for head in heads if (name := undecorated(head).strip("[(& "))]
+    names = [name for head in heads if (name := undecorated(head).strip("[(&> "))]
     return next(filter(_is_name, names), names[0] if names else "")
 
 

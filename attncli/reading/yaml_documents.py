@@ -26,6 +26,7 @@ from attncli.reading.document import (
     Raw,
     error_at,
     line_ends,
+    twice,
     unread,
     without_nulls,
     yaml_lines,
@@ -33,6 +34,8 @@ from attncli.reading.document import (
 
 if TYPE_CHECKING:
     import yaml
+
+    from attncli.reading.assignments import Assignments
 
 MAX_LISTS = 63
 """Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
@@ -44,6 +47,8 @@ MAX_CHARACTERS = 2**28
 DOCUMENT_START = regex(r"---\s")
 LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
+WITHOUT_COMMAS = regex(r"\s*\[(?:,\d|\d+\][ \t]+[-.\d]|[ \t]*[-+.\d]+[ \t]+[-+.\d])")
+"""The beginning of rows as R or MATLAB prints them: [,1], or [1] 0.5, or [1 0]."""
 JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
 """A string, or as its group one that is not closed in its line."""
 QUOTES = "\"'#"
@@ -167,13 +172,13 @@ def _form_of(line: str) -> str:
     word = line.strip()
     if not word or word == "---" or word[0] in "#%":
         return ""
-    return "json" if word[0] in "{[" else "yaml"
+    return "json" if word[0] in "{[" and not WITHOUT_COMMAS.match(word) else "yaml"
 
 
 def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text."""
     text = chunk.text
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip()[:1] in ("{", "[") and not WITHOUT_COMMAS.match(text):
         values, at = _json_values(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
@@ -240,6 +245,13 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     part = replace(chunk, text=text, original=written)
     values, error = yaml_values.documents_until(part)
+    is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
+    if error is not None or is_text or any(isinstance(raw, str) for raw in values):
+        from attncli.reading.assignments import assignments_in
+
+        if (lines := assignments_in(replace(chunk, text=written))) is not None:
+            yield from _of_assignments(lines, folder)
+            return
     if error is not None:
         part = replace(part, text=yaml_values.indented(text))
         values, error = yaml_values.documents_until(part)
@@ -249,6 +261,21 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
             yield from _of_value(raw, chunk.name, folder, _Places(part, number).locate)
     if error is not None:
         yield unread(explained(error, part), chunk.name, folder)
+
+
+def _of_assignments(lines: Assignments, folder: Path) -> Iterator[Document]:
+    """Yield the document of lines that set names, together with the keys that are beside them."""
+    chunk, own = lines.chunk, Document(lines.chunk.name, folder, lines.values, lines.locate)
+    beside = [*_of_yaml(replace(chunk, text=lines.rest), lines.rest, folder)]
+    for one in beside or [replace(own, values={})]:
+
+        def locate(path: KeyPath, one: Document = one) -> Place:
+            return (own if path and path[0] in lines.values else one).locate(path)
+
+        error = one.error
+        for key in one.values.keys() & lines.values.keys():
+            error = error_at(one.locate((key,)), twice(key, own.locate((key,)).line), KEEP_ONE)
+        yield replace(one, values={**one.values, **lines.values}, locate=locate, error=error)
 
 
 def _blanked(text: str, end: int) -> str:
@@ -328,6 +355,7 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
 CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """The characters that the parser refuses."""
 
+KEEP_ONE = "keep one of them"
 QUOTE = "put it between quotes"
 
 SENTENCES = (

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
@@ -227,13 +228,17 @@ class _Builder:
         return "\n".join(rows) if are_rows else value
 
     def _check_commas(self, start: Any, end: Any) -> None:
-        """Refuse a matrix in which every comma without a blank may be a decimal one."""
-        text = self.chunk.text[start.start_mark.index : end.end_mark.index]
-        if re.fullmatch(document.ONLY_DECIMAL_PAIRS, text):
-            from attncli.core.numbers.grid import ambiguous
+        """Refuse a matrix in which a comma without a blank may be a decimal one."""
+        from attncli.core.numbers.grid import ambiguous, decimal_comma
 
-            (word,) = re.findall(rf"^[\[\s]*({document.DECIMAL_PAIR})", text)
-            raise NotAllowedError(start, str(ambiguous(word, ("decimal", "separated"))))
+        mark = start.start_mark
+        text = self.chunk.text[mark.index : end.end_mark.index]
+        if pair := decimal_comma(text):
+            above = yaml_lines(text[: pair[0]])
+            column = len(above[-1]) + (mark.column if len(above) == 1 else 0)
+            place = yaml.Mark("", 0, mark.line + len(above) - 1, column, "", 0)
+            start = SimpleNamespace(start_mark=place)
+            raise NotAllowedError(start, str(ambiguous(pair[1], ("decimal", "separated"))))
 
     def _alias(self, event: Any, depth: int) -> Raw:
         if event.anchor not in self.anchors:

@@ -195,8 +195,7 @@ def attend(
 ) -> Step:
     """Record the weighted values as the step `name`, and those scores and weights that are wanted.
 
-    Queries are (…, heads, n, d_q), keys (…, kv_heads, m, d_k), values (…, kv_heads, m, d_v); query
-    head i reads head i · kv_heads // heads.
+    Queries are (…, heads, n, d_q), keys (…, kv_heads, m, d_k), values (…, kv_heads, m, d_v).
 
     Raises:
         InputError: for a number that floats cannot hold, or scores that have no weights.
@@ -227,8 +226,7 @@ def attend(
         return weights
 
     tiling = tiling_of(queries, keys, depth, needs_rows)
-    is_in_order = tape.take_rows is not None
-    if is_in_order:
+    if is_in_order := tape.take_rows is not None:
         tiling = replace(tiling, threads=1)
     weights_of = row_weights if needs_rows else None
     loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, take_rows)
@@ -249,9 +247,8 @@ def attend(
         operation = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
         tape.record("weights", operation, symbol="A", array=weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
-    attention = Phrase((Words("attention of"), of_q))
-    formula = Listed((attention, *others, Words("some queries at a time")))
-    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
+    words = Phrase((Words("attention of"), of_q)), *others, Words("some queries at a time")
+    operation = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), Listed(words), path)
     return tape.record(name, operation, symbol=symbol, array=loop.output)
 
 

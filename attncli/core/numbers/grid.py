@@ -103,6 +103,25 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
     return next(iter(readings.values()), separated)
 
 
+def decimal_comma(text: str) -> tuple[int, str] | None:
+    """Return the first number of a list that may have a decimal comma, with its offset.
+
+    It may, if the commas with a blank alone part the rows into equally many whole or such numbers.
+
+    >>> decimal_comma("[[1,5, 0], [0, 1]]"), decimal_comma("[[1,5, 0], [0, 1, 2]]")
+    ((2, '1,5'), None)
+    """
+    if not re.search(r"\d,\d", text):
+        return None
+    lists = re.finditer(r"\[([^\[\]]*)\]", text)
+    rows = [pieces_of(one[1], r",\s+", one.start(1)) for one in lists]
+    numbers = [trimmed(*piece) for row in rows for piece in row]
+    is_even = len({*map(len, rows)}) == 1 and len(rows[0]) > 1
+    if not (is_even and all(re.fullmatch(r"[-+−]?\d+(?:,\d+)?", word) for _, word in numbers)):
+        return None
+    return next(((at, word) for at, word in numbers if "," in word), None)
+
+
 def _refuse_thin_spaces(text: str) -> None:
     if not text.isascii() and (digits := THIN_SPACE.search(text)):
         joined, parted = (re.sub(r"[\u2009\u202f]", sign, digits[0]) for sign in ("", " "))

@@ -14,7 +14,9 @@ from attncli.core.numbers.grid import (
     LabelledGrid,
     Labels,
     Words,
+    ambiguous,
     are_labels,
+    decimal_comma,
     edges,
     is_word,
     pieces_of,
@@ -37,6 +39,15 @@ PRINTED = (
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
 IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
 """Rows in round brackets."""
+CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
+"""The end of a row of MATLAB with another below it; dots elsewhere are numbers left out."""
+R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
+VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
+R_MATRIX = regex(
+    r"\s*(?:c\s*\((?:[^()]|\([^()]*\))*+\)|(?P<first>-?\d{1,4}):(?P<last>-?\d{1,4}))\s*"
+    r"(?P<sizes>(?:,\s*(?:(?:(?:nrow|ncol)\s*=\s*)?\d+|(?:byrow\s*=\s*)?(?:TRUE|FALSE|T|F))\s*)*+)"
+)
+"""What is in the brackets of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), matrix(1:4, 2)."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
 SEVERAL_MATRICES = "the text holds several matrices; write {}"
@@ -52,9 +63,14 @@ def grid_of(text: str) -> LabelledGrid:
     >>> grid_of("| am | 1 | 0 |")
     LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
+    if ";" in text:
+        text = CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError(NUMBERS_MISSING)
-    text = _without_r_signs(_without_name(text))
+    text = _without_name(text)
+    if call := R_CALL.fullmatch(text):
+        return LabelledGrid(_of_r(call))
+    text = _without_r_signs(text)
     if "\\" in text:
         if is_matrix(text):
             return _of_cells(matrix_rows(text))
@@ -76,8 +92,38 @@ def _lines(text: str) -> Words:
 
 def _without_name(text: str) -> str:
     """Return a text with blanks in place of the `W_q =` before a matrix."""
-    name = re.match(r"\s*[^\W\d][\w^{}]*\s*:?=(?=\s*\S)\s*", text)
+    name = re.match(r"\s*[^\W\d][\w^{}]*\s*(?::?=|<-)(?=\s*\S)\s*", text)
     return re.sub(r"[^\n]", " ", name[0]) + text[name.end() :] if name else text
+
+
+def _of_r(call: re.Match[str]) -> list[Words]:
+    """Return the rows of a call of matrix (by columns, unless byrow), rbind, cbind or c."""
+    name, inside, start = call[1], call[2], call.start(2)
+    vectors = [_cells((start + one.start(1), one[1]), ",") for one in VECTOR.finditer(inside)]
+    if name == "c":
+        return [_cells((start, inside), ",")]
+    if name != "matrix":
+        if VECTOR.sub("", inside).strip(", \t\r\n") or len({*map(len, vectors)}) != 1:
+            raise NumberError(f"{name} is read of vectors such as c(1, 0) alone, of one length")
+        return vectors if name == "rbind" else [[*row] for row in zip(*vectors, strict=True)]
+    parts = R_MATRIX.fullmatch(inside)
+    if parts is None:
+        raise NumberError("matrix is read as matrix(c(1, 0, 0, 1), nrow = 2, byrow = TRUE)")
+    numbers = vectors[0] if vectors else []
+    if parts["first"]:
+        counted = range(int(parts["first"]), int(parts["last"]) + 1)
+        numbers = [(start + parts.start("first"), str(number)) for number in counted]
+    pairs = re.findall(r"(?:(nrow|ncol)\s*=\s*)?\b(\d+)", parts["sizes"])
+    names = [key or other for (key, _), other in zip(pairs, ("nrow", "ncol"), strict=False)]
+    sizes = {key: int(size) for key, (_, size) in zip(names, pairs, strict=False)}
+    count = len(numbers)
+    rows = sizes.get("nrow") or count // (sizes.get("ncol") or 1)
+    columns = sizes.get("ncol") or count // (rows or 1)
+    if rows * columns != count or not count:
+        raise NumberError(f"{count} numbers do not fill {rows} rows and {columns} columns")
+    if re.search(r"\bT", parts["sizes"]):
+        return [numbers[at : at + columns] for at in range(0, count, columns)]
+    return [numbers[row::rows] for row in range(rows)]
 
 
 def _without_r_signs(text: str) -> str:
@@ -108,6 +154,8 @@ def _without_brackets(text: str) -> str:
     inner = whole[1]
     if re.match(r"\[\s*\[\s*\[", inner):
         raise NumberError(SEVERAL_MATRICES.format("the lists without quotes around them"))
+    if pair := decimal_comma(inner):
+        raise ambiguous(pair[1], ("decimal", "separated"))
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
     if not re.fullmatch(r"\[?[\s,;]*\]?", between):
         return text

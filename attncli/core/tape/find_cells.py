@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TypeAlias
@@ -43,8 +44,9 @@ def find_cells(
     A name is that of a step, or another word for it (`scores`, `S`, `QK^T`), alone or with places
     in brackets behind it: of a cell (`scores[am, I]`, `weights[head 2][am, I]`), a row
     (`scores[am]`), a column (`scores[:, I]`), a range (`scores[1:2, I:am]`, both ends in it) or a
-    head (`weights[head 2]`); or that of a row as formulas have it (`q_am`, `z_am`). A place is
-    a label, or a number from 1. `added` holds the names of those steps that change nothing.
+    head (`weights[head 2]`); or that of a row as formulas have it (`q_am`, `z_am`). Without a head
+    it means the cells of every head. A place is a label, or a number from 1; `scores(am, I)` is
+    read, too. `added` holds the names of those steps that change nothing.
 
     Raises:
         InputError: for a step or a cell that does not exist, with a hint at those that do.
@@ -53,6 +55,10 @@ def find_cells(
     try:
         return reader.read(name)
     except InputError as error:
+        before, bracket, inside = name.strip().rpartition("(")
+        if bracket and inside.endswith(")"):
+            with suppress(InputError):
+                return reader.read(f"{before}[{inside[:-1]}]")
         for other, reason in _likely_names(name, reader):
             if reader.accepts(other):
                 hint = f"write {visible(other)}{reason}"
@@ -242,7 +248,7 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
         if axis not in step.leading or axis in places:
             raise _wrong_lead(step, name)
         places[axis] = _span(step, axis, match[2] if match else group, name)
-    if words is not None and len(places) < len(step.leading):
+    if words is not None and 0 < len(places) < len(step.leading):
         raise _wrong_lead(step, name)
     leads = (places.get(axis, range(_size(step, axis))) for axis in step.leading)
     return Cells(step, (*leads, *_along(step, words or [], name)))

@@ -1,0 +1,126 @@
+"""Lines that set a name, as in programs: `X = np.array(…)`, `X <- matrix(…)`, `X = [1 0; 0 1];`.
+
+Headings above a matrix, `> X` of a console and `## X` of Markdown, set a name, too. A pasted matrix
+without a name is that of X.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from itertools import pairwise
+
+from attncli.core.errors import KeyPath, Place
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.pasted import grid_of
+from attncli.core.problem.key_values import key_of
+from attncli.core.problem.keys import KEYS
+from attncli.core.records import Record
+from attncli.core.tape.cell_names import ALIASES
+from attncli.core.text.strings import regex
+from attncli.reading.document import Chunk, Raw, error_at, twice
+
+PROMPT = r"(?:>{1,3}|In \[\d+\]:|octave:\d+>|julia>)[ \t]+"
+NAME = r"(?:\\\w+\{\w+\}|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
+STARTS = regex(
+    rf"^(?:{PROMPT})?(?:(?:const|let|var)[ \t]+|\$+[ \t]*|\\\[[ \t]*)?"
+    rf"(?P<set>{NAME})[ \t]*(?:<-|:?=)(?!=)[ \t]*"
+    rf"|^(?:{PROMPT}|##+[ \t]+)(?P<heading>{NAME})[ \t]*$"
+    rf"|^(?:{PROMPT})?(?P<code>(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*)$"
+    r"|^(?P<key>[^\W\d][\w^{}]*)[ \t]*:(?=\s|\Z)",
+    re.MULTILINE,
+)
+"""How a line begins that sets a name, is a heading, is code without numbers, has a key of YAML."""
+MATRIX = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
+"""How a pasted matrix begins that no name is before."""
+NO_CONTENT = regex(
+    r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*"
+    r"|^(?:\.\.\.|\+)(?=[ \t])|^Out\[\d+\]:",
+    re.MULTILINE,
+)
+"""Comments, and what a console writes before further lines of a command and before its result."""
+QUOTED = regex(r"(?:c?[\[({]\s*)?([\"'])")
+"""The beginning of a word between quotes, or of a list of such words."""
+
+
+class Assignments(Record):
+    """What the lines of a text set: values, and for each the offsets of its name and of itself.
+
+    `rest` is the text with blanks in place of these lines.
+    """
+
+    chunk: Chunk
+    values: dict[str, Raw]
+    offsets: dict[str, tuple[int, int]]
+    rest: str = ""
+
+    def locate(self, path: KeyPath) -> Place:
+        """Return the place of a name, or of a cell of its matrix."""
+        name, rest = [*path, ""][0], [part for part in path if isinstance(part, int)]
+        at, start = self.offsets.get(str(name), (0, 0))
+        with suppress(NumberError, IndexError):
+            rows = grid_of(self.values[str(name)]).rows if rest else []
+            row, column = (0, *rest) if len(rows) == len(rest) == 1 else (*rest, 0, 0)[:2]
+            at = start + rows[row][column][0]
+        return self.place(at)
+
+    def place(self, at: int) -> Place:
+        above = self.chunk.text[:at].split("\n")
+        return self.chunk.place(len(above) - 1, len(above[-1]))
+
+
+def is_assigned(text: str) -> bool:
+    """Return True if a text is one of which `assignments_in` may return something."""
+    return MATRIX.match(text) is not None or any(not one["key"] for one in STARTS.finditer(text))
+
+
+def assignments_in(chunk: Chunk) -> Assignments | None:
+    """Return what the lines of a text set, or its matrix as X; None for another text.
+
+    Raises:
+        InputError: if a name is set twice.
+    """
+    text = chunk.text
+    starts = [one for one in STARTS.finditer(text) if not one["key"] or _is_known(one["key"])]
+    result = Assignments(chunk, {}, {})
+    if not any(one["set"] or one["heading"] for one in starts):
+        if not MATRIX.match(text) or (text.lstrip()[:1] in "[{" and not _has_rows(text)):
+            return None
+        starts = []
+        result.values["X"], result.offsets["X"] = text, (0, 0)
+    ends = [*(one.start() for one in starts), len(text)]
+    rest = [text[: ends[0]]] if starts else []
+    for one, (start, end) in zip(starts, pairwise(ends), strict=True):
+        name = re.sub(r"\\\w+|[{}]", "", one["set"] or one["heading"] or "")
+        if name in result.values:
+            first = result.place(result.offsets[name][0]).line
+            raise error_at(result.place(start), twice(name, first), "keep one of them")
+        if name:
+            at = one.start("set" if one["set"] else "heading")
+            result.values[name] = _value(text[one.end() : end])
+            result.offsets[name] = at, one.end()
+        is_kept = one["key"] is not None
+        rest.append(text[start:end] if is_kept else re.sub(r"[^\n]", " ", text[start:end]))
+    whole = re.sub(r"(?m)^[ \t]*%.*$", lambda comment: " " * len(comment[0]), "".join(rest))
+    return Assignments(chunk, result.values, result.offsets, whole)
+
+
+def _has_rows(text: str) -> bool:
+    """Return True if a text in brackets is a matrix, and not JSON or YAML with a fault."""
+    with suppress(NumberError):
+        return not any(set("[]{}\"':") & {*word} for row in grid_of(text).rows for _, word in row)
+    return False
+
+
+def _is_known(key: str) -> bool:
+    """Return True for the key of a value, and not for a label before a row of a matrix."""
+    return key_of(key) in KEYS or key in ALIASES or key in ("name", "student")
+
+
+def _value(text: str) -> Raw:
+    """Return a list of words between quotes; else the text, with blanks in place of comments."""
+    text = NO_CONTENT.sub(lambda comment: " " * len(comment[0]), text).rstrip("; \t\r\n")
+    if (quoted := QUOTED.match(text)) and ":" not in text:
+        words = re.findall(rf"{quoted[1]}([^{quoted[1]}\n]*){quoted[1]}", text)
+        return words if quoted[0] != quoted[1] else " ".join(words)
+    return text
