@@ -227,7 +227,7 @@ def commands(attn: Attn) -> list[str]:
     return re.findall(r"^  (\w+)  ", attn("-h").out.partition("\nCalculate:")[2], re.MULTILINE)
 
 
-def test_every_help_page_fits_and_ends_with_two_examples_that_run(
+def test_every_help_page_fits_a_screen_and_ends_with_examples_that_run(
     attn: Attn, tmp_path: Path
 ) -> None:
     whole = attn("compute", "-h").out
@@ -239,7 +239,7 @@ def test_every_help_page_fits_and_ends_with_two_examples_that_run(
         assert len(page.splitlines()) <= 50, command
         assert {*page.splitlines()} <= {*whole.splitlines()}, command
         examples = page.partition("\n  Examples:\n")[2].splitlines()
-        assert len(examples) == 2, command
+        assert len(examples) >= 2, command
         assert all(re.search(rf"attn ({command}|compute)\b", line) for line in examples), command
         folder = tmp_path / command
         folder.mkdir()
