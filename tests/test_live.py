@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -30,10 +33,10 @@ from attncli.pages.live_tape import Programs
 from attncli.pages.markup import file_text
 from docs.pictures import BROWSER
 from tests import live_page
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, Attn
 from tests.test_page_in_browser import seen, seen_in_frames
 
-MOST_GROWTH = 40_000  # bytes
+MOST_GROWTH = 60_000  # bytes
 
 in_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
@@ -232,6 +235,49 @@ def test_demo_writes_the_page_of_a_sample(attn: Attn) -> None:
     assert "Content-Security-Policy" in page
 
 
+def test_demo_hands_the_page_to_the_browser_and_leaves_nothing(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read: list[str] = []
+
+    def opened(address: str) -> bool:
+        with pytest.raises(HTTPError):
+            urlopen(f"{address}.map")
+        read.append(urlopen(address).read().decode())
+        return True
+
+    monkeypatch.setattr("webbrowser.open", opened)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert attn("demo").out == ""
+    assert '<h1 dir="auto">Two heads read a sentence</h1>' in read[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_without_a_browser_says_where_the_page_is(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (message,) = attn("demo").err.splitlines()
+    (page,) = tmp_path.glob("*/sentence.html")
+    assert message == f"no browser could be opened; the page is {page}"
+
+
+def test_the_demo_of_the_documents_is_fresh(attn: Attn) -> None:
+    page = (ROOT / "docs" / "demo.html").read_text(encoding="utf-8")
+    texts = [unpacked(text) for text in (page_of(attn, "sentence"), page)]
+    assert texts[0] == texts[1], "run python docs/pictures.py demo"
+
+
+def unpacked(page: str) -> str:
+    """Return a live page with what it holds compressed as text: how that is done may differ."""
+
+    def text(match: re.Match[str]) -> str:
+        return zlib.decompress(base64.b64decode(match[0])).decode()
+
+    return re.sub('(?<="packed":")[^"]*', text, page)
+
+
 def test_demo_knows_the_samples(attn: Attn) -> None:
     result = attn("demo", "mask_windw", "--no-open")
     assert result.status == 2
@@ -253,7 +299,8 @@ def test_changed_pages_show_what_the_program_does(tmp_path: Path) -> None:
 
 HELPERS = """
   var one = w.attnLive.all[0];
-  var named = (start) => one.cells.filter((c) => one.nameOf(c.id).startsWith(start));
+  var inPage = one.cells.filter((c) => one.article.contains(c.td));
+  var named = (start) => inPage.filter((c) => one.nameOf(c.id).startsWith(start));
   var cell = (name) => named(name).find((c) => one.nameOf(c.id) === name).td;
   var texts = (start) => named(start).map((c) => c.td.textContent);
   function type(td, text) {
@@ -318,21 +365,81 @@ SCRIPTS: dict[str, tuple[str | dict[str, Any], str]] = {
               told: (w.attnLive.data.cells[cell("masked.1").dataset.c] || []).join(" ")};
     """,
     ),
-    "dragging_changes_by_units_of_the_last_place": (
+    "dragging_changes_by_tenths_of_a_unit": (
         "i_am_good",
         """
       var x = cell("X.1");
-      function point(kind, at) {
-        x.dispatchEvent(new w.PointerEvent(kind, {clientX: at, bubbles: true, button: 0}));
+      function point(kind, at, shiftKey) {
+        var about = {clientX: at, bubbles: true, button: 0, shiftKey};
+        x.dispatchEvent(new w.PointerEvent(kind, about));
       }
       point("pointerdown", 100); point("pointermove", 103);
       var still = x.textContent;
-      point("pointermove", 124);
+      point("pointermove", 120);
       var moved = x.textContent;
+      point("pointermove", 120, true);
+      var coarse = x.textContent;
       point("pointerup", 124); x.click();
       var isOpen = x.querySelector("input") !== null;
       button("Undo").click();
-      return {still, moved, isOpen, undone: x.textContent};
+      return {still, moved, coarse, isOpen, undone: x.textContent};
+    """,
+    ),
+    "a_block_is_pasted": (
+        "mask_causal",
+        """
+      function paste(td, text) {
+        var clipboardData = new w.DataTransfer();
+        clipboardData.setData("text/plain", text);
+        td.focus();
+        var about = {clipboardData, bubbles: true, cancelable: true};
+        td.dispatchEvent(new w.ClipboardEvent("paste", about));
+        return [texts("X.").join(" "), follows().slice(0, 60)];
+      }
+      var blocks = ["9\\t0,5\\n8\\t1/2\\n", "1 2 3 4", "1\\tx", "7"];
+      var all = blocks.map((text) => paste(cell("X.1"), text));
+      paste(cell("mask.0"), "1 1 0\\n1 1 1\\n1 1 1");
+      var mask = texts("mask.").join("");
+      paste(cell("mask.0"), "1 2");
+      var refused = follows();
+      button("Undo").click(); button("Undo").click();
+      return {all, mask, refused, undone: texts("X.").join(" ")};
+    """,
+    ),
+    "a_token_is_renamed": (
+        "mask_causal",
+        """
+      var th = every("#X th, .step th").find((e) => e.textContent === "am");
+      function rename(word) {
+        th.click();
+        var field = th.querySelector("input");
+        field.value = word;
+        press(field, "Enter");
+        return [th.textContent, follows()];
+      }
+      var right = rename("are"), same = rename("good"), number = rename("3");
+      cell("weights.1").focus();
+      var named = [d.querySelector("#why .name"), ...every(".mixture sub")];
+      var told = named.map((e) => e.textContent);
+      var yaml = one.yaml();
+      button("Undo").click();
+      return {right, same, number, told, yaml, undone: th.textContent,
+              address: go("#~" + key + "~tokens.0=we"), wrong: go("#~" + key + "~tokens.0=good")};
+    """,
+    ),
+    "what_controls_say": (
+        "sentence",
+        """
+      var slider = d.querySelector(".slider input");
+      slider.value = 10;
+      slider.dispatchEvent(new w.Event("input"));
+      var mask = cell("mask.1"), before = mask.getAttribute("aria-label");
+      mask.click();
+      var field = type(cell("X.0"), "x");
+      return {slider: slider.getAttribute("aria-valuetext"),
+              mask: [before, mask.getAttribute("aria-label")],
+              field: d.getElementById(field.getAttribute("aria-describedby")).textContent,
+              legend: d.querySelector(".legend").textContent};
     """,
     ),
     "switches_and_sliders": (
@@ -487,9 +594,45 @@ def test_keys_alone_change_a_number(shown: dict[str, Any]) -> None:
 
 
 @in_browser
-def test_dragging_changes_by_units_of_the_last_place(shown: dict[str, Any]) -> None:
-    found = shown["dragging_changes_by_units_of_the_last_place"]
-    assert found == {"still": "3", "moved": "7", "isOpen": False, "undone": "3"}
+def test_dragging_changes_by_tenths_and_with_shift_by_units(shown: dict[str, Any]) -> None:
+    found = shown["dragging_changes_by_tenths_of_a_unit"]
+    assert found == {"still": "3", "moved": "3.4", "coarse": "7", "isOpen": False, "undone": "3"}
+
+
+@in_browser
+def test_a_block_is_pasted_whole_or_not_at_all(shown: dict[str, Any]) -> None:
+    found = shown["a_block_is_pasted"]
+    pasted = "1.0 9.0 0.5 1.0 8.0 0.5 1.0 2.0 1.0"
+    assert [texts for texts, _ in found["all"]] == [pasted] * 4
+    assert found["all"][0][1].startswith("Changed: X[I, 2] is 9.0, was 3")
+    assert found["all"][1][1] == "The block of 1 × 4 numbers does not fit from here on."
+    assert found["all"][2][1] == "x is not a number."
+    assert found["mask"] == "110111111"
+    assert found["refused"] == "A mask is made of 0 and 1."
+    assert found["undone"] == "1 3 2 1 1 3 1 2 1"
+
+
+@in_browser
+def test_a_token_is_renamed_everywhere(shown: dict[str, Any]) -> None:
+    found = shown["a_token_is_renamed"]
+    assert found["right"] == ["are", "Changed: are, was am. "]
+    assert found["same"] == ["are", "good cannot be told from another token."]
+    assert found["number"][0] == "are"
+    assert found["told"][0] == "weights[I, are]"
+    assert "am" not in found["told"][1:]
+    assert yaml.safe_load(found["yaml"])["tokens"] == ["I", "are", "good"]
+    assert found["undone"] == "am"
+    assert found["address"][0] == {"tokens.0": "we"}
+    assert found["wrong"][0] == {}
+
+
+@in_browser
+def test_controls_say_their_values_and_states(shown: dict[str, Any]) -> None:
+    found = shown["what_controls_say"]
+    assert found["slider"] == "2.83"
+    assert found["mask"] == ["0, blocked", "1, not blocked"]
+    assert found["field"] == "x is not a number."
+    assert found["legend"].startswith("Changed (blue): mask[the, cat] is 1, was 0; scores ÷ 2.83")
 
 
 @in_browser

@@ -1,6 +1,7 @@
 """The commands that show what there is: `attn scores`, `schema`, `samples`, `demo`, `manual`."""
 
 import json
+import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -210,9 +211,12 @@ def _roff(text: str) -> str:
     return rf"\&{plain}" if plain.startswith(".") else plain
 
 
-DEFAULT_SAMPLE = "mask_causal"
+DEFAULT_SAMPLE = "sentence"
 
-OPEN_HELP = "Open the page in the browser, or only print where it is."
+LONGEST_WAIT = 60
+"""Seconds in which a browser has asked for the page, or it is not shown. Chosen."""
+
+OPEN_HELP = "Open the page in the browser, or only write it and print where it is."
 
 
 def demo(
@@ -221,9 +225,6 @@ def demo(
     ] = DEFAULT_SAMPLE,
     opens: Annotated[bool, options.output("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
-    import tempfile
-    import webbrowser
-
     from attncli.core.mechanisms.compute import compute
     from attncli.pages.html import traces
     from attncli.printing.formats import Selection
@@ -231,10 +232,60 @@ def demo(
     from attncli.reading.load import load_all
 
     source = sample_path(sample)
-    page = traces([compute(problem) for problem in load_all(source)], Selection(live=True))
+    problems = [compute(problem) for problem in load_all(source)]
+    page = b"".join(traces(problems, Selection(live=True)))
+    if opens and _is_read_by_browser(page, source.stem):
+        return
     path = Path(tempfile.mkdtemp(prefix="attn-")) / f"{source.stem}.html"
-    write_bytes(page, path)
+    write_bytes([page], path)
     if not opens:
         print_lines([str(path)])
-    elif not webbrowser.open(path.as_uri()):
+    else:
         tell(f"no browser could be opened; the page is {path}")
+
+
+def _is_read_by_browser(page: bytes, name: str) -> bool:
+    """Open a page in the browser, to which it is handed once; return whether it was read.
+
+    So no file is left behind, and a browser that may not read the temporary folder shows it, too.
+    """
+    import webbrowser
+    from http.server import BaseHTTPRequestHandler
+    from secrets import token_urlsafe
+    from socketserver import ThreadingTCPServer
+    from threading import Thread
+    from time import monotonic
+
+    address = f"/{token_urlsafe()}/{name}.html"  # which nobody else on the machine can guess
+    is_opened, is_read = True, False
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            nonlocal is_read
+            if self.path != address:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+            is_read = True
+
+        def log_message(self, *parts: object) -> None:
+            """Print nothing."""
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Page) as server:
+        server.daemon_threads = True  # browsers also open connections on which they ask for nothing
+        server.timeout, end = 0.1, monotonic() + LONGEST_WAIT
+
+        def open_browser() -> None:
+            nonlocal is_opened
+            is_opened = webbrowser.open(f"http://127.0.0.1:{server.server_address[1]}{address}")
+
+        browser = Thread(target=open_browser)  # one in the terminal runs until it is left
+        browser.start()
+        while is_opened and not is_read and monotonic() < end:
+            server.handle_request()
+    browser.join()
+    return is_read

@@ -95,7 +95,7 @@ EXAMPLES = {
     "explain": (
         "attn explain hw.yaml 'scores[am, I]'",
         "attn explain hw.yaml 'weights[am, I]' --deep",
-        "attn explain hw.yaml 0.27",
+        "attn explain hw.yaml 0.1191",
     ),
     "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (

@@ -38,9 +38,9 @@ from attncli.pages.markup import Script, as_json
 SCRIPT = Script(
     (
         *("boot.js", "numbers.js", "shapes.js", "tables.js", "numpy.js"),
-        *("live.js", "controls.js", "script.js"),
+        *("live.js", "editing.js", "controls.js", "script.js", "stage.js"),
     ),
-    ("style.css", "live.css"),
+    ("style.css", "live.css", "stage.css"),
 )
 
 WITH_A_MASK = ("self", "cross", "transformer")

@@ -29,7 +29,8 @@ from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.tape.evaluation import array_of, evaluate, mapped, sources, walk
-from attncli.core.tape.step import Expression, Operation, Step, notation_of
+from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
+from attncli.core.text.strings import label_text
 from attncli.pages.cell_formulas import PageCells, key_of
 from attncli.pages.markup import as_json, file_text
 
@@ -206,7 +207,27 @@ class LiveCells(PageCells):
             "problem": plain(written),
             "shifts": [self.programs.add(shift, known) for shift in self.programs.shifts()],
             "offset": problem.sizes.size("p") or 0 if by_position else None,
+            **self._views(known),
         }
+
+    def _views(self, known: Mapping[Any, int]) -> Mapping[str, Any]:
+        """Return the steps of the small map, and how it and the stage show a matrix.
+
+        The map has the weights and what comes of them. For each of these, and for each input of the
+        problem, a view has the labels of rows and columns, and whether they change places on paper.
+        """
+        forward = [step for step in self.trace if not step.backward]
+        weights = [step for step in forward if step.plain.startswith("weights")]
+        whole = [step for step in weights if step.plain == "weights"]
+        results = [step for step in forward if step.plain in ("output", "probabilities")]
+        shown = [*(whole or weights), results[-1] if results else forward[-1]]
+        inputs = [step for step in self.steps if step.key and step.array.ndim == len(LEADING) + 2]
+        views = {}
+        for step in (*inputs, *shown):
+            axes = ("",) * (2 - len(step.trailing)) + step.trailing
+            labels = [[label_text(one) for one in step.labels.get(axis, ())] for axis in axes]
+            views[known[key_of(step)]] = [*labels, step.columns]
+        return {"views": views, "map": [known[key_of(step)] for step in shown]}
 
     def _entry(self, step: Step, known: Mapping[Any, int]) -> list[Any]:
         """Return the name and shape of a step with its operation, or of an input with its numbers.

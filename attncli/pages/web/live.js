@@ -4,10 +4,17 @@ window.attnLive = (function () {
   "use strict";
   const page = attnPage;
   const homes = {}; // by the number of a cell in the page: its problem, and its id on the tape
+  const DECIMALS_OF_MAP = 2; // at most: beside the page the numbers have them all
   const PLAIN = '<p><span class="name s"></span> <math><mo>=</mo><mn class="s"></mn></math></p>';
   const make = (tag, about, ...parts) => {
     const element = Object.assign(document.createElement(tag), about);
     element.append(...parts);
+    return element;
+  };
+
+  const region = (element, name) => {
+    element.setAttribute("role", "region");
+    element.setAttribute("aria-label", name);
     return element;
   };
 
@@ -58,12 +65,32 @@ window.attnLive = (function () {
     const self = {}, starts = [], numberOf = {}, uses = [];
     const exact = []; // the numbers of steps before they are rounded
     let numbers = [], settings = {}, state = {}, arrays = [];
+    const cells = []; // of the page, in all tables
     const stepsOfIds = [0]; // ids count from 1
     steps.forEach((step, i) => {
       starts.push(stepsOfIds.length);
       for (let rest = step.shape.reduce((a, n) => a * n, 1); rest > 0; rest -= 1) stepsOfIds.push(i);
     });
     const stepOf = (id) => stepsOfIds[id];
+    const inputNames = new Map(steps.flatMap((step, i) => (step.input && step.input.key ? [[step.name, i]] : [])));
+
+    // The words of tokens, which the reader may change where they are names alone, and each is there once.
+    const { tokens, embedding } = tape.problem, words = Array.isArray(tokens) && !embedding ? tokens.map(String) : [];
+    const isWord = (text) => isNaN(text) && words.indexOf(text) >= 0 && words.indexOf(text) === words.lastIndexOf(text);
+    const wordOf = (text) => (isWord(text) && state[`tokens.${words.indexOf(text)}`]) || text;
+    const renamed = (text) => wordOf(text).replace(/\[([^\]]*)\]/g, (_, inner) => `[${inner.split(", ").map(wordOf).join(", ")}]`);
+    const headings = []; // the elements that hold a word alone, each with it
+    const keepHeadings = (root) => root.querySelectorAll("th, .mixture sub").forEach((element) => {
+      if (isWord(element.textContent)) headings.push([element, element.textContent]);
+    });
+
+    // Returns the changed cells of a state: their ids, and their texts.
+    function changedCells(next) {
+      return Object.keys(next).flatMap((name) => {
+        const dot = name.lastIndexOf("."), at = tape.settings[name] ? undefined : inputNames.get(name.slice(0, dot));
+        return at === undefined ? [] : [[starts[at] + Number(name.slice(dot + 1)), next[name]]];
+      });
+    }
     tape.cells.slice(1).forEach((id, i) => {
       homes[tape.cells[0] + i] = { calculation: self, id };
       numberOf[id] = tape.cells[0] + i;
@@ -100,12 +127,12 @@ window.attnLive = (function () {
         settings[key] = next[key] === undefined ? tape.settings[key][0] : attnNumbers.read(next[key]).value;
       });
       arrays = [];
+      const changes = changedCells(next).map(([id, text]) => [id, attnNumbers.read(text).value]);
       try {
         steps.forEach((step, i) => {
           if (step.input) {
-            const data = step.input.numbers.map((x, j) =>
-              next[`${step.name}.${j}`] === undefined ? x : attnNumbers.read(next[`${step.name}.${j}`]).value,
-            );
+            const data = step.input.numbers.slice();
+            changes.forEach(([id, x]) => { if (stepOf(id) === i) data[id - starts[i]] = x; });
             arrays[i] = { shape: step.shape, data: tape.round && step.input.isStep ? data.map(rounded) : data };
             return;
           }
@@ -121,7 +148,8 @@ window.attnLive = (function () {
         ({ settings, numbers, arrays } = before);
         return typeof name === "string" ? name : String(name.message);
       }
-      numbers = [0, ...arrays.flatMap((array) => Array.from(array.data))]; // ids count from 1
+      numbers = new Float64Array(stepsOfIds.length); // ids count from 1
+      arrays.forEach((array, i) => numbers.set(array.data, starts[i]));
       state = next;
       return "";
     }
@@ -219,20 +247,25 @@ window.attnLive = (function () {
           }
         }
       });
-      return [lit, shape, ...fills];
+      return [lit, shape, ...fills.map((one) => (typeof one === "string" ? renamed(one) : one))];
     }
 
     // The page.
     calculate({});
-    const cells = Array.from(article.querySelectorAll("td[data-c]"), (td) => {
-      const id = homes[td.dataset.c].id,
-        at = stepOf(id),
-        step = steps[at];
+    const firstNumbers = numbers, firstArrays = arrays;
+    const styleAt = (some, at) => styleOf(Array.from(some[at].data), tape.decimals);
+    const isWeights = (step) => /^(layers\.\d+\.)?weights/.test(step.name);
+    // Keeps a cell of a table at the number with an id, shaded by its size if it is a weight or is told to be.
+    function follow(td, id, isShaded) {
+      const at = stepOf(id), step = steps[at], first = firstNumbers[id];
       const input = step.input && step.input.key ? step : null;
-      if (/^(layers\.\d+\.)?weights/.test(step.name)) td.classList.add("w");
-      if (input) td.classList.add("given");
-      return { td, id, at, input, first: numbers[id], text: td.textContent };
-    });
+      if (isWeights(step) || isShaded) td.classList.add("w");
+      if (input && td.dataset.c) td.classList.add("given");
+      if (!td.firstChild) td.append(write(first, styleAt(firstArrays, at)));
+      cells.push({ td, id, at, input, first, text: td.textContent, isShaded, isScaled: isShaded && !isWeights(step) });
+    }
+    article.querySelectorAll("td[data-c]").forEach((td) => follow(td, homes[td.dataset.c].id, false));
+    keepHeadings(article);
     const sums = Array.from(article.querySelectorAll("[data-z]"), (span) => ({ span, id: Number(span.dataset.z) }));
     const slots = (root) => Array.from(root.querySelectorAll("[data-own]"));
     const firstSlots = slots(article).map((slot) => [slot, slot.innerHTML]);
@@ -245,21 +278,25 @@ window.attnLive = (function () {
 
     function refresh() {
       const styles = {},
-        style = (at) => styles[at] || (styles[at] = styleOf(Array.from(arrays[at].data), tape.decimals));
+        style = (at) => styles[at] || (styles[at] = styleAt(arrays, at));
+      const largest = {}, changed = new Set(changedCells(state).map(([id]) => id));
+      const size = (at) => (largest[at] ??= Math.max(...Array.from(arrays[at].data, (x) => (isFinite(x) ? Math.abs(x) : 0))));
       cells.forEach((cell) => {
-        const { td, id, at, input, first } = cell,
+        const { td, id, at, first, input } = cell,
           x = numbers[id],
           look = style(at);
-        const isChanged = Boolean(input) && state[`${input.name}.${id - starts[at]}`] !== undefined;
-        const isMoved = !isChanged && Math.abs(x - first) > 1e-12 * Math.abs(first);
-        const shown = `${x} ${look.decimals} ${look.exponent} ${isChanged} ${isMoved}`;
-        if (shown === cell.shown) return;
-        cell.shown = shown;
-        td.firstChild.data = write(x, look);
+        const isChanged = changed.has(id), most = cell.isScaled ? size(at) : 1;
+        const isSame = x === cell.x && look.decimals === cell.decimals && look.exponent === cell.exponent;
+        if (isSame && isChanged === cell.isChanged && most === cell.most) return;
+        Object.assign(cell, { x, decimals: look.decimals, exponent: look.exponent, isChanged, most });
+        td.firstChild.data = write(x, cell.isShaded ? { ...look, decimals: Math.min(look.decimals, DECIMALS_OF_MAP) } : look);
         td.classList.toggle("off", !isFinite(x));
+        if (input && /(^|\.)mask$/.test(input.name)) td.setAttribute("aria-label", x ? "1, not blocked" : "0, blocked");
         td.classList.toggle("changed", isChanged);
-        td.classList.toggle("moved", isMoved);
-        if (td.classList.contains("w")) td.style.setProperty("--w", Math.min(1, Math.abs(x)).toFixed(2));
+        td.classList.toggle("moved", !isChanged && Math.abs(x - first) > 1e-12 * Math.abs(first));
+        if (!td.classList.contains("w")) return;
+        td.style.setProperty("--w", Math.min(1, Math.abs(x) / (most || 1)).toFixed(2));
+        td.classList.toggle("below", x < 0);
       });
       let last = null;
       sums.forEach(({ span, id }) => {
@@ -275,12 +312,42 @@ window.attnLive = (function () {
         none.hidden = none.parentNode.querySelector("[data-z]:not([hidden])") !== null;
       });
       firstSlots.forEach(([slot, first]) => settle(slot, first));
+      headings.forEach(([element, text]) => { if (element.textContent !== wordOf(text)) element.textContent = wordOf(text); });
       article.classList.toggle("is-changed", Object.keys(state).length > 0);
     }
     function settle(slot, first) {
       const text = settingText(slot.dataset.own);
       slot.innerHTML = text === null ? first : `<mn>${text}</mn>`;
       slot.classList.toggle("changed", text !== null);
+    }
+
+    // Returns the matrices of a step as tables of their own, which follow its numbers, too.
+    function matrices(at, isShaded) {
+      const [rowLabels, columnLabels, flips] = tape.views[at], { name, shape } = steps[at];
+      const [n, m] = shape.slice(-2), isOne = n * m === arrays[at].data.length;
+      const sides = [[n, rowLabels], [m, columnLabels]];
+      const [[height, left], [width, top]] = flips ? sides.reverse() : sides;
+      const head = (scope, text) => make("th", { scope, textContent: text, dir: "auto" });
+      return Array.from({ length: arrays[at].data.length / (n * m) }, (_, place) => {
+        const [batch, one] = [Math.floor(place / shape[1]), place % shape[1]];
+        const words = [...(shape[0] > 1 ? [`batch ${batch + 1}`] : []), ...(shape[1] > 1 ? [`head ${one + 1}`] : [])];
+        const table = make("table", { ariaLabel: [name, ...words].join(", ") }), rows = table.createTBody();
+        if (top.length) table.createTHead().append(make("tr", {}, ...(left.length ? [make("td")] : []), ...top.map((text) => head("col", text))));
+        for (let i = 0; i < height; i += 1) {
+          const row = rows.insertRow();
+          if (left.length) row.append(head("row", left[i]));
+          for (let j = 0; j < width; j += 1) {
+            const id = starts[at] + place * n * m + (flips ? j * m + i : i * m + j), td = row.insertCell();
+            if (numberOf[id]) td.dataset.c = numberOf[id];
+            follow(td, id, isShaded);
+          }
+        }
+        const box = make("div", { className: "scroll" }, make("div", { className: "caption", textContent: isOne ? name : words.join(", ") }), table);
+        box.style.setProperty("--count", Math.max(height, width));
+        box.dataset.rows = left.join();
+        keepHeadings(table);
+        return box;
+      });
     }
 
     // The problem with its changes, as a file.
@@ -299,6 +366,7 @@ window.attnLive = (function () {
         }, problem);
         holder[last] = x;
       };
+      words.forEach((_, i) => { problem.tokens[i] = state[`tokens.${i}`] ?? problem.tokens[i]; });
       Object.keys(settings).forEach((key) => {
         if (state[key] !== undefined) put(key, tape.settings[key][1] ? `1/(${state[key]})` : state[key]);
       });
@@ -327,7 +395,7 @@ window.attnLive = (function () {
     }
 
     Object.assign(self, {
-      tape, article, steps, cells, calculate, refresh, explanation, settle, slots, yaml, prefix,
+      tape, article, steps, cells, matrices, calculate, refresh, explanation, settle, slots, yaml, prefix,
       // True if the largest scores are subtracted from the others, as floats could not hold their powers.
       isShifted: () => tape.shifts.some((call) => run(call).data.some((x) => x !== 0)),
       state: () => state,
@@ -344,7 +412,11 @@ window.attnLive = (function () {
       placeOf: (id) => id - starts[stepOf(id)],
       // The cell by its name, such as X[am, 2].
       labelOf: (td) =>
-        page.cells[td.dataset.c] ? page.cells[td.dataset.c][0][3] : steps[stepOf(homes[td.dataset.c].id)].name,
+        page.cells[td.dataset.c] ? renamed(page.cells[td.dataset.c][0][3]) : steps[stepOf(homes[td.dataset.c].id)].name,
+      // The place of the token that a heading names, or −1, and whether a token may be called so.
+      tokenOf: (th) => words.indexOf((headings.find(([element]) => element === th) || [])[1]),
+      tokens: () => words.map(wordOf),
+      isFree: (i, text) => isWord(words[i] ?? "") && words.every((word, j) => i === j || wordOf(word) !== text),
       nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
       // The names of the steps that follow from changed numbers, and of the inputs that do not change.
       following: (names) =>
@@ -360,7 +432,7 @@ window.attnLive = (function () {
     get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
   });
   return {
-    all, homes, make, plainText, fill: attnFill, pageKey: page.key, shown: () => {},
+    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, openers: [], shown: () => {},
     data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {

@@ -13,18 +13,21 @@
   var shown = null; // the cell that the box tells of
   var trail = []; // the cells to go back to
   document.body.classList.add("live");
-  document.querySelectorAll("td[data-c]").forEach(function (cell) {
-    var number = cell.dataset.c;
-    (places[number] = places[number] || []).push(cell);
-  });
-  // One stop of the Tab key a matrix; arrows move inside.
-  document.querySelectorAll("table").forEach(function (table) {
-    var cells = table.querySelectorAll("td[data-c]");
-    if (!cells.length) return;
-    table.setAttribute("role", "grid");
-    cells.forEach(function (cell) { cell.tabIndex = -1; });
-    cells[0].tabIndex = 0;
-  });
+  function enlist(root) {
+    root.querySelectorAll("td[data-c]").forEach(function (cell) {
+      var number = cell.dataset.c;
+      (places[number] = places[number] || []).push(cell);
+    });
+    // One stop of the Tab key a matrix; arrows move inside.
+    root.querySelectorAll("table").forEach(function (table) {
+      var cells = table.querySelectorAll("td[data-c]");
+      if (!cells.length) return;
+      table.setAttribute("role", "grid");
+      cells.forEach(function (cell) { cell.tabIndex = -1; });
+      cells[0].tabIndex = 0;
+    });
+  }
+  enlist(document);
   function mark(name, cells) {
     document.querySelectorAll("." + name).forEach(function (old) { old.classList.remove(name); });
     cells.forEach(function (cell) { cell.classList.add(name); });
@@ -65,13 +68,21 @@
     var lit = [];
     numbers(about ? about[0] : "").forEach(function (number) { lit = lit.concat(places[number] || []); });
     mark("from", lit);
-    reach(why);
+    reach(why.closest("#side") || why);
   }
-  if (live) live.shown = function () {
-    var cell = shown;
-    shown = null;
-    show(cell);
-  };
+  if (live) Object.assign(live, {
+    shown: function () {
+      var cell = shown;
+      shown = null;
+      show(cell);
+    },
+    tell: function (cell) {
+      chosen = cell;
+      show(cell);
+    },
+    enlist: enlist,
+    isFirst: function (cell) { return places[cell.dataset.c][0] === cell; },
+  });
   function leave() {
     chosen = null;
     trail = [];
@@ -102,11 +113,13 @@
   function linkOf(event) {
     return event.target.closest ? event.target.closest("[data-to]") : null;
   }
-  // What is wider than its box is moved with the arrow keys where it has the focus.
+  // What is larger than its box is moved with the arrow keys where it has the focus.
   function reach(root) {
-    root.querySelectorAll(".scroll, .formula, #why p").forEach(function (box) {
-      var wide = box.scrollWidth > box.clientWidth && !box.querySelector("[tabindex]");
-      if (wide && !box.closest("summary")) box.tabIndex = 0;
+    root.querySelectorAll(".scroll, .formula, #why, #why p, .follows").forEach(function (box) {
+      var isLarge = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1;
+      var inside = Array.from(box.querySelectorAll("[tabindex], button"));
+      var isReached = inside.some(function (element) { return element.offsetParent !== null; });
+      if (isLarge && !isReached && !box.closest("summary")) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     });
   }
@@ -142,8 +155,12 @@
     if (moves[event.key] || next) event.preventDefault();
     if (next) next.focus();
   });
+  // True for what leaves the explanation open: its box, and the controls of a live page.
+  function isTool(event) {
+    return event.target.closest && event.target.closest("#why, #side, #bar") && !cellOf(event);
+  }
   document.addEventListener("focusin", function (event) {
-    if (why.contains(event.target)) return;
+    if (isTool(event)) return;
     chosen = cellOf(event);
     if (chosen) {
       var table = chosen.closest("table");
@@ -153,14 +170,14 @@
     show(chosen);
   });
   document.addEventListener("pointerover", function (event) {
-    if (event.pointerType !== "mouse" || why.contains(event.target)) return;
+    if (event.pointerType !== "mouse" || isTool(event)) return;
     show(cellOf(event) || chosen);
   });
   document.addEventListener("click", function (event) {
     var from = linkOf(event);
     if (from) follow(from.getAttribute("data-to"));
     else if (back.contains(event.target)) goBack();
-    else if (!cellOf(event) && !why.contains(event.target)) leave();
+    else if (!cellOf(event) && !isTool(event)) leave();
   });
   // Steps that are folded: a link opens the one that it leads to, and paper shows all.
   var folds = Array.from(document.querySelectorAll("details"));

@@ -1,0 +1,147 @@
+// The stage, for a lecture: one step in large type between the inputs and the map. Its cells are made one after
+// another, with frames that move over what each is made of, as the explanation of the cell says it.
+(function () {
+  "use strict";
+  const { all, make, region, tell, enlist, openers } = window.attnLive;
+  const root = document.documentElement, main = document.querySelector("main");
+  const stops = Array.from(document.querySelectorAll("article .step"));
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)");
+  const SIZES = [1.5, 1.3, 1.15, 1, 0.88, 0.76, 0.66];
+  const SLOWEST = 900, WHOLE = 9000; // milliseconds for a cell, and for a step of many
+  let at = 0, timer = 0, made = [];
+  const isOpen = () => root.classList.contains("stage");
+
+  const button = (text, key, action) => {
+    const element = make("button", { type: "button", textContent: text, title: `Key: ${key}` });
+    element.addEventListener("click", action);
+    return element;
+  };
+  const name = make("span", { className: "stop" });
+  name.setAttribute("role", "status");
+  const next = button("Next →", "space bar, → or Page Down", () => go(at + 1));
+  const bar = make("div", { id: "bar" }, button("← Back", "← or Page Up", () => go(at - 1)), name, next,
+    button("Again", "R", () => go(at)), button("Close", "Escape or F", close));
+  region(bar, "Stage");
+  document.getElementById("side").after(bar);
+  openers.forEach((opener) => opener.addEventListener("click", () => open(nearest())));
+
+  // The step that is read, or the first.
+  function nearest() {
+    const middle = innerHeight / 2;
+    return Math.max(0, stops.findLastIndex((stop) => stop.getBoundingClientRect().top < middle));
+  }
+  function address(place) {
+    history.replaceState(null, "", [place, ...location.hash.split("~").slice(1)].join("~"));
+  }
+  function open(place) {
+    if (isOpen() || !stops.length) return;
+    root.classList.add("stage");
+    address("#stage");
+    go(place);
+    next.focus();
+  }
+  function close() {
+    if (!isOpen()) return;
+    halt();
+    tell(null);
+    root.classList.remove("stage");
+    stops.forEach((stop) => { stop.removeAttribute("style"); });
+    address("#");
+    stops[at].scrollIntoView();
+    openers[0].focus({ preventScroll: true });
+  }
+
+  function go(place) {
+    if (place < 0 || place >= stops.length) return;
+    halt();
+    at = place;
+    const stop = stops[at], one = all.find((problem) => problem.article.contains(stop));
+    stops.forEach((other) => other.classList.toggle("on", other === stop));
+    for (let fold = stop; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    one.show();
+    all.forEach((other) => { if (other.inputs) other.inputs.hidden = other !== one; });
+    if (!one.inputs) {
+      const seen = new Set(one.cells.filter(({ input }) => input).map((cell) => cell.at));
+      one.inputs = region(make("div", { className: "inputs" }, ...[...seen].filter((i) => one.tape.views[i]).flatMap((i) => one.matrices(i, false))), "Inputs");
+      one.group.before(one.inputs);
+      enlist(one.inputs);
+      one.refresh();
+    }
+    name.textContent = `${at + 1} of ${stops.length}: ${stop.querySelector(".formula").getAttribute("aria-label")}`;
+    fit(stop);
+    main.scrollTo(0, 0);
+    // A number is made where it is first on the page, unless the problem gives it.
+    made = one.cells.filter(({ td, input }) => !input && stop.contains(td) && window.attnLive.isFirst(td)).map(({ td }) => td);
+    if (!isStill.matches && made.length > 1) made.forEach((td) => td.classList.add("later"));
+    root.style.setProperty("--pace", `${Math.min(250, pace() / 2)}ms`);
+    if (made.length) makeCell(0);
+    else tell(null);
+  }
+  const pace = () => Math.min(SLOWEST, WHOLE / made.length);
+  function makeCell(i) {
+    made[i].classList.remove("later");
+    tell(made[i]);
+    made[i].scrollIntoView({ block: "nearest", inline: "nearest" });
+    frame();
+    if (isStill.matches || i + 1 === made.length) return;
+    timer = setTimeout(makeCell, pace(), i + 1);
+  }
+  function halt() {
+    clearTimeout(timer);
+    made.forEach((td) => td.classList.remove("later"));
+    made = [];
+  }
+
+  // Chooses the largest type in which the whole step is seen: its heads side by side, or below each other, or with
+  // matrices below each other. What is too large for all is scrolled.
+  function fit(stop) {
+    const fits = (size, way) => {
+      stop.style.fontSize = `${size}em`;
+      stop.dataset.heads = way;
+      return stop.scrollWidth <= main.clientWidth && stop.scrollHeight <= main.clientHeight;
+    };
+    if (!SIZES.some((size) => ["beside", "below", "wrapped"].some((way) => fits(size, way)))) fits(1, "wrapped");
+  }
+
+  // Draws around the cells of each matrix that are lit, or that are made, one frame that moves along.
+  function frame() {
+    stops[at].querySelectorAll("table").forEach((table) => {
+      const now = table.querySelectorAll("td.now"), lit = Array.from(now.length ? now : table.querySelectorAll("td.from"));
+      const box = table.parentNode, mark = box.querySelector(".frame") || make("div", { className: "frame" });
+      box.append(mark);
+      mark.hidden = !lit.length;
+      if (!lit.length) return;
+      const origin = box.getBoundingClientRect(), sides = lit.map((td) => td.getBoundingClientRect());
+      const edge = (side, most) => most(...sides.map((rect) => rect[side]));
+      const left = edge("left", Math.min), top = edge("top", Math.min);
+      const [x, y, width, height] = [
+        left - origin.left + box.scrollLeft, top - origin.top, edge("right", Math.max) - left, edge("bottom", Math.max) - top,
+      ];
+      Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+    });
+  }
+  window.addEventListener("resize", () => {
+    if (isOpen()) fit(stops[at]);
+    if (isOpen()) frame();
+  });
+  // Who points at something, or types, goes on alone.
+  document.addEventListener("pointerdown", (event) => { if (isOpen() && !bar.contains(event.target)) halt(); });
+  document.addEventListener("focusin", () => { if (isOpen()) frame(); });
+
+  document.addEventListener("keydown", (event) => {
+    const isTyped = event.target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey;
+    if (isTyped || event.defaultPrevented) return;
+    const key = event.key.toLowerCase(), isPressed = event.target.matches("button, summary") && key === " ";
+    if (key === "f") (isOpen() ? close : () => open(nearest()))();
+    if (!isOpen()) return;
+    const isInside = event.target.matches("td") && key.startsWith("arrow");
+    const by = { " ": 1, arrowright: 1, pagedown: 1, arrowleft: -1, pageup: -1, r: 0 }[key];
+    if (key === "escape" && !event.target.matches("td")) close();
+    if (by === undefined || isInside || isPressed) return;
+    event.preventDefault();
+    go(at + by);
+  });
+  const arrive = () => { if (location.hash.split("~")[0] === "#stage") open(0); };
+  window.addEventListener("hashchange", arrive);
+  arrive();
+})();
