@@ -52,7 +52,7 @@ MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
 WEIGHT_DECIMALS = 9
 """Decimals of the weights that are compared, as later ones differ between machines."""
 
-MAX_NUMBERS = 10_000
+MAX_NEW_NUMBERS = 10_000
 """Maximum number of numbers in a new problem, its scores included."""
 
 
@@ -66,7 +66,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
     Raises:
         InputError: for an option that cannot be read or has no use in this kind, for widths that
-            do not fit together, for a problem of more than `MAX_NUMBERS` numbers.
+            do not fit together, for a problem of more than `MAX_NEW_NUMBERS` numbers.
 
     >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
     (4, 3)
@@ -101,10 +101,10 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
     drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
     count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
-    if count > MAX_NUMBERS:
+    if count > MAX_NEW_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
         hint = "ask for fewer tokens or heads, or for narrower matrices"
-        raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
+        raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
 
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -112,12 +113,17 @@ def compute(
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     _refuse_parts(selection, format_, format_ == "table" and out is None)
-    if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
+    display = Display(color, theme, not (no_pager or watch))
+
+    def work() -> int:
+        pool = options.pool_of(jobs, cluster)
+        return _write(new_run, selection, format_, out, verbose, display, pool)
+
+    if watch:
         from attncli.cli.watch import repeat
 
-        repeat(ctx, sources, out if reloads else None)
-    display, pool = Display(color, theme, not no_pager), options.pool_of(jobs, cluster)
-    raise typer.Exit(_write(new_run, selection, format_, out, verbose, display, pool))
+        repeat(work, sources, out is None, Path(out) if out and reloads else None)
+    raise typer.Exit(work())
 
 
 def _write(
