@@ -46,8 +46,8 @@ SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
 
-NamesFlag = Annotated[str | None, options.marking(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
-MapFlag = Annotated[WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)]
+NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
+MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
 @options.marking_flags()
@@ -60,7 +60,7 @@ def check(
     asked: options.TextsByKey = EMPTY,
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
-    manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
+    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
@@ -38,6 +38,7 @@ variants = partial(Option, rich_help_panel="Variants")
 blanks = partial(Option, rich_help_panel="Blanks")
 content = partial(Option, rich_help_panel="Content")
 output = partial(Option, rich_help_panel="Output")
+more = partial(Option, rich_help_panel="More")
 
 # Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
@@ -49,30 +50,35 @@ matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
+SET_EXAMPLE = "--set mask=causal"
+SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
+lists them."""
+Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
+
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
-OUT_HELP = """Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a
-pattern as in pages/{}: a file for each {}."""
+OUT_HELP = """Write to this file; its suffix tells the format. FOLDER/, or a pattern such as
+pages/{}: a file for each {}."""
 
 Out = Annotated[str | None, out(help=OUT_HELP.format("{number}-{title}.html", "problem"))]
 KeepGoing = Annotated[
-    bool, output("--keep-going", help="Go on where a problem is wrong; exit status 2.")
+    bool, more("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
-Standalone = Annotated[bool, output("--standalone", help="A complete LaTeX document.")]
-ColorOption = Annotated[Color, output("--color", help="When to colour.")]
-ThemeOption = Annotated[Theme, output("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, output("--no-pager", help="Print long output at once.")]
+Standalone = Annotated[bool, more("--standalone", help="A complete LaTeX document.")]
+ColorOption = Annotated[Color, more("--color", help="When to colour.")]
+ThemeOption = Annotated[Theme, more("--theme", help="The terminal's background.")]
+NoPager = Annotated[bool, more("--no-pager", help="Print long output at once.")]
 Decimals = Annotated[int | None, decimals(help="Digits after the point.")]
 Full = Annotated[bool, content("--full", help="Show large matrices whole.")]
 Why = Annotated[bool, content("--why", help="Say in a sentence why each step is done.")]
 AllowOutside = Annotated[
-    bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
+    bool, more("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
 
 
 JOBS_HELP = "How many processes share the work; 0 is one for each processor."
 CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
-Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
-Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
+Jobs = Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)]
+Cluster = Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
 def pool_of(jobs: int, cluster: str | None) -> Pool | None:
@@ -100,6 +106,9 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 }
 """The options that set parts of the key `marking`: how a value is written, and the help."""
 
+MAIN_MARKING = ("ask", "points", "decimals_asked")
+"""Those of them that the short help page shows."""
+
 Command: TypeAlias = Callable[..., None]
 
 
@@ -107,18 +116,19 @@ TextsByKey = Annotated[Mapping[str, str], Option(parser=str)]
 """The parameter of a command that `main.build` replaces by flags, one for each key."""
 
 
-def key_flags(*only: str) -> Callable[[Command], Command]:
-    """Return a decorator that replaces the parameter `keys` of a command by flags.
+def key_flags(*shown: str) -> Callable[[Command], Command]:
+    """Return a decorator that replaces the parameter `keys` of a command by a flag for each key.
 
-    There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
-    of keys to the texts of their flags.
+    Those of the `shown` keys are on the short help page. The command gets a mapping of keys to the
+    texts of their flags.
     """
     from attncli.core.problem.keys import KEYS
 
     flags: dict[str, TyperOption] = {}
-    for key in only or KEYS:
+    for key in dict.fromkeys((*shown, *KEYS)):
         if names := KEYS[key].flags_of(key):
-            flags[key] = _flag(key, *names, help=KEYS[key].help)
+            panel = None if key in shown else "Keys of the problem"
+            flags[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
     return partial(_with_flags, "keys", flags)
 
 
@@ -131,7 +141,8 @@ def marking_flags(**helps: str) -> Callable[[Command], Command]:
     flags: dict[str, TyperOption] = {}
     for name in helps or MARKING_OPTIONS:
         metavar, help_ = MARKING_OPTIONS[name]
-        settings = {"metavar": metavar, "rich_help_panel": "Marking", "multiple": name == "ask"}
+        panel = "Marking" if name in MAIN_MARKING else "More"
+        settings = {"metavar": metavar, "rich_help_panel": panel, "multiple": name == "ask"}
         option = f"--{name.replace('_', '-')}"
         key = f"marking.{name.removesuffix('_asked')}"
         flags[key] = _flag(name, option, help=helps.get(name, help_), **settings)
@@ -213,6 +224,30 @@ def files_by_key(matrices: Iterable[tuple[str, str]]) -> dict[str, str]:
             raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
         files[key] = file
     return files
+
+
+def with_settings(
+    keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the texts of flags, and of each KEY=VALUE of `--set`, by key.
+
+    `others` are keys that have a value already. It imports NumPy, so `prepare` comes before it.
+    """
+    texts = {**keys}
+    for text in settings or ():
+        from attncli.core.problem.key_values import hint_for, key_of
+        from attncli.core.problem.keys import KEYS
+
+        name, sign, value = text.partition("=")
+        key = key_of(name.strip())
+        if not sign:
+            raise fail(f"--set {visible(text)} is not of the form KEY=VALUE", hint=SET_EXAMPLE)
+        if key not in KEYS:
+            raise fail(f"--set: unknown key {visible(name)}", hint=hint_for(name.strip()))
+        if key in texts or key in others:
+            raise fail(f"{key} is set twice", hint="leave one of them out")
+        texts[key] = value.strip()
+    return texts
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
