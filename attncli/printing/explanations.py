@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
 
 
-NUMBER = regex(r"-?(?:\d+(?:\.\d*)?|\.\d+)")
+NUMBER = regex(r"-?(?:\d{1,15}(?:\.\d{0,17})?|\.\d{1,17})")
+"""A number as pages print it."""
 
 
 class Request(Record):
