@@ -19,33 +19,27 @@ from attncli.core.arithmetic.memory import keep_within_memory
 from attncli.core.errors import fail
 from attncli.core.text.strings import visible
 
-COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Calculate": {
-        "new": "Write a small problem file to start from.",
-        "compute": "Show every step of a calculation.",
-        "explain": "Show how one number is calculated, with the numbers put in.",
-        "demo": "Open a sample as a page that recalculates.",
-    },
-    "Practise and check": {
-        "worksheet": "Write a page with room for the numbers, or a file to fill in.",
-        "check": "Find the first wrong number in hand-worked answers.",
-        "vary": "Write problems like a given one, in which mistakes show.",
-    },
-    "Reference": {
-        "samples": "List the samples, or print one.",
-        "scores": "List score functions, masks and normalisers.",
-        "schema": "Print a JSON Schema of the problem file.",
-        "manual": "Print the manual page, attn(1).",
-        "completion": "Print a script that completes commands of attn in a shell.",
-    },
+SUMMARIES = {
+    "new": "Write a small problem file to start from.",
+    "compute": "Show every step of a calculation.",
+    "explain": "Show how one number is calculated, with the numbers put in.",
+    "demo": "Open a sample as a page that recalculates.",
+    "worksheet": "Write a page with room for the numbers, or a file to fill in.",
+    "check": "Find the first wrong number in hand-worked answers.",
+    "vary": "Write problems like a given one, in which mistakes show.",
+    "samples": "List the samples, or print one.",
+    "scores": "List score functions, masks and normalisers.",
+    "schema": "Print a JSON Schema of the problem file.",
+    "manual": "Print the manual page, attn(1).",
+    "completion": "Print a script that completes commands of attn in a shell.",
 }
-"""The groups of the commands, in the order in which people meet them."""
-
-SUMMARIES = {name: said for group in COMMAND_GROUPS.values() for name, said in group.items()}
 """The names of the commands, and what each does.
 
 A command is the function of that name, in the module that `MODULES` tells, or in that of its name.
 """
+
+FIRST_OF_GROUPS = {"new": "Calculate", "worksheet": "Practise and check", "samples": "Reference"}
+"""The commands that begin a group, in the order in which people meet them."""
 
 MODULES: Mapping[str, str] = {
     **dict.fromkeys(("compute", "explain", "worksheet"), "show"),
@@ -152,9 +146,10 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, SUMMARIES))
-        for title, group in COMMAND_GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:{width}}", said) for name, said in group.items()])
+        for name, said in SUMMARIES.items():
+            if name in FIRST_OF_GROUPS:
+                formatter.write(f"\n{FIRST_OF_GROUPS[name]}:\n")
+            formatter.write_dl([(f"  {name:{width}}", said)])
 
 
 def build(name: str) -> Any:

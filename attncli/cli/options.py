@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
@@ -50,7 +50,6 @@ matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
-SET_EXAMPLE = "--set mask=causal"
 SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
 lists them."""
 Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
@@ -196,58 +195,54 @@ def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def _pairs(flag: str, texts: WordList, form: str, such_as: str) -> Iterator[tuple[str, str]]:
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise fail(
+                f"{flag} {visible(text)} is not of the form {form}", hint=f"{flag} {such_as}"
+            )
+        yield name.strip(), value
+
+
 def matrix_flags(texts: WordList, such_as: str) -> list[tuple[str, str]]:
     """Return the name and the file of each NAME=FILE flag."""
-    pairs = []
-    for text in texts or ():
-        name, sign, file = text.partition("=")
-        if not (name and sign and file):
-            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
+    pairs = [*_pairs("-m", texts, "NAME=FILE", such_as)]
+    for name, file in pairs:
         if file == "-":
-            message = f"-m {visible(text)}: a matrix is read from a file, not from standard input"
+            message = f"-m {visible(name)}=-: a matrix is read from a file, not from standard input"
             raise fail(message, hint=f"-m {such_as}")
-        pairs.append((name.strip(), file))
     return pairs
 
 
-def files_by_key(matrices: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the files of `matrix_flags` by the keys that the names mean.
+def by_key(pairs: Iterable[tuple[str, str]], known: Collection[str] = ()) -> dict[str, str]:
+    """Return values by the keys that their names mean; refuse a `known` key, and one twice.
 
     It imports NumPy, so `prepare` comes before it.
     """
     from attncli.core.problem.key_values import key_of
 
-    files: dict[str, str] = {}
-    for name, file in matrices:
+    values: dict[str, str] = {}
+    for name, value in pairs:
         key = key_of(name)
-        if key in files:
-            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
-        files[key] = file
-    return files
+        if key in values or key in known:
+            raise fail(f"{visible(key)} is set twice", hint="leave one of them out")
+        values[key] = value
+    return values
 
 
 def with_settings(
     keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the texts of flags, and of each KEY=VALUE of `--set`, by key.
+    """Return the texts of flags, and those of `--set`, by key; `others` are set otherwise."""
+    from attncli.core.problem.key_values import hint_for
+    from attncli.core.problem.keys import KEYS
 
-    `others` are keys that have a value already. It imports NumPy, so `prepare` comes before it.
-    """
-    texts = {**keys}
-    for text in settings or ():
-        from attncli.core.problem.key_values import hint_for, key_of
-        from attncli.core.problem.keys import KEYS
-
-        name, sign, value = text.partition("=")
-        key = key_of(name.strip())
-        if not sign:
-            raise fail(f"--set {visible(text)} is not of the form KEY=VALUE", hint=SET_EXAMPLE)
+    texts = by_key(_pairs("--set", settings, "KEY=VALUE", "mask=causal"), {*keys, *others})
+    for key in texts:
         if key not in KEYS:
-            raise fail(f"--set: unknown key {visible(name)}", hint=hint_for(name.strip()))
-        if key in texts or key in others:
-            raise fail(f"{key} is set twice", hint="leave one of them out")
-        texts[key] = value.strip()
-    return texts
+            raise fail(f"--set: unknown key {visible(key)}", hint=hint_for(key))
+    return {**keys, **{key: text.strip() for key, text in texts.items()}}
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def compute(
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
-    files = options.files_by_key(matrices)
+    files = options.by_key(matrices)
     keys = options.with_settings(keys, set_, files)
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
