@@ -308,7 +308,8 @@ def explain(
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     if not cells:
-        write_lines(map(names_to_ask, run.traces()), Display(color, theme, not no_pager))
+        asked = (names_to_ask(trace, terminal_width()) for trace in run.traces())
+        write_lines(asked, Display(color, theme, not no_pager))
         raise typer.Exit(BAD_INPUT if run.failed else 0)
     for trace in run.traces():
         closed = Exact(trace) if exact else None
