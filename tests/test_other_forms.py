@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.judging.equivalent_forms import Log
+from attncli.checking.judging.equivalent_forms import Log, with_change
 from attncli.core.explaining.patterns import FormulaOf
 from attncli.core.explaining.terms import Constant
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Name
+from attncli.core.tape.operations import Transposed
+from attncli.core.tape.step import ShapeError
 
 KEYS: dict[str, Any] = {
     "X": [[1.2, 3.1, 2.4], [1, 1, 3.3], [0.7, 2, 1]],
@@ -164,3 +166,9 @@ def test_a_form_is_no_reason_where_it_gives_none_of_the_numbers_that_it_changes(
     }
     report = attncli.check(problem, unscaled)
     assert (report.findings["sum"].id, report.said) == ("not_scaled", ())
+
+
+def test_a_change_with_which_a_step_has_another_shape_is_refused_as_such() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [2, 1], [0, 3]], score="dot"))
+    with pytest.raises(ShapeError, match="scores has another shape"):
+        with_change(trace, {"scores": Transposed(trace.inputs["X"])})

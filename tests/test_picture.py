@@ -82,6 +82,20 @@ def test_a_label_is_shown_as_text_and_cut_where_it_is_long(attn: Attn, tmp_path:
     assert texts(attn("compute", path, "-f", "svg").out).count("aaaaaaa…bbbbbbbb") == 2
 
 
+def test_numbers_near_the_largest_float_are_shaded_and_isolates_are_no_text(
+    attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / "hw.json"
+    path.write_text(json.dumps({"X": [[1, 0], [0, 1]], "W_q": [[1.5e308, -1.5e308], [3, 0]]}))
+    result = attn("compute", path, "--only", "Q", "-f", "svg", "-q")
+    assert (opacities(result.out), result.err) == (["0.620", "0.310", "0.310"], "")
+    score = {"name": "additive", "W": [[1]], "U": [[1]], "v": [1]}
+    path.write_text(json.dumps({"tokens": ["שלום", "b"], "X": [[1], [2]], "score": score}))
+    svg = attn("compute", path, "--only", "hidden", "-f", "svg").out
+    assert "query שלום" in texts(svg)
+    assert "2068" not in svg
+
+
 def test_a_large_matrix_has_no_numbers_and_a_huge_one_is_refused(
     attn: Attn, tmp_path: Path
 ) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from attncli.cli.options import Theme
-from attncli.cli.terminal import STYLES, is_light
+from attncli.cli.terminal import SHADES_OF_256, STYLES, is_light
 from tests.conftest import SAMPLES, in_terminal
 
 RGB = re.compile(r"rgb\((\d+),(\d+),(\d+)\)")
@@ -35,6 +36,38 @@ def test_every_shade_can_be_read_and_is_stronger_than_the_one_before(theme: Them
         assert abs(ground - page) > before
         before = abs(ground - page)
     assert STYLES[theme]["shade0"] == ""  # a weight of next to nothing does not draw the eye
+
+
+def of_256(number: int) -> tuple[int, int, int]:
+    """Return the red, green and blue of a colour of xterm, from 16 on."""
+    if number >= 232:
+        return (8 + 10 * (number - 232),) * 3
+    levels = (0, 95, 135, 175, 215, 255)
+    at = number - 16
+    return levels[at // 36], levels[at // 6 % 6], levels[at % 6]
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_shades_of_256_colours_are_monotone_and_can_be_read(theme: Theme) -> None:
+    pairs = [(ink, ground) for ink, some in SHADES_OF_256[theme] for ground in some]
+    page = 0.0 if theme == "dark" else 1.0
+    away = [abs(luminance(*of_256(ground)) - page) for _, ground in pairs]
+    assert len(pairs) == 9
+    assert all(a < b for a, b in pairwise([0.0, *away]))
+    for ink, ground in pairs:
+        darker, lighter = sorted((luminance(*of_256(ink)), luminance(*of_256(ground))))
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, ground
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_shades_that_a_terminal_of_256_colours_gets(theme: Theme) -> None:
+    written = in_terminal(
+        *COMMAND, "--only", "weights", "--theme", theme, env={"COLORTERM": ""}
+    ).out
+    grounds = set(map(int, re.findall(r"48;5;(\d+)", written)))
+    assert grounds
+    assert grounds <= {ground for _, some in SHADES_OF_256[theme] for ground in some}
+    assert "48;2;" not in written
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attncli.pages.markup import file_text
 from tests.conftest import PROGRAM, Attn, environment
 
 ONE, TWO, BAD = "X: [[1]]\nscore: dot\n", "X: [[2]]\nscore: dot\n", "X: [[2\n"
@@ -119,6 +120,41 @@ def test_a_page_reloads_only_while_it_is_watched(
     attn("compute", file, "-o", page)
     assert "strict-dynamic" not in page.read_text()
     assert "reload" not in page.read_text()
+
+
+BROWSER = """
+var added = [], waits = [], reloads = 0;
+var document = {documentElement: {dataset: {}}, head: {append: (script) => added.push(script)}};
+document.createElement = () => ({remove() {}});
+var location = {pathname: "/home/a%20b/hw.html", reload: () => { reloads += 1; }};
+var history = {state: null, replaceState(state) { this.state = state; }};
+var scrollY = 0, scrollTo = (x, y) => { scrollY = y; };
+var setTimeout = (next, time, written) => waits.push([next, time, written]);
+function answer(type, written) {  // what the script beside the page does, if it is there
+  if (written) document.documentElement.dataset.written = written;
+  const script = added.pop();
+  script[`on${type}`]({type});
+  if (waits.length) { const [next, , before] = waits.pop(); next(before); }
+  return script.src.split("?")[0];
+}
+"""
+
+
+def test_the_script_reloads_a_page_when_it_was_written_again_and_keeps_the_place() -> None:
+    racer = pytest.importorskip("py_mini_racer").MiniRacer()
+    script = file_text("reload.js")
+    racer.eval(BROWSER + script)
+    for type_, written, reloads in (
+        ("error", "", 0),  # before it is first written
+        ("load", "1", 0),
+        ("load", "1", 0),
+        ("error", "", 0),  # attn was ended
+        ("load", "2", 1),  # and started again
+    ):
+        assert racer.eval(f"scrollY = 70; answer('{type_}', '{written}')") == ".hw.html.js"
+        assert racer.eval("reloads") == reloads
+    racer.eval(f"scrollY = 0; {script}")  # as the page is loaded anew
+    assert racer.eval("scrollY") == 70
 
 
 def test_a_terminal_shows_the_newest_calculation_without_a_pager(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
@@ -13,6 +13,7 @@ from attncli.checking.judging import agreement
 from attncli.checking.judging.agreement import CUT_OFF, ROUNDED, RoundingRule
 from attncli.checking.judging.operands import together
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.mistake import made_of
 from attncli.checking.naming.catalogued import is_possible
 from attncli.classroom.drawing import tidy
 from attncli.core.arithmetic.elements import Array
@@ -30,7 +31,7 @@ from attncli.core.tape.evaluation import (
     walk,
 )
 from attncli.core.tape.operations import Divide
-from attncli.core.tape.step import ALL, Expression, ShapeError, Step
+from attncli.core.tape.step import Expression, ShapeError, Step
 
 MAX_CHANGED_NUMBERS = 2**20
 """Maximum count of numbers in the steps of changes that are worked together: 8 MiB. Chosen."""
@@ -78,6 +79,15 @@ class Question:
         return self._reached[start]
 
 
+class Outcome(Record, eq=False):
+    """The numbers that a mistake leads to, calculated when they are first read."""
+
+    value: Callable[[Step], Array]  # the numbers of a step; raises a ShapeError if it has none
+    count: Callable[[Step], int]  # of its wrong numbers, at most `ENOUGH_WRONG`
+    divides: Callable[[Step], bool]  # whether it divides by 0, or by what its student writes as 0
+    line: Callable[[], Array] | None = None  # all wanted numbers, if they have the usual shapes
+
+
 class Distractor(Record, eq=False):
     """The wrong numbers that one mistake leads to."""
 
@@ -87,7 +97,7 @@ class Distractor(Record, eq=False):
     it is made, or those in the first wanted step after it, whichever are fewer, as a student may
     hand in every step or only the wanted ones. 0 if the student cannot go on from it."""
     asked: Sequence[Step]  # the asked steps that it changes
-    replay: Replay[Array]
+    outcome: Outcome
 
     @cached_property
     def numbers(self) -> dict[str, Array]:
@@ -95,15 +105,8 @@ class Distractor(Record, eq=False):
         numbers = {}
         with suppress(ShapeError):
             for step in self.asked:
-                numbers[step.name] = self.replay(step)
+                numbers[step.name] = self.outcome.value(step)
         return numbers
-
-
-class Known(Record, eq=False):
-    """Results of a mistake in the steps that were calculated for many mistakes at once."""
-
-    numbers: Mapping[str, Array]  # of the steps that it reaches
-    divides: bool  # True if one of them divides by 0, or by a number that its student writes as 0
 
 
 class Distractors:
@@ -111,11 +114,12 @@ class Distractors:
 
     def __init__(self, trace: Trace, question: Question) -> None:
         self.trace = trace
-        self._question = question
+        self.question = question
         self._right = {step.name: step.array for step in trace}
         self.right = {name: self._right[name] for name in question.asked}
         self._right_ranges: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
+        self.dividing = {s for s in trace if s.operation is not None and _divisions(s.operation)}
         # A student writes every step, or only the wanted ones and perhaps rounds the others.
         self._around = self._replayed(self._right)
         is_whole = len(self.right) == len(self._right)
@@ -131,129 +135,82 @@ class Distractors:
         count = MAX_CHANGED_NUMBERS // sum(array.size for array in self._right.values()) or 1
         rest, distractors = iter(changes.items()), list[Distractor | None]()
         while part := dict(islice(rest, count)):
-            reached = list(map(self._question.reached, part.values()))
-            known = self._known([*part.values()], reached)
-            distractors += map(self._distractor, part, part.values(), reached, known)
+            batch = Batch(self, [*part.values()])
+            for place, (key, change) in enumerate(part.items()):
+                outcome = batch.outcome(place) or self._outcome(change)
+                distractors.append(self._distractor(key, change, outcome))
         return [one for one in distractors if one is not None]
 
-    def _known(
-        self, changes: Sequence[Change], reached: Sequence[Collection[str]]
-    ) -> Iterator[Known | None]:
-        """Yield what is known of each change; `reached` are the names of the steps it reaches.
-
-        All are worked together, each with a place along the axis of the batch. Nothing is known of
-        a change with which a step has another shape, or if the problem itself has a batch.
-        """
-        is_alone = all(len(array) == 1 for array in self._right.values())
-        is_known, divides = np.full(len(changes), is_alone), np.zeros(len(changes), bool)
-        numbers = dict(self._right)
-
-        def value(source: Step, rows: slice = ALL) -> Array:
-            array = source.array if source.operation is None else numbers[source.name]
-            return array if len(array) == 1 else array[rows]
-
-        for step in self.trace if is_alone else ():
-            at = np.array([step.name in names for names in reached]) & is_known
-            if step.operation is None or not at.any():
-                continue
-            result = self._settled(step, evaluate(step.operation, value))
-            every = np.broadcast_to(result, (len(changes), *result.shape[1:])).copy("K")
-            every[~at] = step.array
-            by_nothing = np.resize(self._divides_by_nothing(step.operation, value), len(changes))
-            for i in (i for i in np.flatnonzero(at).tolist() if step.name in changes[i]):
-                of_one, is_known[i] = partial(value, rows=slice(i, i + 1)), False
-                with suppress(ShapeError):
-                    own = self._settled(step, evaluate(changes[i][step.name], of_one))
-                    by_nothing[i] = self._divides_by_nothing(changes[i][step.name], of_one).any()
-                    is_known[i] = own.shape == step.array.shape
-                every[i : i + 1] = own if is_known[i] else step.array
-            divides |= by_nothing & at
-            numbers[step.name] = every
-        for i, names in enumerate(reached):
-            so_far = {name: numbers[name][i:][:1] for name in names}
-            yield Known(so_far, bool(divides[i])) if is_known[i] else None
-
-    def _settled(self, step: Step, numbers: Array) -> Array:
-        return self._tidy(step.name, numbers)
-
-    def _distractor(
-        self, key: Key, change: Change, reached: Collection[str], known: Known | None
-    ) -> Distractor | None:
-        """Return the distractor of a change; None if no student would write its numbers."""
+    def _outcome(self, change: Change) -> Outcome:
+        """Return what a change leads to, which is worked by itself."""
+        reached = self.question.reached(change)
         steps = [self.trace[name] for name in reached]
         worked = {n: array for n, array in self._right.items() if n not in reached}
-        worked |= known.numbers if known else {}
-        replay: Replay[Array] = Replay(steps, settle=self._settled, worked=worked, instead=change)
+        replay: Replay[Array] = Replay(steps, settle=self.settled, worked=worked, instead=change)
+
+        def count(step: Step) -> int:
+            wide = broadcast_to_step(replay(step), step)
+            wrong = ENOUGH_WRONG if wide is None else int(self.are_wrong(wide, step).sum())
+            return min(wrong, ENOUGH_WRONG)
+
+        def divides(step: Step) -> bool:
+            made = change.get(step.name) or made_of(step)
+            return bool(self.divides_by_nothing(made, replay).any())
+
+        return Outcome(replay, count, divides)
+
+    def settled(self, step: Step, numbers: Array) -> Array:
+        return self._tidy(step.name, numbers)
+
+    def _distractor(self, key: Key, change: Change, outcome: Outcome) -> Distractor | None:
+        """Return the distractor of a change; None if no student would write its numbers."""
+        steps = [self.trace[name] for name in self.question.reached(change)]
         asked = [step for step in steps if step.name in self.right]
         changed = [step for step in steps if step.name in change]
         try:
-            is_different = [self._is_different(replay, step, change) for step in changed]
+            is_different = [self._is_different(outcome, step, change) for step in changed]
             if None in is_different:
                 return None
-            seen = self._wrong_numbers(replay, steps, asked, changed) if any(is_different) else 0
-            if seen and (known.divides if known else self._divides(replay, steps, change)):
+            seen = _wrong_numbers(outcome, steps, asked, changed) if any(is_different) else 0
+            dividing = (step for step in steps if step.name in change or step in self.dividing)
+            if seen and any(map(outcome.divides, dividing)):
                 seen = 0
         except ShapeError:
             return None
-        return Distractor(key, seen, asked, replay)
+        return Distractor(key, seen, asked, outcome)
 
-    def _wrong_numbers(
-        self, replay: Replay[Array], steps: list[Step], asked: list[Step], changed: list[Step]
-    ) -> int:
-        """Return the least count of wrong numbers in the steps that must show a mistake.
-
-        They are the first wanted one and, if the mistake is in the powers or their sum, the first
-        step after those: other powers are right if a number was subtracted from all scores.
-        """
-        shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
-        counts = [ENOUGH_WRONG]
-        for step in (*asked[:1], *(shows[:1] if changed[0] not in shows else ())):
-            count = self._count_wrong(replay(step), step)
-            counts.append(ENOUGH_WRONG if count and step in changed else count)
-        return min(counts)
-
-    def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
+    def _is_different(self, outcome: Outcome, step: Step, change: Change) -> bool | None:
         """Return True if a changed step looks different; None if no student writes it.
 
         Students do not write nan or ∞, and a vector may be a row or a column.
         """
-        numbers = replay(step)
+        numbers = outcome.value(step)
         if not (numbers < np.inf).all():
             return None
         is_turned = numbers.shape != step.array.shape and numbers.size == step.array.size
         if is_turned and numbers.size in numbers.shape:
             return None if agreement.is_same(numbers.ravel(), step.array.ravel()).all() else True
         is_as_large = broadcast_to_step(numbers, step) is not None
-        if is_as_large and not is_possible(self.trace, replay, step, change, numbers):
+        if is_as_large and not is_possible(self.trace, outcome.value, step, change, numbers):
             return None
-        return self._count_wrong(numbers, step) > 0
+        return outcome.count(step) > 0
 
-    def _divides(self, replay: Replay[Array], steps: Sequence[Step], change: Change) -> bool:
-        """Return True if any of some steps divides by nothing."""
-        made_of = [change.get(step.name, step.operation) for step in steps]
-        every = (node for node in made_of if node is not None)
-        return any(self._divides_by_nothing(node, replay).any() for node in every)
-
-    def _divides_by_nothing(
+    def divides_by_nothing(
         self, expression: Expression, value_of: Callable[[Step], Array]
     ) -> Array:
         """Return, along the axis of the batch, where it divides by 0, or by what is written so."""
-        divides, unit = np.zeros(1, bool), self._question.unit
-        for node in walk(expression):
-            if isinstance(node, Divide):
-                parts = (evaluate(part, value_of) for part in (node.dividend, node.divisor))
-                dividend, divisor = map(np.abs, parts)
-                is_written_as_0 = (divisor < unit) & (dividend >= unit)
-                by_nothing = is_written_as_0 | ((divisor == 0) & (dividend > 0))
-                divides = divides | by_nothing.reshape(len(by_nothing), -1).any(axis=-1)
+        divides, unit = np.zeros(1, bool), self.question.unit
+        for node in _divisions(expression):
+            parts = (evaluate(part, value_of) for part in (node.dividend, node.divisor))
+            dividend, divisor = map(np.abs, parts)
+            is_written_as_0 = (divisor < unit) & (dividend >= unit)
+            by_nothing = is_written_as_0 | ((divisor == 0) & (dividend > 0))
+            divides = divides | by_nothing.reshape(len(by_nothing), -1).any(axis=-1)
         return divides
 
-    def _count_wrong(self, numbers: Array, step: Step) -> int:
-        """Return the count of wrong numbers, at most `ENOUGH_WRONG`, as for another shape."""
-        wide = broadcast_to_step(numbers, step)
-        if wide is None:
-            return ENOUGH_WRONG
-        return min(int((~agreement.is_within(wide, self._right_range(step))).sum()), ENOUGH_WRONG)
+    def are_wrong(self, numbers: Array, step: Step) -> Array:
+        are_right = agreement.is_within(numbers, self._right_range(step))
+        return ~are_right
 
     def _right_range(self, step: Step) -> Interval:
         """Return an interval around each number of a step that contains all right answers."""
@@ -264,7 +221,7 @@ class Distractors:
                 around = interval(replay.result(step))
                 known = agreement.is_informative(around, agreement.largest(step.array))
                 ends += [np.where(known, end, step.array) for end in (around.low, around.high)]
-            unit, more = self._question.unit, self._question.tolerance
+            unit, more = self.question.unit, self.question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
             self._right_ranges[step.name] = agreement.reach(unit, expected, units=MAX_UNSEEN_ERROR)
         return self._right_ranges[step.name]
@@ -280,10 +237,112 @@ class Distractors:
 
     def _written(self, step: Step) -> Interval:
         """Return the intervals of right numbers that are written with the wanted decimals."""
-        unit = np.full(step.array.shape, self._question.unit)
+        unit = np.full(step.array.shape, self.question.unit)
         is_exact = agreement.exact_cells(step.array, unit)
-        half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
+        half = np.where(is_exact, 0.0, ROUNDED * self.question.unit)
         return Interval(step.array - half, step.array + half)
+
+
+def _divisions(expression: Expression) -> list[Divide]:
+    return [node for node in walk(expression) if isinstance(node, Divide)]
+
+
+class Batch:
+    """What many changes of one calculation lead to, each with a place along the axis of the batch.
+
+    As in a `Replay`, a step is worked when it is first needed, in the order of computation.
+    """
+
+    def __init__(self, distractors: Distractors, changes: Sequence[Change]) -> None:
+        self._of, self._changes = distractors, changes
+        self._reached = list(map(distractors.question.reached, changes))
+        is_alone = all(len(step.array) == 1 for step in distractors.trace)
+        self._is_known = np.full(len(changes), is_alone)
+        self._rest = iter(distractors.trace)
+        self._numbers: dict[str, Array] = {}
+        self._divides: dict[str, Array] = {}
+        self._counts: dict[str, Array] = {}
+
+    def outcome(self, place: int) -> Outcome | None:
+        """Return what a change leads to; None if it must be worked by itself.
+
+        That is so if a step has another shape, or if the problem itself has a batch.
+        """
+        if self._is_known[place]:
+            for name in self._changes[place]:
+                self._of_all(self._of.trace[name])
+        if not self._is_known[place]:
+            return None
+        value, count = partial(self._value, place), partial(self._count, place)
+        return Outcome(value, count, partial(self._is_divided, place), lambda: self._lines[place])
+
+    def _of_all(self, step: Step) -> Array:
+        if step.operation is None:
+            return step.array
+        while step.name not in self._numbers:
+            following = next(self._rest)
+            self._numbers[following.name] = self._worked(following)
+        return self._numbers[step.name]
+
+    def _worked(self, step: Step) -> Array:
+        """Return the numbers of a step for all changes, or the right ones if none reaches it."""
+        at = np.array([step.name in names for names in self._reached]) & self._is_known
+        if step.operation is None or not at.any():
+            return step.array
+        result = self._of.settled(step, evaluate(step.operation, self._of_all))
+        numbers = np.broadcast_to(result, (len(at), *result.shape[1:])).copy("K")
+        numbers[~at] = step.array
+        divides = np.zeros(len(at), bool)
+        if step in self._of.dividing:
+            divides |= self._of.divides_by_nothing(step.operation, self._of_all)
+        for i in (i for i in np.flatnonzero(at).tolist() if step.name in self._changes[i]):
+            change, value = self._changes[i][step.name], partial(self._value, i)
+            self._is_known[i] = False
+            with suppress(ShapeError):
+                changed = self._of.settled(step, evaluate(change, value))
+                divides[i] = self._of.divides_by_nothing(change, value).any()
+                self._is_known[i] = changed.shape == step.array.shape
+            numbers[i : i + 1] = changed if self._is_known[i] else step.array
+        self._divides[step.name] = divides & at
+        return numbers
+
+    def _value(self, place: int, step: Step) -> Array:
+        numbers = self._of_all(step)
+        return numbers if len(numbers) == 1 else numbers[place : place + 1]
+
+    def _count(self, place: int, step: Step) -> int:
+        if step.name not in self._counts:
+            are_wrong = self._of.are_wrong(self._of_all(step), step)
+            counts = are_wrong.reshape(len(are_wrong), -1).sum(axis=1)
+            self._counts[step.name] = np.minimum(counts, ENOUGH_WRONG)
+        return int(self._counts[step.name][place])
+
+    def _is_divided(self, place: int, step: Step) -> bool:
+        self._of_all(step)
+        return bool(self._divides[step.name][place])
+
+    @cached_property
+    def _lines(self) -> Array:
+        count = len(self._changes)
+        steps = [self._of.trace[name] for name in self._of.right]
+        wide = (np.broadcast_to(self._of_all(s), (count, *s.array.shape[1:])) for s in steps)
+        return np.concatenate([array.reshape(count, -1) for array in wide], axis=1)
+
+
+def _wrong_numbers(
+    outcome: Outcome, steps: list[Step], asked: list[Step], changed: list[Step]
+) -> int:
+    """Return the least count of wrong numbers in the steps that must show a mistake.
+
+    They are the first wanted one and, if the mistake is in the powers or their sum, the first
+    step after those: other powers are right if a number was subtracted from all scores.
+    """
+    shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
+    counts = [ENOUGH_WRONG]
+    for step in (*asked[:1], *(shows[:1] if changed[0] not in shows else ())):
+        count = outcome.count(step)
+        counts.append(ENOUGH_WRONG if count and step in changed else count)
+    return min(counts)
 
 
 def alike_pairs(
@@ -292,10 +351,14 @@ def alike_pairs(
     """Return the pairs of distractors whose wanted numbers agree to one unit."""
     pairs: set[frozenset[Key]] = set()
     groups: dict[object, dict[Key, Array]] = {}
+    usual = tuple(array.shape for array in right.values())
     for one in distractors:
-        numbers = {**right, **one.numbers}.values()
-        shapes = tuple(array.shape for array in numbers)
-        line = np.concatenate([array.ravel() for array in numbers])
+        if (line_of := one.outcome.line) is not None:
+            shapes, line = usual, line_of()
+        else:
+            numbers = {**right, **one.numbers}.values()
+            shapes = tuple(array.shape for array in numbers)
+            line = np.concatenate([array.ravel() for array in numbers])
         groups.setdefault(shapes, {})[one.key] = line
     for group in groups.values():
         keys, lines = [*group], np.array([*group.values()])

@@ -7,9 +7,10 @@ more flaws, or as many flaws and more hidden mistakes. If that stops helping, it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain, combinations, product
+from itertools import chain, combinations, islice, product
 from math import inf
 from random import Random
 
@@ -45,6 +46,9 @@ MAX_STALE = 60
 
 WORK_DIFFERENCE = 0.1
 """Difference in work from the original problem, relative to it, that counts as one small flaw."""
+
+LIKELY_FAULTS = 40
+"""Number of places in which most faults were, and which are looked at before the others. Chosen."""
 
 DRAWS_PER_SMALL_FLAW = 10
 """Number of draws after which one more small flaw is accepted."""
@@ -144,6 +148,12 @@ class Candidate:
     def flaws(self) -> tuple[int, int]:
         return self.grave, self.small
 
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The mistakes that are hidden or alike, and the steps in which they are."""
+        keys = (*[one.key for one in self.hidden], *chain(*self.alike))
+        return [*dict.fromkeys(key[:2] for key in keys)]
+
     def is_as_good_as(self, other: Candidate) -> bool:
         return self.grave <= other.grave and self.flaws <= other.flaws
 
@@ -157,6 +167,7 @@ class Search:
         self.pool = Pool(question)
         self._used: Set[bytes] = {numbers_of(drawing.original)}
         self.drawn: set[bytes] = set()  # what the last search drew, in the form of `numbers_of`
+        self._faulty = Counter[tuple[str, str]]()  # how many draws had a fault there
         weights = [s for s in question.original if s.plain.startswith("weights")]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
@@ -259,19 +270,23 @@ class Search:
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
         """Set the faults of a candidate, unless they are as many as those of `other`."""
         distractors = Distractors(candidate.trace, self.question)
-        faulty = [one.key for one in other.hidden] + [*chain(*other.alike)] if other else []
-        first = sorted({key[:2] for key in faulty})
-        rest = dict.fromkeys(key[:2] for key in self.pool.known if key[:2] not in first)
-        for places in (first, rest):  # first those that are likely to tell
-            for one in distractors.at(places):
+        faulty = other.places if other else []
+        likely = (place for place, _ in self._faulty.most_common())
+        every = (key[:2] for key in self.pool.known)
+        rest, most = iter(dict.fromkeys((*faulty, *likely, *every))), other.faults if other else inf
+        for count in (len(faulty), LIKELY_FAULTS, None):
+            for one in distractors.at(islice(rest, count)):
                 if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
                     candidate.hidden += [one] if one.seen < self.pool.shown[one.key] else []
-            candidate.alike = self.pool.alike(distractors, candidate.seen)
+            if len(candidate.hidden) < most:
+                candidate.alike = self.pool.alike(distractors, candidate.seen)
             faults = len(candidate.hidden) + len(candidate.alike)
-            if other and faults >= other.faults:
-                return
-        candidate.faults = faults
+            if faults >= most:
+                break
+        else:
+            candidate.faults = faults
+        self._faulty.update(candidate.places)
 
 
 def rough_work(trace: Trace) -> int:

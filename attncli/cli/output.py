@@ -237,6 +237,8 @@ def status_of(work: Callable[[], object]) -> int:
             warnings.simplefilter("default", UnicodeWarning)  # a file is not in UTF-8
             warnings.showwarning = lambda message, *_, **__: tell(f"note: {message}")
             status = work()
+    except typer.Exit as end:
+        return end.exit_code
     except ReaderWentAwayError:
         return READER_WENT_AWAY
     except OSError as error:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,18 +37,18 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
-or png, a picture of the weights."""
+TRACE_FORMATS = """table, html, markdown, latex, json, csv, tsv, tidy, yaml, npz, numpy; svg or
+png of weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
-WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
+WATCH_HELP = "Calculate again when a file is saved; a page follows."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@options.key_flags()
+@options.key_flags("score", "mask", "heads")
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
@@ -58,32 +59,36 @@ def compute(
     only: Annotated[
         WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
     ] = None,
-    head: Annotated[WordList, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
-    rows: Annotated[WordList, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
+    head: Annotated[WordList, options.more(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[WordList, options.more(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
     decimals: options.Decimals = None,
     full: options.Full = False,
     why: options.Why = False,
     standalone: options.Standalone = False,
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
-    reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    reveal: Annotated[bool, options.more("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
     watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
-    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
-    matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
+    matrix: Annotated[
+        WordList, options.matrix(help="Add or replace a matrix: -m W_q=wq.csv.")
+    ] = None,
+    set_: options.Settings = None,
     keys: options.TextsByKey = EMPTY,
-    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
-    files = options.files_by_key(matrices)
+    files = options.by_key(matrices)
+    keys = options.with_settings(keys, set_, files)
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
 
@@ -108,12 +113,17 @@ def compute(
     )
     new_run = partial(Run, sources, Overrides(keys, files, allow_outside), keep_going, quiet)
     _refuse_parts(selection, format_, format_ == "table" and out is None)
-    if watch and not ctx.obj:  # which `repeat` sets, as it comes here again
+    display = Display(color, theme, not (no_pager or watch))
+
+    def work() -> int:
+        pool = options.pool_of(jobs, cluster)
+        return _write(new_run, selection, format_, out, verbose, display, pool)
+
+    if watch:
         from attncli.cli.watch import repeat
 
-        repeat(ctx, sources, out if reloads else None)
-    display, pool = Display(color, theme, not no_pager), options.pool_of(jobs, cluster)
-    raise typer.Exit(_write(new_run, selection, format_, out, verbose, display, pool))
+        repeat(work, sources, out is None, Path(out) if out and reloads else None)
+    raise typer.Exit(work())
 
 
 def _write(
@@ -298,7 +308,8 @@ def explain(
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     if not cells:
-        write_lines(map(names_to_ask, run.traces()), Display(color, theme, not no_pager))
+        asked = (names_to_ask(trace, terminal_width()) for trace in run.traces())
+        write_lines(asked, Display(color, theme, not no_pager))
         raise typer.Exit(BAD_INPUT if run.failed else 0)
     for trace in run.traces():
         closed = Exact(trace) if exact else None

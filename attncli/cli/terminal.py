@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -57,6 +57,15 @@ STYLES: Mapping[Theme, Mapping[str, str]] = {
     },
 }
 """The colours on each background, as rich writes them."""
+
+SHADES_OF_256: Mapping[Theme, Sequence[tuple[int, Sequence[int]]]] = {
+    "dark": ((231, (17, 18, 19, 24, 25)), (16, (31, 32, 74, 117))),
+    "light": ((16, (189, 153, 117, 111, 74, 68, 32)), (231, (26, 25))),
+}
+"""The nine shades of terminals with 256 colours, by the colour of the text on them.
+
+Each is stronger than the one before; of the colours nearest to the shades above, some are alike.
+"""
 
 
 class Display(Record):
@@ -116,15 +125,23 @@ def _styles(theme: Theme) -> dict[str, Style]:
 
     if theme == "auto":
         theme = "light" if is_light() else "dark"
-    return {name: Style.parse(style) for name, style in STYLES[theme].items() if style}
+    styles = dict(STYLES[theme])
+    if not _has_true_colour():
+        pairs = ((ink, ground) for ink, grounds in SHADES_OF_256[theme] for ground in grounds)
+        for number, (ink, ground) in enumerate(pairs, 1):
+            styles[f"shade{number}"] = f"color({ink}) on color({ground})"
+    return {name: Style.parse(style) for name, style in styles.items() if style}
+
+
+def _has_true_colour() -> bool:
+    return os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
 
 
 def _coloured(styles: Mapping[str, Style], line: Line) -> str:
     """Return a line with the terminal's codes for its styles."""
     from rich.color import ColorSystem
 
-    is_true_colour = os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
-    system = ColorSystem.TRUECOLOR if is_true_colour else ColorSystem.EIGHT_BIT
+    system = ColorSystem.TRUECOLOR if _has_true_colour() else ColorSystem.EIGHT_BIT
     while line and not line[-1][0].strip() and not line[-1][1].startswith("shade"):
         line = line[:-1]
     texts = []

@@ -1,11 +1,11 @@
-"""`attn compute --watch`: the command again, each time that one of its files was saved."""
+"""`attn compute --watch`: the calculation again, each time that one of its files was saved."""
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -29,14 +29,23 @@ INTERVAL = 0.1
 """Time in seconds between looks at the files. Chosen: ten looks take 2 ms, so that no library needs
 to be installed that waits for messages of the system, which disks of a network do not send."""
 
+CLEAR = b"\x1b[2J\x1b[H"
+"""What clears the screen of a terminal."""
+
 States = Mapping[Path, tuple[int, int, int] | None]
 """The time, size and number of each file; None of one that is not there."""
 
 
-def repeat(ctx: typer.Context, sources: Sequence[str], page: str | None) -> NoReturn:
-    """Run a command, and again whenever a file that it reads was saved, until a signal ends it.
+def repeat(
+    work: Callable[[], object], sources: Sequence[str], prints: bool, page: Path | None
+) -> NoReturn:
+    """Do some work, and again whenever a file that it reads was saved, until a signal ends it.
 
-    `page` is what it writes, if that is a page which loads itself anew by `reload.js`.
+    Args:
+        work: what may raise errors, which are printed.
+        sources: the files that the user named.
+        prints: whether it writes to standard output.
+        page: what it writes, if that is a page which loads itself anew by `reload.js`.
 
     Raises:
         InputError: for sources that are no files, such as standard input.
@@ -48,28 +57,17 @@ def repeat(ctx: typer.Context, sources: Sequence[str], page: str | None) -> NoRe
             hint = "save the problem as a file, and give its name"
             raise fail(f"--watch is for files, and {what} is none", hint=hint)
     gc.enable()  # which `__main__` turns off, as a short run does not need it
-    ctx.obj = "watched"
-    ctx.params["no_pager"] = True
-    before, is_first = _states(), True
-    note = Path(page).with_name(f".{Path(page).name}.js") if page else None
-    with undone_at_end(partial(note.unlink, missing_ok=True) if note else int):
-        while status_of(partial(_run, ctx, is_first)) != READER_WENT_AWAY:
-            if page and note and Path(page).is_file():
-                written = Path(page).stat().st_mtime_ns
-                text = f"document.documentElement.dataset.written = {written};\n"
+    note = page.with_name(f".{page.name}.js") if page else None
+    before = _states()
+    with undone_at_end(partial(note.unlink, missing_ok=True)) if note else nullcontext():
+        while status_of(work) != READER_WENT_AWAY:
+            if page and note and page.is_file():
+                text = f"document.documentElement.dataset.written = {page.stat().st_mtime_ns};\n"
                 write_bytes([text.encode()], note)
-            before, is_first = _next_states(before), False
+            before = _next_states(before)
+            if is_terminal() or prints:
+                print_bytes(CLEAR if is_terminal() else b"\n")
     raise typer.Exit(READER_WENT_AWAY)
-
-
-def _run(ctx: typer.Context, is_first: bool) -> None:
-    """Run the command once, on a clear screen or below a blank line."""
-    if is_terminal() and not is_first:
-        print_bytes(b"\x1b[2J\x1b[H")
-    elif not (is_first or ctx.params["out"]):
-        print_bytes(b"\n")
-    with suppress(typer.Exit):
-        ctx.command.invoke(ctx)
 
 
 def _next_states(before: States) -> States:

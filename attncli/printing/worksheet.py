@@ -55,10 +55,12 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("mask", "causal"),
     ("mask", {"lengths": 1}),
     ("normalize", {"temperature": 2}),
+    ("positions", "sinusoidal"),
     ("norm", "rms"),
     ("place", "post"),
     ("activation", "gelu"),
     ("round", {"decimals": 2}),
+    ("gradient", "sum"),
 )
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
@@ -115,7 +117,9 @@ def _meaning(problem: Problem, key: str) -> str:
     if key == "mask":
         forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
         return f"which keys j a query i may attend to: {forms}"
-    return KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    meaning = KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    by_column = meaning.replace("per row", "per column").replace("X W_q", "W_q X")
+    return by_column if problem.columns else meaning
 
 
 def entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:

@@ -132,7 +132,7 @@ START_BYTES = 4096
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
-LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?: [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
+LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
 """A line of two to five words alone, with which a file may begin."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
@@ -252,21 +252,20 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
 def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
     """Yield the documents of a text, whose file begins with the bytes `start`."""
     place, suffix = Place(reading.name), reading.suffix
-    with located(lambda _: place):
-        if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
-            from attncli.reading import worksheets
+    if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
+        from attncli.reading import worksheets
 
-            if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
-                text = whole(texts)
-                yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
-                return
-        documents = _of_text(texts, reading)
-        first = next((one for one in documents if one is not PAUSE), None)
-        if first is None and reading.of_class is None:
-            hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
-            raise fail("the file is empty", hint=hint)
-        yield first or Document(reading.name, reading.folder, {}, lambda _: place)
-        yield from documents
+        if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
+            text = whole(texts)
+            yield from worksheets.submissions_in(text, reading.name, reading.folder, suffix)
+            return
+    documents = _of_text(texts, reading)
+    first = next((one for one in documents if one is not PAUSE), None)
+    if first is None and reading.of_class is None:
+        hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
+        raise fail("the file is empty", hint=hint)
+    yield first or Document(reading.name, reading.folder, {}, lambda _: place)
+    yield from documents
 
 
 def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:

@@ -21,7 +21,7 @@ from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.evaluation import Change, evaluate, sources, transform, walk
 from attncli.core.tape.operations import Divide, MatMul, Scale
-from attncli.core.tape.step import Expression, Operation, Step, notation_of
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step, notation_of
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""
@@ -244,7 +244,11 @@ def other_readings(right: Reference, step: Step) -> Iterator[tuple[Step, Referen
 
 
 def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = False) -> Trace:
-    """Return a calculation with other operations in some steps, or in the other convention."""
+    """Return a calculation with other operations in some steps, or in the other convention.
+
+    Raises:
+        ShapeError: if a step has another shape then.
+    """
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     steps: dict[str, Step] = {}
     others: set[str] = set()  # the names of the steps with other numbers
@@ -252,6 +256,8 @@ def with_change(trace: Trace, change: Change = EMPTY, other_convention: bool = F
         linked, array = with_steps(operation, steps), step.array
         if step.name in change or not others.isdisjoint(_names_in(operation)):
             numbers = evaluate(linked, lambda part: part.array)
+            if numbers.shape != array.shape:
+                raise ShapeError(f"{step.name} has another shape")
             numbers = rounding(step.name, numbers) if rounding else numbers
             if not is_same(numbers, array).all():
                 array = numbers

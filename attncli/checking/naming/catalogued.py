@@ -19,7 +19,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import Record, replace
-from attncli.core.tape.evaluation import Change, Replay, Values, broadcast_to_step, evaluate, walk
+from attncli.core.tape.evaluation import Change, Values, broadcast_to_step, evaluate, walk
 from attncli.core.tape.operations import Transposed
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of, small
@@ -263,7 +263,7 @@ def _listed(noun: str, names: list[str]) -> str:
 
 
 def is_possible(
-    trace: Trace, replay: Replay[Array], step: Step, change: Change, result: Array
+    trace: Trace, value: Callable[[Step], Array], step: Step, change: Change, result: Array
 ) -> bool:
     """Return True if a person may have calculated a step, which became `result`, so.
 
@@ -277,7 +277,7 @@ def is_possible(
     right = trace.problem.rules.normalize.along
     sums = (node for one in change.values() for node in walk(one) if isinstance(node, Sum))
     others = (node for node in sums if node.along != right)
-    return all(evaluate(node.operand, replay).shape[node.along] != 1 for node in others)
+    return all(evaluate(node.operand, value).shape[node.along] != 1 for node in others)
 
 
 def _is_summed(expression: Expression | None, axis: int) -> bool:

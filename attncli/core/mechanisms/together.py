@@ -27,7 +27,7 @@ from attncli.core.tape.step import Expression, Step
 MAX_PROBLEMS = 128
 """Maximum number of problems that are calculated together; more are hardly faster. Chosen."""
 
-MAX_NUMBERS = 2**12
+MAX_NUMBERS_OF_EACH = 2**12
 """Maximum of `numbers_of_steps` of each of them, so that all take at most 4 MiB: to larger ones
 it makes no difference."""
 
@@ -120,7 +120,7 @@ def compute_each(
     for problem in chain(problems, [None]):
         if isinstance(problem, Problem) and problem.like is not like:
             like = problem.like
-            is_small = like is not None and numbers_of_steps(like) <= MAX_NUMBERS
+            is_small = like is not None and numbers_of_steps(like) <= MAX_NUMBERS_OF_EACH
         if problem is not None:
             window.append(problem)
         waits = problem is not None and (is_small or isinstance(problem, InputError))

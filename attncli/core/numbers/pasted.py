@@ -43,11 +43,8 @@ CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
 """The end of a row of MATLAB with another below it; dots elsewhere are numbers left out."""
 R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
 VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
-R_MATRIX = regex(
-    r"\s*(?:c\s*\((?:[^()]|\([^()]*\))*+\)|(?P<first>-?\d{1,4}):(?P<last>-?\d{1,4}))\s*"
-    r"(?P<sizes>(?:,\s*(?:(?:(?:nrow|ncol)\s*=\s*)?\d+|(?:byrow\s*=\s*)?(?:TRUE|FALSE|T|F))\s*)*+)"
-)
-"""What is in the brackets of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), matrix(1:4, 2)."""
+R_SIZES = ("nrow", "ncol", "byrow")
+"""The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
 SEVERAL_MATRICES = "the text holds several matrices; write {}"
@@ -99,29 +96,26 @@ def _without_name(text: str) -> str:
 def _of_r(call: re.Match[str]) -> list[Words]:
     """Return the rows of a call of matrix (by columns, unless byrow), rbind, cbind or c."""
     name, inside, start = call[1], call[2], call.start(2)
-    vectors = [_cells((start + one.start(1), one[1]), ",") for one in VECTOR.finditer(inside)]
     if name == "c":
         return [_cells((start, inside), ",")]
+    vectors = [_cells((start + one.start(1), one[1]), ",") for one in VECTOR.finditer(inside)]
+    rest = [*filter(None, re.sub(r"\s", "", VECTOR.sub("", inside)).split(","))]
     if name != "matrix":
-        if VECTOR.sub("", inside).strip(", \t\r\n") or len({*map(len, vectors)}) != 1:
+        if rest or len({*map(len, vectors)}) != 1:
             raise NumberError(f"{name} is read of vectors such as c(1, 0) alone, of one length")
         return vectors if name == "rbind" else [[*row] for row in zip(*vectors, strict=True)]
-    parts = R_MATRIX.fullmatch(inside)
-    if parts is None:
+    pairs = (one.rpartition("=") for one in rest[: len(R_SIZES)])
+    sizes = {key or other: value for (key, _, value), other in zip(pairs, R_SIZES, strict=False)}
+    is_by_row = sizes.pop("byrow", "FALSE") in ("TRUE", "T")
+    are_known = all(key in R_SIZES and re.fullmatch(r"\d{1,6}", n) for key, n in sizes.items())
+    if len(vectors) != 1 or len(rest) > len(R_SIZES) or not are_known:
         raise NumberError("matrix is read as matrix(c(1, 0, 0, 1), nrow = 2, byrow = TRUE)")
-    numbers = vectors[0] if vectors else []
-    if parts["first"]:
-        counted = range(int(parts["first"]), int(parts["last"]) + 1)
-        numbers = [(start + parts.start("first"), str(number)) for number in counted]
-    pairs = re.findall(r"(?:(nrow|ncol)\s*=\s*)?\b(\d+)", parts["sizes"])
-    names = [key or other for (key, _), other in zip(pairs, ("nrow", "ncol"), strict=False)]
-    sizes = {key: int(size) for key, (_, size) in zip(names, pairs, strict=False)}
-    count = len(numbers)
-    rows = sizes.get("nrow") or count // (sizes.get("ncol") or 1)
-    columns = sizes.get("ncol") or count // (rows or 1)
-    if rows * columns != count or not count:
+    numbers, count = vectors[0], len(vectors[0])
+    rows = int(sizes.get("nrow", 0)) or count // max(int(sizes.get("ncol", 1)), 1)
+    columns = int(sizes.get("ncol", 0)) or count // max(rows, 1)
+    if rows * columns != count:
         raise NumberError(f"{count} numbers do not fill {rows} rows and {columns} columns")
-    if re.search(r"\bT", parts["sizes"]):
+    if is_by_row:
         return [numbers[at : at + columns] for at in range(0, count, columns)]
     return [numbers[row::rows] for row in range(rows)]
 
