@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite, isinf
 from typing import Any
@@ -191,8 +191,6 @@ def room_of(trace: Trace, selection: Selection) -> Room:
     """
     if not isinstance(selection, WorksheetSelection):
         return NO_ROOM
-    from attncli.checking.answers.step_names import mask_of, with_step_names  # `new` needs none
-
     opened = _named(selection.blank, trace)
     give = _named(selection.give, trace)
     if both := [name for name in opened if name in give]:
@@ -200,24 +198,33 @@ def room_of(trace: Trace, selection: Selection) -> Room:
         raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
     chosen = opened or {step.name: step for step in trace if _is_worked(step)}
     blank = {name: step for name, step in chosen.items() if name not in give}
-    with located(trace.problem.source):
-        marking, meant = with_step_names(trace.problem.marking, trace)
-    same, asked = equal_steps(trace), dict[str, Array]()
-    for word in (not opened and marking.ask) or blank:
-        step, at = meant[word] if word in meant else (blank[word], ())
-        if (name := same.get(step.name, step.name)) in blank:
-            cells = asked.get(name, False) | (mask_of(step, [at]) & _has_number(blank[name]))
-            asked |= {name: cells} if cells.any() else {}
-    if not asked:
+    if not blank:
         hint = f"use --blank; the steps are {', '.join(trace.steps)}"
-        if blank:
-            hint = f"what is asked is {all_of(marking.ask)}: change --ask or --give"
         raise fail("nothing is left to be written on this worksheet", hint=hint)
+    is_all = opened or not trace.problem.marking.ask
+    asked = {name: _has_number(step) for name, step in blank.items()}
+    asked = asked if is_all else _counting(trace, asked)
     count = sum(cells.size for cells in asked.values())
     if count > MOST_OPEN:
         message = f"{count} numbers would be to write on this worksheet; {MOST_OPEN} is the most"
         raise fail(message, hint="use --blank, as in --blank weights")
-    return Room(blank, {name: asked[name] for name in blank if name in asked})
+    return Room(blank, asked)
+
+
+def _counting(trace: Trace, numbers: Mapping[str, Array]) -> dict[str, Array]:
+    """Return which numbers of some steps the marking asks for, by the names of those with any."""
+    from attncli.checking.answers.step_names import mask_of, with_step_names
+
+    with located(trace.problem.source):
+        marking, meant = with_step_names(trace.problem.marking, trace)
+    same, cells = equal_steps(trace), {name: np.zeros_like(has) for name, has in numbers.items()}
+    for step, at in map(meant.__getitem__, marking.ask):
+        if (name := same.get(step.name, step.name)) in cells:
+            cells[name] |= mask_of(step, [at]) & numbers[name]
+    if asked := {name: some for name, some in cells.items() if some.any()}:
+        return asked
+    hint = f"what is asked is {all_of(marking.ask)}: change --ask or --give"
+    raise fail("no number that counts is open on this worksheet", hint=hint)
 
 
 def _is_worked(step: Step) -> bool:
