@@ -340,12 +340,15 @@ print; yaml or csv, the answer sheet; moodle, a quiz to import."""
 PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
+ASK_HELP = "The steps, or cells, that are asked; other numbers are left out."
 
 
+@options.marking_flags(ask=ASK_HELP)
 def worksheet(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=PROBLEMS_HELP)],
     blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    asked: options.TextsByKey = EMPTY,
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,
@@ -356,10 +359,12 @@ def worksheet(
 ) -> None:
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
+    if blank and asked:
+        raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
     inputs = [file for source in inputs for file in _problem_files(source)]
     options.prepare(inputs, out)
     from attncli.printing.formats import WorksheetSelection
-    from attncli.printing.worksheet import open_steps
+    from attncli.printing.worksheet import room_of
     from attncli.reading.load import Overrides
 
     format_ = targets.format_name("worksheets", format_, out)
@@ -372,9 +377,9 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems = Run(inputs, Overrides(asked, {}, allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
-    traces = problems.traces(accept=partial(open_steps, selection=selection))
+    traces = problems.traces(accept=partial(room_of, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 

@@ -101,7 +101,7 @@ def traces(
             return formulas.data
         from attncli.pages import practice
 
-        return practice.page_data(numbered, formulas)
+        return practice.page_data(numbered, formulas, selection)
 
     script = PRACTICE_SCRIPT if selection.is_worksheet else script
     title = next(filter(None, titles), "")

@@ -52,7 +52,7 @@ def as_svg(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     picture = _Picture()
     count = 0
     for trace in shown:
-        views = Views(trace, replace(selection, full=True), 0, ())
+        views = Views(trace, replace(selection, full=True), 0)
         if title := title_of(trace, selection):
             picture.line(title, 20)
         for step in selection.steps(trace) if selection.only else _weights(trace):
