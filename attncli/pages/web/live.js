@@ -432,7 +432,7 @@ window.attnLive = (function () {
     get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
   });
   return {
-    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, openers: [], shown: () => {},
+    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, size: page.size, sizes: ["", ...Object.keys(page.others)], openers: [], shown: () => {},
     data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {

@@ -151,7 +151,9 @@
     event.preventDefault();
     go(at + by);
   });
-  const arrive = () => { if (location.hash.split("~")[0] === "#stage") open(0); };
+  const arrive = (id) => {
+    if (location.hash.split("~")[0] === "#stage") open(Math.max(0, stops.findIndex((stop) => stop.id === id)));
+  };
   window.addEventListener("hashchange", arrive);
-  arrive();
+  arrive(window.attnEditing.kept.stop);
 })();
