@@ -56,7 +56,7 @@ def commands() -> Iterator[str]:
     yield "## Commands"
     for name in SUMMARIES:
         yield f"### attn {name}"
-        yield f"```text\n{printed(name, '--help').rstrip()}\n```"
+        yield f"```text\n{printed(name, '--help-all').rstrip()}\n```"
 
 
 def keys() -> Iterator[str]:

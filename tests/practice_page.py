@@ -101,8 +101,8 @@ class Page:
 
     def __init__(self, script: MiniRacer, trace: attncli.Trace) -> None:
         self.script, self.trace = script, trace
-        steps = attncli.printing.worksheet.open_steps(trace, WORKSHEET)
-        self.data = attncli.pages.practice.table_of(trace, steps)
+        room = attncli.printing.worksheet.room_of(trace, WORKSHEET)
+        self.data = attncli.pages.practice.table_of(trace, room)
 
     def says(self, name: str, texts: list[str]) -> tuple[list[str], str]:
         """Return the status of each cell of a step, and the mistake that the page names, or ""."""

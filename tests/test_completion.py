@@ -68,6 +68,9 @@ CASES: dict[str, list[str] | None] = {
     "attn compute --tokens-as ": ["rows", "columns"],
     "attn compute --enhance ": ["true", "false"],
     "attn compute --mask ": ["causal", "none"],
+    "attn compute --set unemb": ["unembedding="],
+    "attn compute --set mask=": ["mask=causal", "mask=none"],
+    "attn compute hw.yaml --set mask=causal --only m": ["masked"],
     "attn compute --title ": [],
     "attn compute --head": ["--head", "--heads"],
     "attn compute hw.yaml --rows I,t": ["I,the cat"],
@@ -117,7 +120,7 @@ def test_a_file_that_cannot_be_read_gives_nothing(content: str, attn: Attn, tmp_
 def test_every_option_of_every_command_is_a_candidate(attn: Attn) -> None:
     for command in words(attn, "attn ") or []:
         if not command.startswith("-"):
-            page = attn(command, "-h").out
+            page = attn(command, "--help-all").out
             for option in words(attn, f"attn {command} -") or []:
                 assert f" {option}" in page
 

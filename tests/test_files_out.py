@@ -333,10 +333,7 @@ def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
             "wrote v/01.yaml; next: attn worksheet v/ -f html -o pages/\n",
         ),
         (("check", *ANSWERED, "-o", "x.csv"), "wrote x.csv; open it in a spreadsheet\n"),
-        (
-            ("check", *ANSWERED, "--feedback", "f"),
-            "wrote 2 files to f/; open f/index.html in a browser\n",
-        ),
+        (("check", *ANSWERED, "--feedback", "f"), "wrote f/index.html; open it in a browser\n"),
         (("check", *ANSWERED, "--feedback", "f", "-q"), ""),
     ],
 )

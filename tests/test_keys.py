@@ -94,3 +94,42 @@ def test_own_answers_are_those_of_the_student(attn: Attn, tmp_path: Path) -> Non
     file = tmp_path / "own.yaml"
     file.write_text("student: Ada\nX: [[1, 2]]\nscore: dot\nanswers: {scores: [[5]]}\n")
     assert attn("check", file).out.splitlines()[0] == "Ada"
+
+
+PROBLEM = "X: [[1, 0], [0, 2]]\nscore: dot\n"
+
+
+def test_set_gives_a_key_as_its_flag_does(attn: Attn) -> None:
+    flags = ("--mask", "causal", "--score", "{name: distance, width: 2}", "--round", "2")
+    settings = ("mask=causal", "score = {name: distance, width: 2}", "round=2")
+    one = attn("compute", "-", *flags, stdin=PROBLEM.encode())
+    words = [part for text in settings for part in ("--set", text)]
+    assert attn("compute", "-", *words, stdin=PROBLEM.encode()) == one
+    text = f"{PROBLEM}W_k: [[1], [1]]\n".encode()
+    made = attn("compute", "-", "--set", "Wq=[[1], [2]]", "--only", "Q", "-f", "csv", stdin=text)
+    assert made.out == "1\n4\n"
+    written = attn("new", "--set", "num_heads=2", "--set", "softcap=5").out
+    assert "\nheads: 2\n" in written
+    assert "\nsoftcap: 5\n" in written
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--set msk=causal", "--set: unknown key msk\n  did you mean mask?\n"),
+        ("--set mask", "--set mask is not of the form KEY=VALUE\n  --set mask=causal\n"),
+        ("--set mask=causal --mask causal", "mask is set twice\n  leave one of them out\n"),
+        ("--set heads=1 --set num_heads=1", "heads is set twice\n  leave one of them out\n"),
+        ("-m X=x.csv --set X=[[1]]", "X is set twice\n  leave one of them out\n"),
+        ("--set mask=casual", "--mask: unknown mask casual\n  did you mean causal?\n"),
+        ("--set bias=[[x]]", "--set bias: row 1, column 1 of bias: x is not a number\n"),
+    ],
+)
+def test_what_cannot_be_set_has_one_message(arguments: str, message: str, attn: Attn) -> None:
+    result = attn("compute", "-", *arguments.split(), stdin=PROBLEM.encode())
+    assert (result.status, result.out, result.err) == (2, "", message)
+
+
+def test_a_new_problem_draws_its_matrices(attn: Attn) -> None:
+    result = attn("new", "--set", "X=[[1]]")
+    assert result.err == "--set X: X is drawn\n  write your numbers into the file\n"

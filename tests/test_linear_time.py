@@ -107,6 +107,7 @@ TEXTS = [
     *(("unknown", text, "a ", "= [1 0]") for text in ("", "## ", "> ", "X <- ", "print", "\\[")),
     *(("unknown", "X = [1 0]\n", text, "") for text in ("a# = 1\n", "% ", "# a", "X:", "import ")),
     ("unknown", "X", "[1]", "= [1 0]"),
+    *(("unknown", "X: [", text, "") for text in (" ", "[ ", "1 ", "1", "1 0]\n[")),
     ("unknown", "tokens = ['a", "' '", "a]\nX = 1"),
     *(("text answers", "", text, "") for text in ("[1; ", "matrix(", "[,1]\n", "[,1]\n[1,] 1\n")),
     ("text answers", "Ada ", "Lovelace ", "\nweights = [1]"),

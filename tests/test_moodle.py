@@ -17,7 +17,7 @@ from attncli.classroom import answer_table
 from attncli.classroom.answer_table import WrongNumbers, wrong_numbers
 from attncli.core.records import replace
 from attncli.printing.formats import WorksheetSelection
-from attncli.printing.worksheet import open_steps
+from attncli.printing.worksheet import room_of
 from tests.conftest import SAMPLES, Attn
 from tests.moodle_quiz import PROBLEMS, Judges, cells_of, judges_of_all, quiz_of
 from tests.moodle_reader import Question, read_cloze, read_quiz
@@ -85,7 +85,7 @@ def test_every_mistake_that_shows_gives_its_sentence(which: int) -> None:
     judges = judges_of_all()[which]
     trace, digits = judges.key.trace, judges.digits
     asked = {cell.step.name for cell in judges.cells}
-    given = trace.steps.keys() - open_steps(trace, WorksheetSelection())
+    given = trace.steps.keys() - room_of(trace, WorksheetSelection()).blank
     told = 0
     for one in wrong_numbers(trace, asked | given, digits):
         for cell in judges.cells:

@@ -89,7 +89,7 @@ def test_aliases_on_the_command_line(tmp_path: Path, attn: Attn) -> None:
     shown = ["compute", "p.yaml", "-m", "W^Q=w.csv", "--only", "q", "-f", "csv"]
     assert attn(*shown, cwd=tmp_path).out == "2,4\n6,8\n"
     twice = attn("compute", "p.yaml", "-m", "Wq=w.csv", "-m", "W_q=w.csv", cwd=tmp_path)
-    assert (twice.status, twice.err) == (2, "-m gives W_q twice\n  leave one of them out\n")
+    assert (twice.status, twice.err) == (2, "W_q is set twice\n  leave one of them out\n")
     unknown = attn("compute", "p.yaml", "--only", "wk", cwd=tmp_path)
     assert "there is no step W_k in this calculation" in unknown.err
     for name in ("Wq[1, 2]", "W^Q[1,2]", "W_q[1, 2]"):

@@ -419,7 +419,9 @@ def test_lines_set_every_kind_of_value(tmp_path: Path) -> None:
 
 
 @cases("pasted", "names_above_answers")
-@pytest.mark.parametrize("name", ["Derek O'Neil", "Ana María de la Cruz", "# Zoë Smith-Jones"])
+@pytest.mark.parametrize(
+    "name", ["Derek O'Neil", "O'Neil, Derek", "Ana María de la Cruz", "# Zoë Smith-Jones"]
+)
 def test_a_name_above_the_answers_is_the_students(text: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(f"{name}\n{text}\n")

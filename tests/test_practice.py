@@ -31,6 +31,15 @@ TYPE = """
 """
 
 
+def test_a_mistake_in_a_step_that_is_not_asked_is_named() -> None:
+    problem = attncli.load(SAMPLES / "integers_scaled.yaml")
+    unscaled = attncli.Problem(**{**problem.written, "scale": 1})
+    texts = [f"{x:.3f}" for x in attncli.compute(unscaled)["weights"].value.ravel()]
+    for ask, said in (["weights"], "In scaled: the scores were not scaled"), ([], ""):
+        page = Page(page_script(), attncli.compute(problem.marked({"ask": ask})))
+        assert page.says("weights", texts)[1].startswith(said)
+
+
 def test_the_page_judges_what_is_typed_as_recorded_and_no_otherwise_than_check() -> None:
     """Numbers in many forms, and steps with a mistake of which some cells have been typed."""
     script = page_script()

@@ -13,6 +13,7 @@ import pytest
 import attncli
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
+from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.text.strings import cell_width
 from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn, cases
@@ -102,11 +103,30 @@ def saturated(trace: attncli.Trace) -> list[list[float]]:
     return [r.tolist() for r in rows if len(r) > 1 and (r.max() > 0.95 or r.max() == r.min())]
 
 
+@cases("start", "every_key_of_a_flag_may_be_set_in_a_new_problem")
+def test_every_key_of_a_flag_may_be_set_in_a_new_problem(
+    arguments: list[str], written: list[str], attn: Attn
+) -> None:
+    made = attn("new", *arguments)
+    assert (made.status, made.err) == (0, "")
+    lines = made.out.splitlines()
+    assert [line for line in written if line not in lines] == []
+    assert attn("compute", "-", stdin=made.out.encode()).status == 0
+
+
+def test_a_new_problem_has_the_flags_of_keys_that_compute_has(attn: Attn) -> None:
+    flags = [re.findall(r"--[\w-]+", attn(name, "--help-all").out) for name in ("new", "compute")]
+    keys = {flag for name, row in KEYS.items() for flag in row.flags_of(name)}
+    assert keys <= {*flags[0]} & {*flags[1]}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
     text = attn("new", "--kind", kind).out
     options = re.findall(r"^# (\w+: \S.*?)  +# ", text, re.MULTILINE)
     assert len(options) >= 3
+    assert ("gradient: sum" in options) == ("gradient" in KINDS[kind].keys)
+    assert ("positions: sinusoidal" in options) == ("positions" in KINDS[kind].keys)
     for option in options:
         result = attn("compute", "-", stdin=f"{text}{option}\n".encode())
         assert result.status == 0, option
@@ -204,20 +224,22 @@ def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> Non
 
 def commands(attn: Attn) -> list[str]:
     """Return the commands that the help of the program lists."""
-    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("Commands:")[2], re.MULTILINE)
+    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("\nCalculate:")[2], re.MULTILINE)
 
 
-def test_every_help_page_fits_and_ends_with_two_examples_that_run(
+def test_every_help_page_fits_a_screen_and_ends_with_examples_that_run(
     attn: Attn, tmp_path: Path
 ) -> None:
     whole = attn("compute", "-h").out
     problem = whole.partition("hw.yaml:\n")[2].partition("\n\n")[0]
     assert len(commands(attn)) >= 7
     for command in commands(attn):
-        page = attn(command, "-h").out
-        assert max(map(cell_width, page.splitlines())) <= 80, command
+        page, whole = (attn(command, flag).out for flag in ("-h", "--help-all"))
+        assert max(map(cell_width, whole.splitlines())) <= 80, command
+        assert len(page.splitlines()) <= 50, command
+        assert {*page.splitlines()} <= {*whole.splitlines()}, command
         examples = page.partition("\n  Examples:\n")[2].splitlines()
-        assert len(examples) == 2, command
+        assert len(examples) >= 2, command
         assert all(re.search(rf"attn ({command}|compute)\b", line) for line in examples), command
         folder = tmp_path / command
         folder.mkdir()
@@ -230,6 +252,14 @@ def test_every_help_page_fits_and_ends_with_two_examples_that_run(
             assert result.status == 0, result.err
             if out:
                 (folder / out).write_text(result.out)
+
+
+def test_options_that_few_need_are_on_the_whole_page_only(attn: Attn) -> None:
+    page, whole = (attn("compute", flag).out for flag in ("--help", "--help-all"))
+    assert "\nKeys of the problem:\n" not in page
+    assert "\nMore:\n" not in page
+    for flag in ("--softcap", "--title", "--jobs", "--color"):
+        assert (f" {flag} " in page, f" {flag} " in whole) == (False, True)
 
 
 def test_options_are_grouped(attn: Attn) -> None:

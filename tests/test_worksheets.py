@@ -289,9 +289,56 @@ def test_what_is_asked_is_said(attn: Attn, tmp_path: Path) -> None:
     marking = {"ask": ["weights", "output"], "decimals": 2, "points": {"weights": 3, "output": 1.5}}
     given = attncli.Problem(**problem, marking=marking)
     asked = "Write the numbers that are missing, with 2 decimals where they have more; what counts "
-    asked += "is weights and output. Points: weights 3, output 1.5."
+    asked += "is weights and output; work the other steps on paper of your own. Points: weights 3, "
+    asked += "output 1.5."
     for form in ("markdown", "html", "latex", "yaml"):
         assert asked in attncli.worksheet(given, form)
+
+
+def test_only_what_is_asked_has_room(attn: Attn) -> None:
+    """Steps that are not asked have formulas, and numbers only by --give; others stay unknown."""
+    given = attncli.load(SAMPLES / "integers_scaled.yaml")
+    sheet = attncli.worksheet(given, "csv", ask="weights[a1],output")
+    flags = ("-f", "csv", "--ask", "weights[a1],output")
+    assert attn("worksheet", SAMPLES / "integers_scaled.yaml", *flags).out == sheet
+    assert sheet == "student,\nweights\n?,?,?\n~,~,~\n~,~,~\noutput\n" + 3 * "?,?,?\n"
+    assert sheet == attncli.worksheet(given.marked({"ask": ["weights[a1]", "output"]}), "csv")
+    page = attncli.worksheet(given, "markdown", ask="output", give="Q")
+    assert re.findall("^## (.*)", page, re.MULTILINE)[-3:] == ["exp, sum", "weights", "output"]
+    assert re.findall("answer: (.*) -->", page) == ["output"]
+    assert "| a1 | 1 | 0 | 2 |" in page  # Q is given
+    assert (page.count("| a1 |"), page.count("W_{k} = ")) == (2, 1)
+    assert attncli.worksheet(given, "html", ask="output").count('class="n"') == 9
+    quiz = attncli.worksheet(given, "moodle", ask="output[1, 1]")
+    assert quiz.count("NUMERICAL") == 1
+    assert "In scaled: the scores were not scaled" in quiz  # a mistake in a step that is not asked
+
+
+def test_a_wrong_ask_of_a_worksheet(attn: Attn) -> None:
+    source = SAMPLES / "integers_scaled.yaml"
+    result = attn("worksheet", source, "-f", "csv", "--ask", "wieghts")
+    assert (result.status, result.out) == (2, "")
+    assert "--ask: there is no step wieghts" in result.err
+    assert "did you mean weights?" in result.err
+    result = attn("worksheet", source, "-f", "csv", "--ask", "output", "--blank", "weights")
+    assert (result.status, result.err.splitlines()[1:]) == (2, ["  leave out one of them"])
+    result = attn("worksheet", source, "-f", "csv", "--ask", "weights", "--give", "weights")
+    assert (result.status, "what is asked is weights" in result.err) == (2, True)
+
+
+def test_variants_ask_on_their_worksheets_and_are_checked_for_it(
+    attn: Attn, tmp_path: Path
+) -> None:
+    source, variant = SAMPLES / "integers_scaled.yaml", tmp_path / "v.yaml"
+    attn("vary", source, "--ask", "weights,output", "-o", variant)
+    sheet = attn("worksheet", variant, "-f", "yaml", "--give", "V").out
+    assert re.findall(r"^(\w+): \|", sheet, re.MULTILINE) == ["weights", "output"]
+    weights = attn("compute", variant, "--only", "weights", "-f", "json", "-d", "2").out
+    rows = json.loads(weights)["steps"]["weights"]["value"]
+    filled = sheet.replace("? ? ?", "{}", 3).format(*(" ".join(map(str, row)) for row in rows))
+    result = attn("check", variant, "-", stdin=filled.encode())
+    assert result.status == 1
+    assert result.out.rstrip().splitlines()[-1].endswith("not given: output")
 
 
 # Matrices under names, without the marks of a worksheet.

@@ -28,7 +28,7 @@ from attncli.core.numbers.written import to_count
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, Kind, Shapes
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, shapes_of
+from attncli.core.problem.shapes import Sizes, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
@@ -77,6 +77,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     for key in [key for key in options if key not in ("score", "mask")]:
         with collected(faults):
             values[key] = KEYS[key].form.read(options[key], (key,))
+            if isinstance(values[key], np.ndarray):
+                raise fail(f"{key} is drawn", key, hint="write your numbers into the file")
     asked = dict.fromkeys(widths, 0)
     for name, width in widths.items():
         with collected(faults):
@@ -95,7 +97,9 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     required = [p.name for p in SCORES[score["name"]].parameters if p.required]
     keys += [f"score.{name}" for name in required if name not in score]
     sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
+    written_as = values["tokens_as"], values["weights_as"]
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
+    drawn = {k: s[::-1] if is_transposed(k, *written_as) else s for k, s in drawn.items()}
     count = sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"]
     if count > MAX_NEW_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
@@ -103,12 +107,10 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
         raise fail(f"{message}; a new one has at most {MAX_NEW_NUMBERS:,}", hint=hint)
 
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
-    keyed = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
-    keyed["tokens"] = list(values["tokens"])
+    keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
+    keyed |= {"kind": values["kind"], "tokens": list(values["tokens"]), "score": score}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {key: raw for key, raw in options.items() if key not in keyed}
-    keyed["score"] = score
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:

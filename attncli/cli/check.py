@@ -46,8 +46,8 @@ SOLUTION_HELP = "Show students the right numbers, too."
 
 CLASS_PAGE = "index.html"
 
-NamesFlag = Annotated[str | None, options.marking(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
-MapFlag = Annotated[WordList, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)]
+NamesFlag = Annotated[str | None, options.more(metavar="'NAME: STEP, …'", help=NAMES_HELP)]
+MapFlag = Annotated[WordList, options.more("--map", metavar="HEADING=CELL", help=MAP_HELP)]
 
 
 @options.marking_flags()
@@ -60,7 +60,7 @@ def check(
     asked: options.TextsByKey = EMPTY,
     map_: MapFlag = None,
     roster: Annotated[str | None, options.marking("--for", metavar="FILE", help=CLASS_HELP)] = None,
-    manifest: Annotated[str | None, options.marking(metavar="FILE", help=MANIFEST_HELP)] = None,
+    manifest: Annotated[str | None, options.more(metavar="FILE", help=MANIFEST_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
     format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
     out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
@@ -87,7 +87,7 @@ def check(
     from attncli.printing.formats import ReportSelection
     from attncli.reading.load import Overrides
 
-    of_problem, of_answers = for_problem_or_answers(options.files_by_key(matrices))
+    of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
     overrides = Overrides({**asked, "names": names} if names else asked, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
@@ -143,9 +143,8 @@ def _mark(
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
     graded = _watched(output.counted(every, "students", prints=prints), statuses, tally)
-    pages = list[Path]()
     if feedback is not None:
-        graded = _with_pages(graded, Path(feedback), tally, pages)
+        graded = _with_pages(graded, Path(feedback), tally)
     students: Iterator[Any] = (one.student for one in graded)
     if selection.totals:
         _write_totals(students, format_, selection, out)
@@ -160,8 +159,7 @@ def _mark(
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         if feedback is not None:
-            class_page = output.quoted(Path(feedback, CLASS_PAGE))
-            output.tell_written(pages, f"open {class_page} in a browser")
+            output.tell_written([Path(feedback, CLASS_PAGE)], targets.NEXT_STEPS["html"])
         output.warn(tally.doubts())
     return max(statuses)
 
@@ -234,9 +232,7 @@ def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> 
         yield student
 
 
-def _with_pages(
-    students: Iterable[Marked], folder: Path, tally: "Tally", pages: list[Path]
-) -> Iterator[Marked]:
+def _with_pages(students: Iterable[Marked], folder: Path, tally: "Tally") -> Iterator[Marked]:
     """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.pages import report_html
 
@@ -248,12 +244,10 @@ def _with_pages(
         names = (f"{stem}{number}.html" for number in chain([""], map("-{}".format, count(2))))
         name = next(name for name in names if alike(name) not in used)
         used.add(alike(name))
-        pages.append(folder / name)
-        output.write_bytes([page], pages[-1])
+        output.write_bytes([page], folder / name)
         rows.append(replace(row, page=name))
         yield student
-    pages.append(folder / CLASS_PAGE)
-    output.write_bytes(report_html.of_class(rows, tally), pages[-1])
+    output.write_bytes(report_html.of_class(rows, tally), folder / CLASS_PAGE)
 
 
 def _assignment(source: str, overrides: "Overrides") -> "Assignment":

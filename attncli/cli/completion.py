@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 from typer import Option
 
-from attncli.cli.options import LARGE_FILES, prepare
+from attncli.cli.options import LARGE_FILES, prepare, with_settings
 from attncli.cli.output import print_lines, write_bytes
 from attncli.core.errors import InputError
 
@@ -162,6 +162,13 @@ def values_of(parameter: str, last: str, context: Any) -> Candidates | None:
         from attncli.reading.files import sample_files, title
 
         return {name: title(path) for name, path in sample_files().items()}
+    if parameter == "set_":
+        from attncli.core.problem.keys import KEYS
+
+        key, sign, _ = last.partition("=")
+        if not sign:
+            return {f"{name}=": row.meaning for name, row in KEYS.items()}
+        return {f"{key}={word}": meaning for word, meaning in _of_keys(command, key).items()}
     return _of_keys(command, parameter.rstrip("_"))
 
 
@@ -203,7 +210,8 @@ def _traces(context: Any) -> Iterator["Trace"]:
 
     values = context.params
     names = values.get("inputs") or [values.get("input_") or values.get("problem")]
-    options = {key: text for key, text in values.items() if key in KEYS and isinstance(text, str)}
+    flags = {key: text for key, text in values.items() if key in KEYS and isinstance(text, str)}
+    options = with_settings(flags, values.get("set_"))
     for path in (Path(name).expanduser() for name in names if name not in (None, "-")):
         if path.is_file() and path.stat().st_size < LARGE_FILES:
             for problem in load_each(str(path), Overrides(options)):

@@ -23,20 +23,23 @@ SUMMARIES = {
     "new": "Write a small problem file to start from.",
     "compute": "Show every step of a calculation.",
     "explain": "Show how one number is calculated, with the numbers put in.",
-    "check": "Find the first wrong number in hand-worked answers.",
+    "demo": "Open a sample as a page that recalculates.",
     "worksheet": "Write a page with room for the numbers, or a file to fill in.",
+    "check": "Find the first wrong number in hand-worked answers.",
     "vary": "Write problems like a given one, in which mistakes show.",
+    "samples": "List the samples, or print one.",
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
-    "samples": "List the samples, or print one.",
-    "demo": "Open a sample as a page that recalculates.",
-    "completion": "Print a script that completes commands of attn in a shell.",
     "manual": "Print the manual page, attn(1).",
+    "completion": "Print a script that completes commands of attn in a shell.",
 }
-"""The names of the commands, in the order in which they are used, and what each does.
+"""The names of the commands, and what each does.
 
 A command is the function of that name, in the module that `MODULES` tells, or in that of its name.
 """
+
+FIRST_OF_GROUPS = {"new": "Calculate", "worksheet": "Practise and check", "samples": "Reference"}
+"""The commands that begin a group, in the order in which people meet them."""
 
 MODULES: Mapping[str, str] = {
     **dict.fromkeys(("compute", "explain", "worksheet"), "show"),
@@ -53,9 +56,17 @@ OPTION_GROUPS = (
     "Content",
     "Output",
     "Calculation",
+    "Keys of the problem",
+    "More",
     "Options",
 )
-"""The groups of a help page. Options without one are keys of a problem, and matrices."""
+"""The groups of a help page. Options without one are of the group `Calculation`."""
+
+ONLY_IN_ALL = ("Keys of the problem", "More")
+"""The groups that only `HELP_ALL` shows."""
+
+HELP_ALL = "--help-all"
+"""The option that shows the help page with all groups."""
 
 EXAMPLE_PROBLEM = """\
 tokens: [I, am, good]
@@ -78,7 +89,7 @@ EXAMPLES = {
     "explain": (
         "attn explain hw.yaml 'scores[am, I]'",
         "attn explain hw.yaml 'weights[am, I]' --deep",
-        "attn explain hw.yaml 0.27",
+        "attn explain hw.yaml 0.1191",
     ),
     "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (
@@ -100,7 +111,6 @@ EXAMPLES = {
 
 HELP_NOTES = {
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
-    "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'; 'weights[am, I]' is that of each.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
     "worksheet": "A filled-in worksheet, or what the page saves, is a submission for attn check.",
@@ -110,7 +120,7 @@ HELP_NOTES = {
 """What a help page says between its options and its examples."""
 
 
-HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+HELP_OPTIONS = ["-h", "--help"]
 
 
 class Group(TyperGroup):
@@ -135,14 +145,17 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+        width = max(map(len, SUMMARIES))
+        for name, said in SUMMARIES.items():
+            if name in FIRST_OF_GROUPS:
+                formatter.write(f"\n{FIRST_OF_GROUPS[name]}:\n")
+            formatter.write_dl([(f"  {name:{width}}", said)])
 
 
 def build(name: str) -> Any:
     """Return the click command of this name."""
     function = getattr(import_module(f"attncli.cli.{MODULES.get(name, name)}"), name)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP_OPTIONS)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=Command, help=SUMMARIES[name], epilog=epilog(name))(function)
     command: Any = typer.main.get_command(app)
     flags = getattr(function, "flags", {})
@@ -155,15 +168,27 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read arguments; the negative number of a cell is no option."""
+        ctx.meta[HELP_ALL] = HELP_ALL in args
         if self.name == "explain":
             args = [re.sub(r"^-(?=\.?\d)", "−", word) for word in args]
         return super().parse_args(ctx, args)
 
+    def get_help_option_names(self, _: Any) -> list[str]:
+        """Return the names of the help option; the second one names its parameter."""
+        return [*HELP_OPTIONS, HELP_ALL]
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the help option, which says what it leaves out."""
+        option: Any = super().get_help_option(ctx)
+        option.help = f"Show this message; {HELP_ALL} shows all options."
+        return option
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""
         for name, rows in groups_of(self, ctx).items():
-            with formatter.section(name):
-                formatter.write_dl(rows)
+            if ctx.meta.get(HELP_ALL) or name not in ONLY_IN_ALL:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
 
 
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
@@ -211,7 +236,7 @@ app = Group(
     params=[VERSION],
     no_args_is_help=True,
     rich_markup_mode=None,
-    context_settings=HELP_OPTIONS,
+    context_settings={"help_option_names": HELP_OPTIONS},
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
@@ -38,6 +38,7 @@ variants = partial(Option, rich_help_panel="Variants")
 blanks = partial(Option, rich_help_panel="Blanks")
 content = partial(Option, rich_help_panel="Content")
 output = partial(Option, rich_help_panel="Output")
+more = partial(Option, rich_help_panel="More")
 
 # Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
@@ -49,30 +50,34 @@ matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 WordList: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
+SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compute --help-all
+lists them."""
+Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
+
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
-OUT_HELP = """Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a
-pattern as in pages/{}: a file for each {}."""
+OUT_HELP = """Write to this file; its suffix tells the format. FOLDER/, or a pattern such as
+pages/{}: a file for each {}."""
 
 Out = Annotated[str | None, out(help=OUT_HELP.format("{number}-{title}.html", "problem"))]
 KeepGoing = Annotated[
-    bool, output("--keep-going", help="Go on where a problem is wrong; exit status 2.")
+    bool, more("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
-Standalone = Annotated[bool, output("--standalone", help="A complete LaTeX document.")]
-ColorOption = Annotated[Color, output("--color", help="When to colour.")]
-ThemeOption = Annotated[Theme, output("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, output("--no-pager", help="Print long output at once.")]
+Standalone = Annotated[bool, more("--standalone", help="A complete LaTeX document.")]
+ColorOption = Annotated[Color, more("--color", help="When to colour.")]
+ThemeOption = Annotated[Theme, more("--theme", help="The terminal's background.")]
+NoPager = Annotated[bool, more("--no-pager", help="Print long output at once.")]
 Decimals = Annotated[int | None, decimals(help="Digits after the point.")]
 Full = Annotated[bool, content("--full", help="Show large matrices whole.")]
 Why = Annotated[bool, content("--why", help="Say in a sentence why each step is done.")]
 AllowOutside = Annotated[
-    bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
+    bool, more("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]
 
 
 JOBS_HELP = "How many processes share the work; 0 is one for each processor."
 CLUSTER_HELP = "The scheduler of a cluster of dask.distributed that does the work."
-Jobs = Annotated[int, Option("--jobs", metavar="N", min=0, help=JOBS_HELP)]
-Cluster = Annotated[str | None, Option("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
+Jobs = Annotated[int, more("--jobs", metavar="N", min=0, help=JOBS_HELP)]
+Cluster = Annotated[str | None, more("--cluster", metavar="ADDRESS", help=CLUSTER_HELP)]
 
 
 def pool_of(jobs: int, cluster: str | None) -> Pool | None:
@@ -100,6 +105,9 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 }
 """The options that set parts of the key `marking`: how a value is written, and the help."""
 
+MAIN_MARKING = ("ask", "points", "decimals_asked")
+"""Those of them that the short help page shows."""
+
 Command: TypeAlias = Callable[..., None]
 
 
@@ -107,18 +115,19 @@ TextsByKey = Annotated[Mapping[str, str], Option(parser=str)]
 """The parameter of a command that `main.build` replaces by flags, one for each key."""
 
 
-def key_flags(*only: str) -> Callable[[Command], Command]:
-    """Return a decorator that replaces the parameter `keys` of a command by flags.
+def key_flags(*shown: str) -> Callable[[Command], Command]:
+    """Return a decorator that replaces the parameter `keys` of a command by a flag for each key.
 
-    There is one flag for each of `only`, or of all keys that have flags. The command gets a mapping
-    of keys to the texts of their flags.
+    Those of the `shown` keys are on the short help page. The command gets a mapping of keys to the
+    texts of their flags.
     """
     from attncli.core.problem.keys import KEYS
 
     flags: dict[str, TyperOption] = {}
-    for key in only or KEYS:
+    for key in dict.fromkeys((*shown, *KEYS)):
         if names := KEYS[key].flags_of(key):
-            flags[key] = _flag(key, *names, help=KEYS[key].help)
+            panel = None if key in shown else "Keys of the problem"
+            flags[key] = _flag(key, *names, help=KEYS[key].help, rich_help_panel=panel)
     return partial(_with_flags, "keys", flags)
 
 
@@ -131,7 +140,8 @@ def marking_flags(**helps: str) -> Callable[[Command], Command]:
     flags: dict[str, TyperOption] = {}
     for name in helps or MARKING_OPTIONS:
         metavar, help_ = MARKING_OPTIONS[name]
-        settings = {"metavar": metavar, "rich_help_panel": "Marking", "multiple": name == "ask"}
+        panel = "Marking" if name in MAIN_MARKING else "More"
+        settings = {"metavar": metavar, "rich_help_panel": panel, "multiple": name == "ask"}
         option = f"--{name.replace('_', '-')}"
         key = f"marking.{name.removesuffix('_asked')}"
         flags[key] = _flag(name, option, help=helps.get(name, help_), **settings)
@@ -185,34 +195,54 @@ def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def _pairs(flag: str, texts: WordList, form: str, such_as: str) -> Iterator[tuple[str, str]]:
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        if not (name and sign and value):
+            raise fail(
+                f"{flag} {visible(text)} is not of the form {form}", hint=f"{flag} {such_as}"
+            )
+        yield name.strip(), value
+
+
 def matrix_flags(texts: WordList, such_as: str) -> list[tuple[str, str]]:
     """Return the name and the file of each NAME=FILE flag."""
-    pairs = []
-    for text in texts or ():
-        name, sign, file = text.partition("=")
-        if not (name and sign and file):
-            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
+    pairs = [*_pairs("-m", texts, "NAME=FILE", such_as)]
+    for name, file in pairs:
         if file == "-":
-            message = f"-m {visible(text)}: a matrix is read from a file, not from standard input"
+            message = f"-m {visible(name)}=-: a matrix is read from a file, not from standard input"
             raise fail(message, hint=f"-m {such_as}")
-        pairs.append((name.strip(), file))
     return pairs
 
 
-def files_by_key(matrices: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the files of `matrix_flags` by the keys that the names mean.
+def by_key(pairs: Iterable[tuple[str, str]], known: Collection[str] = ()) -> dict[str, str]:
+    """Return values by the keys that their names mean; refuse a `known` key, and one twice.
 
     It imports NumPy, so `prepare` comes before it.
     """
     from attncli.core.problem.key_values import key_of
 
-    files: dict[str, str] = {}
-    for name, file in matrices:
+    values: dict[str, str] = {}
+    for name, value in pairs:
         key = key_of(name)
-        if key in files:
-            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
-        files[key] = file
-    return files
+        if key in values or key in known:
+            raise fail(f"{visible(key)} is set twice", hint="leave one of them out")
+        values[key] = value
+    return values
+
+
+def with_settings(
+    keys: Mapping[str, str], settings: WordList, others: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the texts of flags, and those of `--set`, by key; `others` are set otherwise."""
+    from attncli.core.problem.key_values import hint_for
+    from attncli.core.problem.keys import KEYS
+
+    texts = by_key(_pairs("--set", settings, "KEY=VALUE", "mask=causal"), {*keys, *others})
+    for key in texts:
+        if key not in KEYS:
+            raise fail(f"--set: unknown key {visible(key)}", hint=hint_for(key))
+    return {**keys, **{key: text.strip() for key, text in texts.items()}}
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import signal
 import sys
 import time
@@ -178,7 +177,9 @@ def tell(text: str) -> None:
 
 def quoted(name: object) -> str:
     """Return a file's name as a shell reads it."""
-    return shlex.quote(visible(str(name)))
+    from shlex import quote  # a millisecond that most runs do not need
+
+    return quote(visible(str(name)))
 
 
 def tell_written(paths: Sequence[Path], next_step: str = "") -> None:
@@ -237,6 +238,8 @@ def status_of(work: Callable[[], object]) -> int:
             warnings.simplefilter("default", UnicodeWarning)  # a file is not in UTF-8
             warnings.showwarning = lambda message, *_, **__: tell(f"note: {message}")
             status = work()
+    except typer.Exit as end:
+        return end.exit_code
     except ReaderWentAwayError:
         return READER_WENT_AWAY
     except OSError as error:

@@ -28,17 +28,17 @@ QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
-@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
+@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score", "mask")
 def new(
     ctx: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
     keys: options.TextsByKey = EMPTY,
+    set_: options.Settings = None,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
-    mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
     blank: Annotated[bool, options.blanks("--blank", help=QUESTION_MARKS_HELP)] = False,
 ) -> None:
     file = None if str(file) == "-" else file
@@ -48,10 +48,11 @@ def new(
     prepare([])
     from attncli.classroom.new_problem import start
     from attncli.printing.worksheet import problem_file
-    from attncli.reading.load import flag_value
+    from attncli.reading.load import flag_of, flag_value
 
-    flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
-    texts = {**keys} | ({} if mask is None else {"mask": mask})
+    texts = options.with_settings(keys, set_)
+    flags = {name: f"--{name.replace('_', '-')}" for name in WIDTH_OPTIONS}
+    flags |= {key: flag_of(key) for key in texts}
     widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
         values = {key: flag_value(key, text, flags[key]) for key, text in texts.items()}

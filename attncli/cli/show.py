@@ -37,18 +37,18 @@ CHARACTERS = 23
 PLACE_CHARACTERS = 35
 """Length of the columns that name the place of a number in tidy data."""
 
-TRACE_FORMATS = """table, json, csv, tsv, tidy, yaml, npz, numpy, markdown, html, latex; svg
-or png, a picture of the weights."""
+TRACE_FORMATS = """table, html, markdown, latex, json, csv, tsv, tidy, yaml, npz, numpy; svg or
+png of weights."""
 ROWS_HELP = "Only these rows of queries."
 LIVE_HELP = "An HTML page whose numbers can be changed."
-WATCH_HELP = "Calculate again when a file is saved; one page of HTML follows by itself."
+WATCH_HELP = "Calculate again when a file is saved; a page follows."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
-@options.key_flags()
+@options.key_flags("score", "mask", "heads")
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
@@ -59,32 +59,36 @@ def compute(
     only: Annotated[
         WordList, options.content(metavar="STEP[,STEP]", help="Only these steps.")
     ] = None,
-    head: Annotated[WordList, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
-    rows: Annotated[WordList, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
+    head: Annotated[WordList, options.more(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[WordList, options.more(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
     decimals: options.Decimals = None,
     full: options.Full = False,
     why: options.Why = False,
     standalone: options.Standalone = False,
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
-    reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    reveal: Annotated[bool, options.more("--reveal", help=REVEAL_HELP)] = False,
     live: Annotated[bool, options.output("--live", help=LIVE_HELP)] = False,
     watch: Annotated[bool, options.output("--watch", help=WATCH_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
-    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    verbose: Annotated[bool, options.more("--verbose", help=VERBOSE_HELP)] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,
-    matrix: Annotated[WordList, options.matrix(help="Add or replace a matrix.")] = None,
+    matrix: Annotated[
+        WordList, options.matrix(help="Add or replace a matrix: -m W_q=wq.csv.")
+    ] = None,
+    set_: options.Settings = None,
     keys: options.TextsByKey = EMPTY,
-    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    exact: Annotated[bool, options.more("--exact", help=EXACT_HELP)] = False,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
 ) -> None:
     matrices = options.matrix_flags(matrix, "W_q=wq.csv")
     sources = inputs or _sources_without_names(ctx, bool(matrices))
     options.prepare([*sources, *(file for _, file in matrices)], out, jobs=jobs)
-    files = options.files_by_key(matrices)
+    files = options.by_key(matrices)
+    keys = options.with_settings(keys, set_, files)
     from attncli.printing.formats import Selection
     from attncli.reading.load import Overrides
 
@@ -304,7 +308,8 @@ def explain(
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     if not cells:
-        write_lines(map(names_to_ask, run.traces()), Display(color, theme, not no_pager))
+        asked = (names_to_ask(trace, terminal_width()) for trace in run.traces())
+        write_lines(asked, Display(color, theme, not no_pager))
         raise typer.Exit(BAD_INPUT if run.failed else 0)
     for trace in run.traces():
         closed = Exact(trace) if exact else None
@@ -335,12 +340,15 @@ print; yaml or csv, the answer sheet; moodle, a quiz to import."""
 PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
+ASK_HELP = "The steps, or cells, that are asked; other numbers are left out."
 
 
+@options.marking_flags(ask=ASK_HELP)
 def worksheet(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=PROBLEMS_HELP)],
     blank: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[WordList, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    asked: options.TextsByKey = EMPTY,
     format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,
@@ -351,10 +359,12 @@ def worksheet(
 ) -> None:
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
+    if blank and asked:
+        raise fail("--ask and --blank both say which steps are open", hint="leave out one of them")
     inputs = [file for source in inputs for file in _problem_files(source)]
     options.prepare(inputs, out)
     from attncli.printing.formats import WorksheetSelection
-    from attncli.printing.worksheet import open_steps
+    from attncli.printing.worksheet import room_of
     from attncli.reading.load import Overrides
 
     format_ = targets.format_name("worksheets", format_, out)
@@ -367,9 +377,9 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
+    problems = Run(inputs, Overrides(asked, {}, allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
-    traces = problems.traces(accept=partial(open_steps, selection=selection))
+    traces = problems.traces(accept=partial(room_of, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)
     raise typer.Exit(BAD_INPUT if problems.failed else 0)
 

@@ -118,10 +118,8 @@ def write_format(
         write_bytes(write(group, selection), path, row.binary)
         paths += [] if path is None else [path]
     if not selection.quiet:
-        is_document = name == "latex" and getattr(selection, "standalone", False)
-        tell_written(
-            paths, NEXT_STEPS.get("document" if is_document else name) or NEXT_STEPS.get(kind, "")
-        )
+        use = "document" if getattr(selection, "standalone", False) else name
+        tell_written(paths, NEXT_STEPS.get(use) or NEXT_STEPS.get(kind, ""))
 
 
 def _files(

@@ -1,4 +1,4 @@
-"""`attn compute --watch`: the command again, each time that one of its files was saved."""
+"""`attn compute --watch`: the calculation again, each time that one of its files was saved."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def repeat(
     note = page.with_name(f".{page.name}.js") if page else None
     before = _states()
     with undone_at_end(partial(note.unlink, missing_ok=True)) if note else nullcontext():
-        while status_of(partial(_once, work)) != READER_WENT_AWAY:
+        while status_of(work) != READER_WENT_AWAY:
             if page and note and page.is_file():
                 text = f"document.documentElement.dataset.written = {page.stat().st_mtime_ns};\n"
                 write_bytes([text.encode()], note)
@@ -68,11 +68,6 @@ def repeat(
             if is_terminal() or prints:
                 print_bytes(CLEAR if is_terminal() else b"\n")
     raise typer.Exit(READER_WENT_AWAY)
-
-
-def _once(work: Callable[[], object]) -> None:
-    with suppress(typer.Exit):
-        work()
 
 
 def _next_states(before: States) -> States:

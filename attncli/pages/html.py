@@ -98,10 +98,10 @@ def traces(
 
     def data() -> Mapping[str, object]:
         if not selection.is_worksheet:
-            return formulas.data
+            return formulas.page_data(shown, body)
         from attncli.pages import practice
 
-        return practice.page_data(numbered, formulas)
+        return practice.page_data(numbered, formulas, selection)
 
     script = PRACTICE_SCRIPT if selection.is_worksheet else script
     title = next(filter(None, titles), "")

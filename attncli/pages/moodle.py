@@ -29,10 +29,10 @@ from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import regex, visible
 from attncli.pages.markup import matrix_table, text
-from attncli.printing.formats import Selection
+from attncli.printing.formats import Room, Selection
 from attncli.printing.page import page_of
 from attncli.printing.views import Panel
-from attncli.printing.worksheet import has_number, open_steps
+from attncli.printing.worksheet import room_of
 
 FINER = 4
 """Number of decimals, beyond those asked for, of the middle of an interval. Chosen: Moodle makes a
@@ -104,7 +104,7 @@ def _body(trace: Trace, selection: Selection) -> str:
     marking = {"decimals": ASKED_DECIMALS if decimals is None else decimals}
     trace = replace(trace, problem=trace.problem.marked(marking))
     page = page_of(trace, replace(selection, full=True))
-    fields = _Fields(trace, open_steps(trace, selection))
+    fields = _Fields(trace, room_of(trace, selection))
     asked = {"", *fields.weights}  # and what is shown
 
     def shown(part: Panel | str) -> str:
@@ -139,15 +139,15 @@ def _formula(formula: Formula) -> str:
 class _Fields:
     """The fields of a question. Numbers with the wanted decimals are judged as by `attn check`."""
 
-    def __init__(self, trace: Trace, opened: Mapping[str, Step]) -> None:
+    def __init__(self, trace: Trace, room: Room) -> None:
         marking = trace.problem.marking
         with located(trace.problem.source):
-            self.weights = _weights(trace, opened)
+            self.weights = _weights(trace, room)
         self.digits, self.few_digits = marking.decimals or 0, marking.few_digits
         self.short = f"Write {self.digits} decimals; keep more of them until the last step."
         self.half = ROUNDED * 10.0**-self.digits
         self.tolerance = max(marking.tolerance, self.half)
-        seen = [name for name in trace.steps if name not in opened or name in self.weights]
+        seen = [name for name in trace.steps if name not in room.blank or name in self.weights]
         self.table = AnswerTable(trace, seen, self.digits)
 
     def of_step(self, step: Step) -> Array:
@@ -213,16 +213,15 @@ def _wrong_answers(
         yield f"%{percent:g}%{written}#{feedback}"
 
 
-def _weights(trace: Trace, opened: Mapping[str, Step]) -> dict[str, Array]:
+def _weights(trace: Trace, room: Room) -> dict[str, Array]:
     """Return the weights of numbers, which are whole; 0 for a number that does not count."""
     marking, meant = with_step_names(trace.problem.marking, trace)
     same = equal_steps(trace)
-    worth = {name: np.full(step.value.shape, Fraction(0)) for name, step in opened.items()}
-    for word in marking.points or marking.ask or opened:
-        step, at = meant[word] if word in meant else (opened[word], ())
-        name = same.get(step.name, step.name)
-        if name in opened:
-            cells = mask_of(step, [at]) & has_number(opened[name])
+    worth = {name: np.full(cells.shape, Fraction(0)) for name, cells in room.asked.items()}
+    for word in marking.points or marking.ask or room.asked:
+        step, at = meant[word] if word in meant else (trace[word], ())
+        if (name := same.get(step.name, step.name)) in worth:
+            cells = mask_of(step, [at]) & room.asked[name]
             points = Fraction(str(marking.points.get(word, cells.sum()))) / int(cells.sum())
             worth[name][cells] = worth[name][cells] + points if marking.points else points
     parts = [part for one in worth.values() for part in one.ravel() if part]

@@ -26,6 +26,8 @@ from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.tape.step import Step
 from attncli.core.text.strings import visible
 from attncli.pages.cell_formulas import CellFormulas
+from attncli.printing.formats import Room, Selection
+from attncli.printing.worksheet import room_of
 
 MISTAKE_DECIMALS = 6
 """Number of decimals in which the numbers of two mistakes must differ for both to be kept."""
@@ -41,37 +43,41 @@ EMPTY_CELLS = {"likeBlocked": answers.LIKE_BLOCKED, "missing": sorted(BLANK_CELL
 
 
 def page_data(
-    problems: Sequence[tuple[Trace, Mapping[CellPlace, int]]], formulas: CellFormulas
+    problems: Sequence[tuple[Trace, Mapping[CellPlace, int]]],
+    formulas: CellFormulas,
+    selection: Selection,
 ) -> Mapping[str, str]:
     """Return the script's data; `problems` has the number of each field, by its cell."""
     fields: dict[int, tuple[int, int]] = {}
     tables, count = [], 0
     for trace, shown in problems:
-        open_names = {name for name, _ in shown}
-        steps = {step.name: step for step in trace if step.name in open_names}
+        room = room_of(trace, selection)
+        steps = {name: trace[name] for name in room.asked}
         which = {name: number for number, name in enumerate(steps, count)}
         for (name, place), number in shown.items():
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
-        tables.append(table_of(trace, steps))
+        tables.append(table_of(trace, room))
     data = {"rules": EMPTY_CELLS, "problems": tables, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     # Encoded, so that right numbers are not read by accident.
     return {"key": sha256(plain).hexdigest()[:16], "sealed": base64.b64encode(plain).decode()}
 
 
-def table_of(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    """Return the table of a problem: of each open step its answers, and whose problem it is."""
+def table_of(trace: Trace, room: Room) -> dict[str, Any]:
+    """Return the table of a problem: of each asked step its answers, and whose problem it is."""
+    steps = [trace[name] for name in room.asked]
+    seen = [*filter(room.shows, trace.steps)]
     with np.errstate(all="ignore"):  # a mistake may divide by 0
-        table = AnswerTable(trace, [*trace.steps], MISTAKE_DECIMALS, every_digit=True)
-        reaches = table.reaches([*steps.values()])
+        table = AnswerTable(trace, seen, MISTAKE_DECIMALS, every_digit=True)
+        reaches = table.reaches(steps)
     problem = trace.problem
     return {
         "title": visible(problem.title),
         "variant": problem.variant,
         "problem": problem.problem,
         "decimals": problem.marking.decimals or 0,
-        "steps": {name: _of_step(step, table, reaches[name]) for name, step in steps.items()},
+        "steps": {step.name: _of_step(step, table, reaches[step.name]) for step in steps},
     }
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
 
 
-NUMBER = regex(r"-?(?:\d+(?:\.\d*)?|\.\d+)")
+NUMBER = regex(r"-?(?:\d{1,15}(?:\.\d{0,17})?|\.\d{1,17})")
+"""A number as pages print it."""
 
 
 class Request(Record):
@@ -100,13 +101,14 @@ def names_of(text: str, trace: Trace, limit: int) -> list[str]:
     return names
 
 
-def names_to_ask(trace: Trace) -> Iterator[Line]:
+def names_to_ask(trace: Trace, width: int | None = None) -> Iterator[Line]:
     """Yield the name of the first cell of each step that may be asked for, and its formula."""
     firsts = [(cell_name(step, (0,) * step.value.ndim), step.formula) for step in trace]
-    width = max(cell_width(name) for name, _ in firsts)
+    longest = max(cell_width(name) for name, _ in firsts)
     yield [("Name a cell such as these, a step, or a number that a page shows:", "faint")]
     for name, formula in firsts:
-        yield [(name + " " * (width - cell_width(name) + 2), "label"), (formula, "")]
+        column = name + " " * (longest - cell_width(name) + 1)
+        yield from broken([(column, "label")], formula.split(), width, longest + 2)
 
 
 def requests_of(

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attncli.core.errors import fail
-from attncli.core.records import Record
+from attncli.core.records import EMPTY, Record
 from attncli.core.text.strings import did_you_mean, visible
 
 if TYPE_CHECKING:
@@ -72,6 +72,20 @@ class WorksheetSelection(Selection):
     give: tuple[str, ...] = ()  # those that are shown solved nevertheless
 
     is_worksheet = True
+
+
+class Room(Record, eq=False):
+    """What a page leaves to its reader: nothing, unless it is a worksheet."""
+
+    blank: Mapping[str, Step] = EMPTY  # the steps whose numbers are not printed, by name
+    asked: Mapping[str, Array] = EMPTY  # which of their numbers, as on paper, are to be written
+
+    def shows(self, name: str) -> bool:
+        """Return whether the numbers of a step are printed, or are to be written."""
+        return name in self.asked or name not in self.blank
+
+
+NO_ROOM = Room()
 
 
 class ReportSelection(PageSelection):

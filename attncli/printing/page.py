@@ -15,7 +15,7 @@ from attncli.core.tape.evaluation import sources
 from attncli.core.tape.operations import MatMul, Transposed
 from attncli.core.tape.step import Operation, Step
 from attncli.core.text.strings import LIMIT, visible
-from attncli.printing.formats import Selection
+from attncli.printing.formats import NO_ROOM, Selection
 from attncli.printing.views import Panel, Views, WeightedSum, is_deep
 
 
@@ -73,16 +73,17 @@ def page_of(
     """
     steps = selection.steps(trace)
     closing, warnings, asked = list[str](), list[str](), ""
-    open_names: Container[str] = ()
+    room = NO_ROOM
     if selection.is_worksheet:  # rounding and warnings would give answers away
-        from attncli.printing.worksheet import instruction, open_steps
+        from attncli.printing.worksheet import instruction, room_of
 
-        asked, open_names = instruction(trace), open_steps(trace, selection)
+        room = room_of(trace, selection)
+        asked = instruction(trace, room)
     elif not selection.quiet:
         warnings = [*map(visible, trace.warnings)]
         if trace.unrounded is not None and trace.last in steps:
             closing.append(_effect_of_rounding(trace))
-    views = Views(trace, selection, limit, open_names)
+    views = Views(trace, selection, limit, room)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     closing += [f"{words} are left out; --full shows all." for words in views.left_out]
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
@@ -125,7 +126,8 @@ class _Walk:
         group, self.shown = "", {step.name for step in steps}
         for together in self._together(steps):
             is_known = self._is_known(together[0])
-            figures = () if is_known else tuple(self._figures(*together))
+            is_shown = any(self.views.room.shows(step.name) for step in together)
+            figures = tuple(self._figures(*together)) if is_shown and not is_known else ()
             laid_out = bool(figures) and self.suffices(figures)
             with_inputs = () if together[1:] and not is_known else together
             made_of = [n for step in with_inputs for n in self._sources(step, figures, laid_out)]
@@ -173,15 +175,16 @@ class _Walk:
         parts = () if totals else views.layout(step)
         for place, name in views.slices(step):
             beside = (p if isinstance(p, str) else views.of_operand(p, place, step) for p in parts)
-            results = (views.of_step(one, place) for one in (step, *totals))
+            shown = (one for one in (step, *totals) if views.room.shows(one.name))
+            results = (views.of_step(one, place) for one in shown)
             sums = partial(views.weighted_sums, step, place)
             yield Figure(name, tuple(beside), tuple(results), sums)
 
     def _sources(self, step: Step, figures: Figures, laid_out: bool) -> list[Step]:
         """Return the operands of a step that are inputs and that its figures do not show."""
         operation = step.operation
-        if not (figures or isinstance(operation, Step)):
-            return []  # it vanishes
+        if step.vanishes and not (figures or isinstance(operation, Step)):
+            return []
         cut = operation.operand if isinstance(operation, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q

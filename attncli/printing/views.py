@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 
@@ -21,7 +21,7 @@ from attncli.core.tape.operations import VALUES, MatMul, mixes_values
 from attncli.core.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.core.text.numbers import NumberStyle, style_of
 from attncli.core.text.strings import kept, label_text
-from attncli.printing.formats import Selection
+from attncli.printing.formats import NO_ROOM, Room, Selection
 from attncli.printing.layout import EMPTY_CELL, TO_WRITE, LineIndex, Matrix, shape_text
 
 
@@ -83,12 +83,13 @@ class WeightedSum(Record):
 class Views:
     """The matrices of one trace as a page shows them.
 
-    Of matrices that are not shown whole, axes of at most `limit` places are. `left_out` has the
-    words for what was left out so far, in order and each once.
+    `room` has the steps whose numbers are not printed. Of matrices that are not shown whole, axes
+    of at most `limit` places are. `left_out` has the words for what was left out so far, in order
+    and each once.
     """
 
     def __init__(
-        self, trace: Trace, selection: Selection, limit: int, open_names: Container[str]
+        self, trace: Trace, selection: Selection, limit: int, room: Room = NO_ROOM
     ) -> None:
         heads, rows = selection.heads, selection.rows
         self.trace = trace
@@ -99,7 +100,7 @@ class Views:
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
         self.rows: list[LineIndex] = [*queries]
-        self.open_names = open_names
+        self.room = room
         self.shows_pairs = (selection.why or selection.full) and not selection.is_worksheet
         self.columns = trace.problem.columns
         self.left_out: dict[str, None] = {}
@@ -117,9 +118,9 @@ class Views:
         return ()
 
     def is_open(self, part: Expression) -> bool:
-        """Whether the reader writes the numbers of a step, or of one that an operand uses."""
+        """Return whether the numbers of a step, or of one in an operand, are not printed."""
         if isinstance(part, Step):
-            return part.name in self.open_names
+            return part.name in self.room.blank
         return any(map(self.is_open, part.operands))
 
     def shapes(self, step: Step) -> str:
@@ -172,8 +173,8 @@ class Views:
             return panel
         at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
         name = matrix_name(step, (*at, *place[len(LEADING) :]))
-        room = dict.fromkeys(np.ndindex(panel.matrix.values.shape), TO_WRITE)
-        cells = {**room, **panel.matrix.cells}
+        asked = panel.on_page(step.from_paper(self.room.asked[step.name]))
+        cells = {at: TO_WRITE if asked[at] else EMPTY_CELL for at in np.ndindex(asked.shape)}
         matrix = replace(panel.matrix, is_open=True, cells=cells)
         return replace(panel, matrix=matrix, answer=name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite, isinf
 from typing import Any
@@ -13,22 +13,32 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES, SplitHeads
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.compute import compute
-from attncli.core.mechanisms.trace import Trace
+from attncli.core.mechanisms.trace import Trace, equal_steps
 from attncli.core.numbers.forms import ArrayForm
 from attncli.core.problem.key_values import key_of, keys_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, TEXT_KEYS
 from attncli.core.problem.problem import Problem
+from attncli.core.records import replace
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.cell_names import matrix_name
 from attncli.core.tape.step import Operation, Step
-from attncli.core.text import strings
 from attncli.core.text.numbers import DEFAULT_DECIMALS, every_digit
-from attncli.core.text.strings import all_of, label_text, visible
+from attncli.core.text.strings import (
+    all_of,
+    as_cell,
+    count_of,
+    did_you_mean,
+    label_text,
+    regex,
+    visible,
+)
 from attncli.printing.formats import (
     FORMATS,
+    NO_ROOM,
+    Room,
     Selection,
     WorksheetSelection,
     format_named,
@@ -36,7 +46,7 @@ from attncli.printing.formats import (
     steps_named,
 )
 
-UNQUOTED = strings.regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
+UNQUOTED = regex(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -45,10 +55,12 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("mask", "causal"),
     ("mask", {"lengths": 1}),
     ("normalize", {"temperature": 2}),
+    ("positions", "sinusoidal"),
     ("norm", "rms"),
     ("place", "post"),
     ("activation", "gelu"),
     ("round", {"decimals": 2}),
+    ("gradient", "sum"),
 )
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
@@ -105,7 +117,9 @@ def _meaning(problem: Problem, key: str) -> str:
     if key == "mask":
         forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
         return f"which keys j a query i may attend to: {forms}"
-    return KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    meaning = KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+    by_column = meaning.replace("per row", "per column").replace("X W_q", "W_q X")
+    return by_column if problem.columns else meaning
 
 
 def entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:
@@ -167,25 +181,50 @@ NO_CELL = "~"
 """The text for a cell that has no number."""
 
 
-def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
-    """Return the steps that a worksheet leaves open, by name; none on any other page."""
+def room_of(trace: Trace, selection: Selection) -> Room:
+    """Return what a worksheet leaves out, and what of that is asked.
+
+    This is what `blank` names, else what the marking asks for, else all that is left out.
+
+    Raises:
+        InputError: for a step that is not there, or if nothing is to be written.
+    """
     if not isinstance(selection, WorksheetSelection):
-        return {}
-    blank = _named(selection.blank, trace)
+        return NO_ROOM
+    opened = _named(selection.blank, trace)
     give = _named(selection.give, trace)
-    if both := [name for name in blank if name in give]:
+    if both := [name for name in opened if name in give]:
         hint = "leave it out of --blank or of --give"
         raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
-    chosen = blank or {step.name: step for step in trace if _is_worked(step)}
-    opened = {name: step for name, step in chosen.items() if name not in give}
-    if not opened:
+    chosen = opened or {step.name: step for step in trace if _is_worked(step)}
+    blank = {name: step for name, step in chosen.items() if name not in give}
+    if not blank:
         hint = f"use --blank; the steps are {', '.join(trace.steps)}"
         raise fail("nothing is left to be written on this worksheet", hint=hint)
-    count = sum(step.array.size for step in opened.values())
+    is_all = opened or not trace.problem.marking.ask
+    asked = {name: _has_number(step) for name, step in blank.items()}
+    asked = asked if is_all else _counting(trace, asked)
+    count = sum(cells.size for cells in asked.values())
     if count > MOST_OPEN:
         message = f"{count} numbers would be to write on this worksheet; {MOST_OPEN} is the most"
         raise fail(message, hint="use --blank, as in --blank weights")
-    return opened
+    return Room(blank, asked)
+
+
+def _counting(trace: Trace, numbers: Mapping[str, Array]) -> dict[str, Array]:
+    """Return which numbers of some steps the marking asks for, by the names of those with any."""
+    from attncli.checking.answers.step_names import mask_of, with_step_names
+
+    with located(trace.problem.source):
+        marking, meant = with_step_names(trace.problem.marking, trace)
+    same, cells = equal_steps(trace), {name: np.zeros_like(has) for name, has in numbers.items()}
+    for step, at in map(meant.__getitem__, marking.ask):
+        if (name := same.get(step.name, step.name)) in cells:
+            cells[name] |= mask_of(step, [at]) & numbers[name]
+    if asked := {name: some for name, some in cells.items() if some.any()}:
+        return asked
+    hint = f"what is asked is {all_of(marking.ask)}: change --ask or --give"
+    raise fail("no number that counts is open on this worksheet", hint=hint)
 
 
 def _is_worked(step: Step) -> bool:
@@ -196,13 +235,15 @@ def _is_worked(step: Step) -> bool:
     return operation is not None and not isinstance(operation, Step)
 
 
-def instruction(trace: Trace) -> str:
+def instruction(trace: Trace, room: Room) -> str:
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
-        said += f", with {strings.count_of(count, 'decimal')} where they have more"
+        said += f", with {count_of(count, 'decimal')} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
+    if not all(map(room.shows, room.blank)):
+        said += "; work the other steps on paper of your own"
     points = [f"{name} {every_digit(number)}" for name, number in marking.points.items()]
     return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
 
@@ -211,7 +252,7 @@ def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
     for word in words:
         if not steps_named((key_of(word),), trace):
             message = f"there is no step {visible(word)} in this calculation"
-            raise fail(message, hint=strings.did_you_mean(word, trace.steps))
+            raise fail(message, hint=did_you_mean(word, trace.steps))
     return {step.name: step for step in steps_named([*map(key_of, words)], trace)}
 
 
@@ -222,6 +263,7 @@ def worksheet(
     give: str | Sequence[str] = (),
     decimals: int | None = None,
     standalone: bool = False,
+    ask: str | Sequence[str] | None = None,
 ) -> str:
     """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
 
@@ -233,6 +275,8 @@ def worksheet(
         give: the name or names of those that are shown solved nevertheless.
         decimals: digits after the point of the numbers that are shown.
         standalone: whether LaTeX is a complete document.
+        ask: without `blank`, the steps or cells that have room; by default those of the problem's
+            marking, or all. The numbers of other steps are left out, unless they are in `give`.
 
     Raises:
         InputError: for a format or a step that is not there, or where nothing is open.
@@ -249,6 +293,7 @@ def worksheet(
     """
     several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
+    traces = [replace(one, problem=one.problem.marked({"ask": ask})) for one in traces]
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
     assert write is not None  # as the name is of a format that has it
     selection = WorksheetSelection(
@@ -294,12 +339,13 @@ def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def _yaml(trace: Trace, selection: Selection) -> str:
     title = trace.problem.title
     lines = [f"# {visible(title)}"] if title else []
-    lines += [f"# {instruction(trace)} Each ? is one."]
+    room = room_of(trace, selection)
+    lines += [f"# {instruction(trace, room)} Each ? is one."]
     whose = _whose(trace.problem).items()
     lines += [entry(key, text) if text else f"{key}:" for key, text in whose]
-    for step in open_steps(trace, selection).values():
+    for step, asked in ((trace[name], asked) for name, asked in room.asked.items()):
         lines.append(f"# {_about(step)}")
-        for name, rows in _open_matrices(step):
+        for name, rows in _open_matrices(step, asked):
             key = name if name == step.name else "'{}'".format(name.replace("'", "''"))
             lines += [f"{key}: |", *(f"  {' '.join(row)}" for row in rows)]
     return "".join(f"{line}\n" for line in lines)
@@ -308,22 +354,22 @@ def _yaml(trace: Trace, selection: Selection) -> str:
 def _csv(trace: Trace, selection: Selection) -> str:
     from attncli.printing.csv import csv_text  # `attn new` needs neither this nor a layout
 
-    rows = [[key, strings.as_cell(text)] for key, text in _whose(trace.problem).items()]
-    for step in open_steps(trace, selection).values():
-        for name, cells in _open_matrices(step):
+    rows = [[key, as_cell(text)] for key, text in _whose(trace.problem).items()]
+    for step_name, asked in room_of(trace, selection).asked.items():
+        for name, cells in _open_matrices(trace[step_name], asked):
             rows += [[name], *cells]
     return csv_text(rows)
 
 
-def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
+def _open_matrices(step: Step, asked: Array) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the matrices of a step to fill in, each with its name as a key of answers."""
     value = step.value if step.value.ndim > 1 else step.value[np.newaxis]
-    cells = np.where(has_number(step).reshape(value.shape), OPEN, NO_CELL)
+    cells = np.where(asked.reshape(value.shape), OPEN, NO_CELL)
     for place in np.ndindex(value.shape[:-2]):
         yield matrix_name(step, place), cells[place].tolist()
 
 
-def has_number(step: Step) -> Array:
+def _has_number(step: Step) -> Array:
     """Return which cells of a step's `value` are numbers; others are nothing, rather than 0."""
     filled = np.ones(step.array.shape, bool)
     if isinstance(step.operation, Operation):

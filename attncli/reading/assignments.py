@@ -1,7 +1,7 @@
 """Lines that set a name, as in programs: `X = np.array(…)`, `X <- matrix(…)`, `X = [1 0; 0 1];`.
 
-Headings above a matrix, `> X` of a console and `## X` of Markdown, set a name, too. A pasted matrix
-without a name is that of X.
+Headings above a matrix, `> X` of a console and `## X` of Markdown, set a name, too, as does a key
+before a matrix without commas, which YAML takes for a fault. A matrix without a name is that of X.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from attncli.reading.document import Chunk, Raw, error_at, twice
 
 PROMPT = r"(?:>{1,3}|In \[\d+\]:|octave:\d+>|julia>)[ \t]+"
 NAME = r"(?:\\\w+\{\w+\}|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
+NO_COMMA = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]"  # between the first two numbers
 STARTS = regex(
     rf"^(?:{PROMPT})?(?:(?:const|let|var)[ \t]+|\$+[ \t]*|\\\[[ \t]*)?"
-    rf"(?P<set>{NAME})[ \t]*(?:<-|:?=)(?!=)[ \t]*"
+    rf"(?P<set>{NAME})[ \t]*(?:(?:<-|:?=)(?!=)[ \t]*|:[ \t]+(?={NO_COMMA}))"
     rf"|^(?:{PROMPT}|##+[ \t]+)(?P<heading>{NAME})[ \t]*$"
     rf"|^(?:{PROMPT})?(?P<code>(?:import|from|library|using|print|disp|clear|clc|close)\b[^\n=]*)$"
     r"|^(?P<key>[^\W\d][\w^{}]*)[ \t]*:(?=\s|\Z)",

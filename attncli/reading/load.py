@@ -131,7 +131,7 @@ def from_flags(overrides: Overrides) -> Problem:
 def _problem(
     document: Document, overrides: Overrides, forms: Forms[Problem] | None = None
 ) -> Problem:
-    flags = {key: _flag_of(key) for key in overrides.options}
+    flags = {key: flag_of(key) for key in overrides.options}
     options = {
         key: text if "." in key else flag_value(key, text, flags[key])
         for key, text in overrides.options.items()
@@ -161,9 +161,12 @@ def _problem(
         return Problem.of_values(source.values, source.locate, forms=forms)
 
 
-def _flag_of(key: str) -> str:
-    part = key.partition(".")[2]
-    return FLAGS[part] if part else f"--{key.replace('_', '-')}"
+def flag_of(key: str) -> str:
+    """Return the option that sets a key, or a part of one such as `marking.ask`."""
+    if part := key.partition(".")[2]:
+        return FLAGS[part]
+    flags = KEYS[key].flags_of(key)
+    return flags[-1] if flags else f"--set {key}"
 
 
 class ProblemSource:

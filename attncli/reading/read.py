@@ -132,7 +132,7 @@ START_BYTES = 4096
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
-LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?: [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
+LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
 """A line of two to five words alone, with which a file may begin."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")

@@ -265,16 +265,17 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
 
 def _of_assignments(lines: Assignments, folder: Path) -> Iterator[Document]:
     """Yield the document of lines that set names, together with the keys that are beside them."""
-    chunk, own = lines.chunk, Document(lines.chunk.name, folder, lines.values, lines.locate)
+    chunk = lines.chunk
+    by_lines = Document(chunk.name, folder, lines.values, lines.locate)
     beside = [*_of_yaml(replace(chunk, text=lines.rest), lines.rest, folder)]
-    for one in beside or [replace(own, values={})]:
+    for one in beside or [replace(by_lines, values={})]:
 
         def locate(path: KeyPath, one: Document = one) -> Place:
-            return (own if path and path[0] in lines.values else one).locate(path)
+            return (by_lines if path and path[0] in lines.values else one).locate(path)
 
         error = one.error
         for key in one.values.keys() & lines.values.keys():
-            error = error_at(one.locate((key,)), twice(key, own.locate((key,)).line), KEEP_ONE)
+            error = error_at(one.locate((key,)), twice(key, by_lines.locate((key,)).line), KEEP_ONE)
         yield replace(one, values={**one.values, **lines.values}, locate=locate, error=error)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.classroom.answer_table import wrong_numbers
 from attncli.printing.formats import WorksheetSelection
-from attncli.printing.worksheet import open_steps
+from attncli.printing.worksheet import room_of
 from tests.moodle_quiz import Cell, Judges, Outcome, judges_of_all
 
 
@@ -53,7 +53,7 @@ def told_of_mistakes(judges: Judges) -> Iterator[str]:
     """Yield for each mistake whether the feedback on its numbers says what the report says."""
     trace, digits = judges.key.trace, judges.digits
     asked = {cell.step.name for cell in judges.cells}
-    given = trace.steps.keys() - open_steps(trace, WorksheetSelection())
+    given = trace.steps.keys() - room_of(trace, WorksheetSelection()).blank
     for one in wrong_numbers(trace, asked | given, digits):
         cells = [cell for cell in judges.cells if cell.step.name == one.step]
         if cells:

@@ -227,7 +227,8 @@ def _some_typed(random: Random, numbers: list[float], right: list[float]) -> lis
 def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield one or two of the steps that are open, with what is typed and of what sort it is."""
     trace = attncli.compute(problem)
-    steps = [*attncli.printing.worksheet.open_steps(trace, WORKSHEET).values()]
+    room = attncli.printing.worksheet.room_of(trace, WORKSHEET)
+    steps = [*room.blank.values()]
     for step in random.sample(steps, min(2, len(steps))):
         right = step.value.ravel().tolist()
         if len(right) > 40:

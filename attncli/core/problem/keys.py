@@ -198,7 +198,7 @@ class ProblemFields:
     )
     positions: Mapping[str, Any] = key(
         values.POSITION_FORM,
-        "how tokens know their places: rope, sinusoidal, or {name: …} with parameters, or a list",
+        "how tokens know their places: a name, {name: …}, or a list of them",
         {},
         example="rope, sinusoidal, …",
         instead={
@@ -329,7 +329,7 @@ class ProblemFields:
     )
     gradient: Mapping[str, Any] = key(
         values.GRADIENT,
-        "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
+        "the backward pass, with all gradients: sum, {loss: …, target: …} or ∂L/∂output",
         {},
         instead={"gradient: {loss: mean_squared_error, target: [[…]]}": "loss"},
     )
