@@ -290,6 +290,15 @@ def work(text: str) -> int:
     return count
 
 
+@pytest.mark.parametrize("text", ["1,250\t0,5\n0\t2,000\n", "1,250;0\n0;2,000\n"])
+def test_another_number_or_a_semicolon_tells_decimal_commas(
+    text: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "f.csv").write_text(text)
+    result = attn("compute", "f.csv", "--only", "Q", "-f", "csv", cwd=tmp_path)
+    assert (result.status, result.out.startswith("1.25,")) == (0, True)
+
+
 @pytest.mark.parametrize(
     "block",
     [

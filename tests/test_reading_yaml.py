@@ -439,6 +439,11 @@ def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert (plain if isinstance(plain, dict) else {"X": plain}) == right
 
 
+def test_a_key_without_a_blank_after_its_colon(tmp_path: Path) -> None:
+    said = message("X:[[1, 0], [0, 1]]\n", ".yaml", tmp_path)
+    assert said.endswith("write such as X: …, with a blank after the colon")
+
+
 @pytest.mark.parametrize("text", ["- 1\n- 2\n", "[1, 2]", "[]", "- a\n- b\n", "- 1 0\n- 0 1\n"])
 @pytest.mark.parametrize("source", ["f.yaml", "f.json", "-"])
 def test_a_flat_list_is_no_problem(text: str, source: str, attn: Attn, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import accumulate, groupby
 
 from attncli.core.errors import InputError, KeyPath, Place, fail
-from attncli.core.numbers.grid import Edges, Labels, edges, is_word, undecorated
+from attncli.core.numbers.grid import GROUPED, Edges, Labels, ambiguous, edges, is_word, undecorated
 from attncli.core.records import Record
 from attncli.core.tape.cell_names import ALIASES, may_mean_step
 from attncli.core.text.strings import lines_of, near_words, of_cell, regex, visible
@@ -60,17 +60,28 @@ class CsvText:
     def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
         csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
         source, comma = io.StringIO(self.text, newline=""), self.delimiter == ","
-        lines, before = [], 0
+        lines, commas, before = [], [], 0
         reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
                 texts = [cell.strip() for cell in cells]
-                lines.append((before + 1, texts if comma else list(map(_with_point, texts))))
+                lines.append((before + 1, texts))
+                if not comma:
+                    at = [at for at, cell in enumerate(texts) if WITH_COMMA.fullmatch(cell)]
+                    commas += [(before + 1, texts, cell) for cell in at]
                 before = reader.line_num
         except csv.Error:
             message = "a quotation mark is not closed, or is inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
             raise self.error(before + 1, message, hint) from None
+        # Semicolons tell that commas are decimal; between tabs, 1,000 alone may be a thousand.
+        grouped = (GROUPED.fullmatch(texts[cell]) for _, texts, cell in commas)
+        if commas and self.delimiter == "\t" and all(grouped):
+            line, texts, cell = commas[0]
+            message = str(ambiguous(texts[cell], ("decimal", "thousands")))
+            raise self.error(line, message, cell=cell)
+        for _, texts, cell in commas:
+            texts[cell] = texts[cell].replace(",", ".")
         return lines
 
     def place(self, line: int, cell: int | None = None) -> Place:
@@ -284,10 +295,6 @@ def _delimiter(text: str) -> tuple[str, int]:
     counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
     best = max(counts, key=lambda delimiter: counts[delimiter])
     return (best, 0) if counts[best] else (" ", 0)
-
-
-def _with_point(cell: str) -> str:
-    return cell.replace(",", ".") if WITH_COMMA.fullmatch(cell) else cell
 
 
 def _column(line: str, delimiter: str, index: int) -> int:

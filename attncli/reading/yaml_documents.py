@@ -337,8 +337,9 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
         yield Document(name, folder, raw, locate, open_keys=tuple(open_keys))
     elif not isinstance(raw, list):
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
-        place = Place(name, locate(()).line)
-        yield unread(error_at(place, message, "write such as X: [[1, 0], [0, 1]]"), name, folder)
+        key = re.match(r"\w+:(?=\S)", str(raw))
+        example = f"{key[0]} …, with a blank after the colon" if key else "X: [[1, 0], [0, 1]]"
+        yield unread(error_at(locate(()), message, f"write such as {example}"), name, folder)
     elif not any(isinstance(item, dict) for item in raw):
         yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
     else:

@@ -19,6 +19,10 @@ TOKEN = (
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS = ("sqrt", "exp", "abs")
 NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
+SEPARATED = (  # digits with separators, or with a decimal comma
+    r"[+-]?(?:\d+(?:_\d+)+(?:\.\d+)?|\d+,\d+|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:,\d{3})+\.\d+)"
+)
+MISREAD = {ord("l"): "1", ord("I"): "1", ord("O"): "0", ord("o"): "0"}  # letters like digits
 INFINITE = ("inf", "infinity", "∞")
 
 
@@ -178,8 +182,9 @@ class _Parser:
         message = f"{self._shown()} is not a number"
         if text.lower() in (".nan", "nan"):
             return NumberError(NOT_A_NUMBER)
-        if re.fullmatch(r"[+-]?\d+(_\d+)+(\.\d+)?", text):
-            message += f"; write {text.replace('_', '')}"
-        elif re.fullmatch(r"[+-]?\d+,\d+", text):
-            message += f"; write {text.replace(',', '.')}"
+        if re.fullmatch(SEPARATED, text):
+            *whole, last = re.split("[.,]", text.replace("_", ""))
+            message += f"; write {''.join(whole)}{'.' if whole else ''}{last}"
+        elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):
+            message += f"; write {digits} if its letters are digits"
         return NumberError(message)
