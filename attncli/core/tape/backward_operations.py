@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,18 @@ from attncli.core.arithmetic.elements import Array, because
 from attncli.core.formulas import tree
 from attncli.core.tape import step
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation, Pointwise
+from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation
+
+
+class Pointwise(Operation):
+    """A function of each number of one operand."""
+
+    operand: Expression
+    pointwise = True
+    function: ClassVar[str] = ""  # what formulas call it
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
 
 
 class Hadamard(Operation):
@@ -249,7 +260,7 @@ class Rearranged(Operation):
         return step.notation_of(self.operand, columns)
 
     def transposed_notation(self, columns: bool) -> tree.Formula:
-        return step.transposed_of(self.operand, columns)
+        return step.notation_of(self.operand, columns, transposed=True)
 
 
 class Spread(Rearranged):

@@ -21,12 +21,13 @@ from attncli.core.tape.backward_operations import (
     Negative,
     OneMinusSquare,
     Outer,
+    Pointwise,
     Rearranged,
     ThroughTanh,
     columns_of_operands,
 )
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step, row_letter
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
 
 TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -102,7 +103,7 @@ class Transposed(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         """`Kᵀ`."""
-        return step.transposed_of(self.operand, columns)
+        return step.notation_of(self.operand, columns, transposed=True)
 
 
 def dot(q: Expression, k: Expression) -> MatMul:
