@@ -1,6 +1,7 @@
 """The operations that only backward passes need, beside products, sums and factors.
 
-`Operation.derivative` composes them into derivatives; most have none themselves.
+`Operation.derivative` composes them into derivatives; most have none themselves. The classes at the
+top are bases of other operations, too.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ class Pointwise(Operation):
         return tree.Call(self.function, self.notations(columns))
 
 
-class Hadamard(Operation):
-    """The product number by number."""
+class OfTwo(Operation):
+    """An operation on two matrices."""
 
     left: Expression
     right: Expression
+
+
+class Hadamard(OfTwo):
+    """The product number by number."""
+
     pointwise = True
 
     def apply(self, left: Array, right: Array) -> Array:
@@ -49,11 +55,9 @@ class Hadamard(Operation):
         return (self.left, "⊙", self.right)
 
 
-class Subtract(Operation):
+class Subtract(OfTwo):
     """The difference of two matrices, or of a matrix and a number for each row."""
 
-    left: Expression
-    right: Expression
     pointwise = True
 
     def apply(self, left: Array, right: Array) -> Array:
@@ -196,11 +200,9 @@ class InRow(Operation):
         return tree.Fence(tree.Phrase((*self.notations(columns), where)))
 
 
-class Outer(Operation):
+class Outer(OfTwo):
     """y xᵀ of two vectors, or its sum over pairs of vectors."""
 
-    left: Expression
-    right: Expression
     shape = "n a, n b -> a b"
 
     def apply(self, left: Array, right: Array) -> Array:

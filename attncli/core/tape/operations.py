@@ -19,6 +19,7 @@ from attncli.core.tape.backward_operations import (
     Hadamard,
     InRow,
     Negative,
+    OfTwo,
     OneMinusSquare,
     Outer,
     Pointwise,
@@ -36,11 +37,9 @@ BIAS = "The bias moves each score by a number of its own, such as for how far ap
 MIXED = "The weights tell how much of each value goes into the result."
 
 
-class MatMul(Operation):
+class MatMul(OfTwo):
     """The matrix product: rows of `left` times columns of `right`."""
 
-    left: Expression
-    right: Expression
     shape = "n d, d m -> n m"
 
     @property
@@ -120,11 +119,9 @@ def transposed(expression: Expression) -> Expression:
     return Transposed(expression)
 
 
-class Add(Operation):
+class Add(OfTwo):
     """The sum of two matrices, or of a matrix and a vector that is added to each row."""
 
-    left: Expression
-    right: Expression
     pointwise = True
 
     @property
@@ -273,11 +270,9 @@ class SoftCap(Pointwise):
         return tree.Times((cap, tree.Call("tanh", (tree.Fraction(operand, cap),))))
 
 
-class Concatenate(Operation):
+class Concatenate(OfTwo):
     """The features of two matrices side by side, row by row."""
 
-    left: Expression
-    right: Expression
     shape = "n a, n b -> n joined"
 
     def apply(self, *arrays: Array) -> Array:
