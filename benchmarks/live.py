@@ -19,7 +19,7 @@ from tests.test_page_in_browser import seen
 
 CASES = (
     ("6 tokens × 8 features, 2 heads", 6, 8, 2, 16),
-    ("24 tokens × 64 features", 24, 64, 1, 100),
+    ("24 tokens × 64 features", 24, 64, 1, 60),
 )
 """What is changed: tokens, features, heads, and the milliseconds that a change may take."""
 

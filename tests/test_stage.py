@@ -54,6 +54,8 @@ SCRIPTS: dict[str, tuple[str, int, str]] = {
       var isOpen = () => page.className.includes("stage");
       var opened = [isOpen(), w.location.hash, on()];
       var first = [lit("from").join(" "), lit("now").join(" "), every(".step.on td.later").length];
+      press(d.body, ".");
+      var second = lit("now").join(" ");
       for (var i = 0; i < 3; i += 1) press(d.body, " ");
       var scores = [on(), d.querySelector(".stop").textContent];
       var framed = every(".step.on .frame:not([hidden])").length;
@@ -69,7 +71,7 @@ SCRIPTS: dict[str, tuple[str, int, str]] = {
       var changed = [one.state(), cell("X.0").firstChild.data, isOpen()];
       press(x.querySelector("input"), "Enter");
       press(d.body, "Escape");
-      return {opened, first, scores, framed, back, inputs, halted, changed,
+      return {opened, first, second, scores, framed, back, inputs, halted, changed,
               closed: [isOpen(), w.location.hash.slice(0, 1), every("td.later").length]};
     """,
     ),
@@ -124,6 +126,7 @@ def test_the_stage_goes_through_the_steps(shown: dict[str, Any]) -> None:
     found = shown["the_stage_goes_through_the_steps"]
     assert found["opened"] == [True, "#stage", "Q"]
     assert found["first"] == ["1 0 0 1 2 -1 1 0".replace("-", "−"), "2", 19]
+    assert found["second"] == "−2"
     assert found["scores"] == ["scores", "4 of 11: scores = Q Kᵀ"]
     assert found["framed"] == 3
     assert found["back"] == "V"

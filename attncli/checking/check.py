@@ -13,15 +13,7 @@ from attncli.checking.answers.program_arrays import dtype_of, read_arrays, type_
 from attncli.checking.answers.step_names import At, mask_of, named_steps, with_step_names
 from attncli.checking.judging import judged_steps
 from attncli.checking.judging.agreement import agrees
-from attncli.checking.judging.judged_steps import (
-    STATUSES,
-    Compared,
-    Finding,
-    Judged,
-    Misshapen,
-    behind,
-    without_work,
-)
+from attncli.checking.judging.judged_steps import Compared, Finding, Judged, Misshapen, behind
 from attncli.checking.judging.operands import Reference
 from attncli.checking.judging.readings import Way, judged_as_read, likeliest_way
 from attncli.checking.naming.diagnosis import carried_forward
@@ -90,9 +82,8 @@ class Report(Record, Shown, eq=False):
 
     def status(self, name: str) -> str:
         codes = self.codes(name)
-        return next(
-            (STATUSES[code] for code in judged_steps.WORST_FIRST if code in codes), "missing"
-        )
+        worst = (code for code in judged_steps.WORST_FIRST if code in codes)
+        return next((judged_steps.STATUSES[code] for code in worst), "missing")
 
     @cached_property
     def counting(self) -> dict[str, Array]:
@@ -194,7 +185,7 @@ class Report(Record, Shown, eq=False):
     @property
     def counts(self) -> dict[str, int]:
         counts = [judged.counts for judged in self.steps.values()]
-        return {status: sum(count[status] for count in counts) for status in STATUSES}
+        return {status: sum(count[status] for count in counts) for status in judged_steps.STATUSES}
 
 
 class AnswerKey:
@@ -275,7 +266,7 @@ class AnswerKey:
     ) -> Report:
         meant, same = self._meant.items(), self._same
         answers = {n: answered_by(step.name, same, shown, renamed) for n, (step, _) in meant}
-        unearned = dict(without_work(steps, findings))
+        unearned = dict(judged_steps.without_work(steps, findings))
         asked = {answers[name] for name in self.marking.expected}
         if names := [name for name in unearned if name in asked]:
             why = "where no work was left: no mistake explains the earlier numbers."

@@ -25,15 +25,8 @@ from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.evaluation import (
-    Change,
-    Replay,
-    Values,
-    array_of,
-    evaluate,
-    sources,
-    transform,
-)
+from attncli.core.tape import evaluation
+from attncli.core.tape.evaluation import Change, Replay, Values, array_of
 from attncli.core.tape.step import LEADING, Expression, Step
 
 MAX_ERRORS = {"float64": 4.0, "float32": 4.0, "float16": 2.0, "bfloat16": 2.0}
@@ -95,10 +88,10 @@ def _sample(
     def key(step: Step) -> tuple[str, bool]:
         return step.name, step.operation is None  # an input may have the name of a step
 
-    last = {key(source): step.name for step in trace for source in sources(step)}
+    last = {key(source): step.name for step in trace for source in evaluation.sources(step)}
     held = {key(one): rounded(one.array) for one in trace.inputs.values()}
     for step in trace:
-        values = evaluate(operation_or_input(step), lambda one: held[key(one)])
+        values = evaluation.evaluate(operation_or_input(step), lambda one: held[key(one)])
         held[key(step)] = rounded(values)
         yield step, held[key(step)]
         for one in [one for one in held if last.get(one) == step.name]:
@@ -342,6 +335,6 @@ def _from_the_start(step: Step) -> Expression:
     """Return how adjusted scores are made from queries and keys."""
     adjusted = ("scores", *ADJUSTED)
     operation = operation_or_input(step)
-    return transform(
+    return evaluation.transform(
         operation, lambda part: _from_the_start(part) if part.plain in adjusted else part
     )

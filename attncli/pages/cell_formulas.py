@@ -6,7 +6,7 @@ elements of the class `s`; for each cell only the texts that fill these elements
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 
 import numpy as np
@@ -29,6 +29,10 @@ from attncli.printing.views import Panel
 def key_of(step: Step) -> object:
     """Return what is equal for a step and the input that gives it, but not if heads are cut."""
     return step.name, step.array.shape, step.leading
+
+
+WriteBody = Callable[[Sequence[Trace], "CellFormulas"], Iterator[str]]
+"""Yields the body of a page of some problems, and adds their explanations."""
 
 
 class PageCells:
@@ -151,6 +155,10 @@ class CellFormulas:
     @property
     def data(self) -> Mapping[str, object]:
         return {"shapes": list(self.shapes), "cells": self.cells}
+
+    def page_data(self, traces: Sequence[Trace], body: WriteBody) -> Mapping[str, object]:
+        """Return what the script of a page reads, whose body `body` writes for some traces."""
+        return self.data
 
 
 def lines(printer: Shape, explanation: Explanation) -> Iterator[str]:

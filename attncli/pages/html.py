@@ -98,7 +98,7 @@ def traces(
 
     def data() -> Mapping[str, object]:
         if not selection.is_worksheet:
-            return formulas.data
+            return formulas.page_data(shown, body)
         from attncli.pages import practice
 
         return practice.page_data(numbered, formulas, selection)

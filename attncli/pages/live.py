@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.parameters import Factor, Rules
+from attncli.core.errors import InputError
 from attncli.core.explaining import terms
 from attncli.core.explaining.explain import CellPlace, Explainer, Explanation
 from attncli.core.explaining.terms import Leaf, Named, Term, structure
@@ -31,7 +32,15 @@ from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index
 from attncli.core.tape.operations import constant
 from attncli.core.tape.step import Step
-from attncli.pages.cell_formulas import CellFormulas, PageCells, Shape, Templates, lines, runs
+from attncli.pages.cell_formulas import (
+    CellFormulas,
+    PageCells,
+    Shape,
+    Templates,
+    WriteBody,
+    lines,
+    runs,
+)
 from attncli.pages.live_tape import LiveCells, Programs, plain
 from attncli.pages.markup import Script, as_json
 
@@ -130,16 +139,50 @@ class LiveFormulas(CellFormulas):
 
     @property
     def data(self) -> Mapping[str, object]:
-        """The tapes with a key of all; the programs and explanations, compressed."""
+        """The programs and explanations."""
         shapes, programs = ([*map(json.loads, texts)] for texts in (self.shapes, self.programs.all))
-        packed = _packed(as_json({"shapes": shapes, "cells": self.cells, "programs": programs}))
+        return {"shapes": shapes, "cells": self.cells, "programs": programs}
+
+    def page_data(self, traces: Sequence[Trace], body: WriteBody) -> Mapping[str, object]:
+        """Return the tapes with a key of all; what else the script reads, compressed.
+
+        With them is what the page shows, and what its script reads, for each other size.
+        """
+        others = {}
+        for name, keys in _other_sizes(traces[0].problem) if len(traces) == 1 else ():
+            formulas = LiveFormulas()
+            try:
+                markup = "".join(body([live_trace(Problem(**keys))], formulas))
+            except InputError:  # the sizes do not fit
+                continue
+            others[name] = _packed({"body": markup, "tapes": formulas.tapes, **formulas.data})
         key = sha256(as_json(self.tapes).encode()).hexdigest()[:8]
-        return {"tapes": self.tapes, "packed": packed, "key": key}
+        return {"tapes": self.tapes, "packed": _packed(self.data), "others": others, "key": key}
 
 
-def _packed(text: str) -> str:
-    """Return a text compressed, in the letters of base64."""
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+LARGEST_WITH_OTHERS = 32
+"""Maximum count of numbers of X for which a page has other sizes: each is a page more. Chosen."""
+
+
+def _other_sizes(problem: Problem) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield names and keys of a problem with a token less, or more, and with one head, or two."""
+    if problem.kind != "self" or problem.X is None or problem.X.ndim != 2 or problem.columns:
+        return
+    if problem.X.size > LARGEST_WITH_OTHERS:
+        return
+    keys = [key for key in problem.given if key not in ("answers", "marking")]
+    given = {key: problem.written.get(key, getattr(problem, key)) for key in keys}
+    rows, words, zeros = list(given["X"]), given.get("tokens"), ["0"] * problem.X.shape[1]
+    for count in (len(rows) - 1, len(rows) + 1):
+        tokens = {"tokens": [*words, "new"][:count]} if isinstance(words, list) else {}
+        yield f"tokens-{count}", {**given, **tokens, "X": [*rows, zeros][:count]}
+    for heads in {1, 2} - {problem.heads}:
+        yield f"heads-{heads}", {**given, "heads": heads}
+
+
+def _packed(values: object) -> str:
+    """Return values as JSON, compressed, in the letters of base64."""
+    return base64.b64encode(zlib.compress(as_json(values).encode(), 9)).decode()
 
 
 class Worlds:

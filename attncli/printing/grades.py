@@ -11,14 +11,7 @@ from typing import Any
 
 from attncli.checking.check import Report
 from attncli.checking.judging import judged_steps
-from attncli.checking.judging.judged_steps import (
-    Compared,
-    Difference,
-    Finding,
-    Given,
-    Judged,
-    Misshapen,
-)
+from attncli.checking.judging.judged_steps import Compared, Difference, Finding, Given, Judged
 from attncli.classroom.grading import Graded, Student, Unread
 from attncli.classroom.name_index import Person, Roster
 from attncli.core.errors import fail
@@ -202,7 +195,7 @@ def report_record(graded: Graded) -> dict[str, Any]:
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     written = None
-    if isinstance(judged, Misshapen):
+    if isinstance(judged, judged_steps.Misshapen):
         written = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
         written = judged.texts.tolist()

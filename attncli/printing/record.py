@@ -25,13 +25,8 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import every_digit, floats, rounded
 from attncli.core.text.strings import regex
-from attncli.printing.formats import (
-    WRITE_SIZE,
-    ExplanationSelection,
-    Selection,
-    in_parts,
-    some_rows,
-)
+from attncli.printing import formats
+from attncli.printing.formats import ExplanationSelection, Selection, in_parts, some_rows
 
 if TYPE_CHECKING:
     from attncli.core.explaining.explain import Explanation
@@ -51,7 +46,7 @@ class Large(Record, eq=False):
 def _matrix(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
 ) -> Any:
-    if array.size >= WRITE_SIZE and array.ndim > 1:
+    if array.size >= formats.WRITE_SIZE and array.ndim > 1:
         return Large(array, decimals)
     return numbers(array, decimals, infinite)
 

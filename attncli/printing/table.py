@@ -13,16 +13,7 @@ from attncli.core.tape.step import Step
 from attncli.core.text.strings import cell_width, label_text, shortened, visible
 from attncli.printing import layout
 from attncli.printing.formats import ReportSelection, Selection
-from attncli.printing.layout import (
-    BETWEEN,
-    Block,
-    Layout,
-    Line,
-    Matrix,
-    shape_text,
-    stacked,
-    titled,
-)
+from attncli.printing.layout import Block, Layout, Line, Matrix
 from attncli.printing.page import Entry, Figure, Figures, Page, page_of
 from attncli.printing.views import Panel, WeightedSum, is_deep
 
@@ -99,7 +90,7 @@ class _Writer:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            yield layout.heading_line(source, shape_text(source.value.shape))
+            yield layout.heading_line(source, layout.shape_text(source.value.shape))
             for panel in panels:
                 if panel.words:
                     yield [(panel.words, "name")]
@@ -117,7 +108,7 @@ class _Writer:
         for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
             sums = () if figures[MOST_BESIDE:] else figure.sums()
             below = [line for weighted in sums for line in self.weighted_sum(weighted)]
-            blocks.append(titled(figure.name, body, below))
+            blocks.append(layout.titled(figure.name, body, below))
         return self.layout.packed(blocks)
 
     def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
@@ -139,11 +130,11 @@ class _Writer:
         """Return a result without its operands, with sums of its rows beside it if they fit."""
         result, *sums = map(_named, figure.results)
         if all(matrix.values.shape[1] == 1 for matrix in sums):
-            beside = [part for matrix in sums for part in (BETWEEN, _unlabelled(matrix))]
+            beside = [part for matrix in sums for part in (layout.BETWEEN, _unlabelled(matrix))]
             row = self.layout.row([result if sums else figure.results[0].matrix, *beside])
             if self.layout.fits(row):
                 return row
-        return stacked([self.layout.alone(matrix) for matrix in (result, *sums)])
+        return layout.stacked([self.layout.alone(matrix) for matrix in (result, *sums)])
 
     def figure(self, figure: Figure) -> Block:
         """Return operands and result, or a step and its sums, beside each other if they fit."""

@@ -7,17 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.core.errors import (
-    Fault,
-    InputError,
-    KeyPath,
-    Locate,
-    Place,
-    changed,
-    fail,
-    located,
-    refuse,
-)
+from attncli.core import errors
+from attncli.core.errors import Fault, InputError, Place, fail, located, refuse
 from attncli.core.numbers.forms import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
@@ -184,11 +175,11 @@ class ProblemSource:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.values = dict(document.values)
-        self.paths: dict[str, KeyPath] = {}  # of keys under other names in the document
-        self.origins: dict[str, Locate] = {}  # of flags and other files
+        self.paths: dict[str, errors.KeyPath] = {}  # of keys under other names in the document
+        self.origins: dict[str, errors.Locate] = {}  # of flags and other files
         self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
-    def locate(self, path: KeyPath) -> Place:
+    def locate(self, path: errors.KeyPath) -> Place:
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -327,11 +318,11 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
         whole = Fault(f"{key}: {name}: {fault.message}", tuple(key.split(".")), fault.hint)
         return replace(fault if has_line else whole, needs="files")
 
-    with changed(of_key):
+    with errors.changed(of_key):
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
 
 
-def flag_place(flag: str) -> Locate:
+def flag_place(flag: str) -> errors.Locate:
     return lambda path: Place(flag)
 
 

@@ -20,14 +20,9 @@ from attncli.checking.answers.step_names import At, InputNamed, find_answer
 from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import Fault, InputError, NotThere, collected, fail, located, refuse
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers import last_place
 from attncli.core.numbers.grid import DECIMAL_COMMA
-from attncli.core.numbers.last_place import (
-    PRECISIONS,
-    dtype_of_texts,
-    is_rounded,
-    number_of,
-    numbers_of,
-)
+from attncli.core.numbers.last_place import dtype_of_texts, number_of, numbers_of
 from attncli.core.numbers.matrices import labelled_texts
 from attncli.core.numbers.parser import NumberError
 from attncli.core.numbers.written import BLANK_CELLS, cell_words, decimal_of, shape_words
@@ -134,18 +129,13 @@ def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Ski
     every = submission.matrices.items()
     skipped = tuple((k, _hint(fault_of[k], raw, trace)) for k, raw in every if k in fault_of)
     is_known |= any(
-        submission.locate((key,)).file and _is_slip(fault_of[key])
+        submission.locate((key,)).file and getattr(fault_of[key], "nearest", "")
         if hint
         else not shape_of(submission.matrices[key]) and not isinstance(fault_of[key], InputNamed)
         for key, hint in skipped
     )
     refuse([*faults, *([] if is_known else unknown)])
     return _of_one_computer(matrices), skipped
-
-
-def _is_slip(fault: Fault) -> bool:
-    """Return True for a name that is no step's, but nearly one."""
-    return isinstance(fault, NotThere) and fault.nearest != ""
 
 
 def _of_a_word(step: Step, raw: Any) -> Any:
@@ -176,7 +166,7 @@ def _keyed_matrix(
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
     dtype = dtype_of(raw)
-    if is_rounded(texts.flat, dtype):
+    if last_place.is_rounded(texts.flat, dtype):
         dtype = ""
     return KeyedMatrix(word, at, texts, labels_of_cells(texts.shape, labels), dtype, is_transposed)
 
@@ -247,7 +237,7 @@ def shape_of(raw: Any) -> Shape:
 
 def _of_one_computer(matrices: Matrices) -> Matrices:
     written = [one for one in matrices.values() if isinstance(one, Written)]
-    kinds = {one.dtype for one in written} & PRECISIONS.keys()
+    kinds = {one.dtype for one in written} & last_place.PRECISIONS.keys()
     if not kinds:
         every = chain.from_iterable(one.texts.ravel().tolist() for one in written)
         kinds = {dtype_of_texts(every)} - {""}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import partial
 from itertools import chain
 from math import log2
@@ -14,14 +14,14 @@ from attncli.checking.judging.agreement import agrees, is_same
 from attncli.checking.judging.operands import Reference
 from attncli.core.attention.masks import Masked
 from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, WithSink, shifted
-from attncli.core.formulas.tree import Call, Formula, Words, minus
+from attncli.core.formulas.tree import Formula, Words, minus
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.backward_operations import Subtract
 from attncli.core.tape.by_hand import Rounding
-from attncli.core.tape.evaluation import Change, evaluate, sources, transform, walk
+from attncli.core.tape.evaluation import Change, evaluate, sources, walk, with_steps
 from attncli.core.tape.operations import Divide, MatMul, Scale
-from attncli.core.tape.step import Expression, Operation, ShapeError, Step, notation_of
+from attncli.core.tape.step import Expression, Operation, Pointwise, ShapeError, Step, notation_of
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""
@@ -50,21 +50,13 @@ class Shifted(Operation):
         return minus(notation_of(self.operand, columns), Words("largest"))
 
 
-class Log(Operation):
+class Log(Pointwise):
     """The natural logarithm of each number."""
 
-    operand: Expression
-    pointwise = True
+    function = "ln"
 
     def apply(self, *arrays: Any) -> Any:
         return np.log(arrays[0])
-
-    def bounds(self, *operands: Any) -> Any:
-        (numbers,) = operands
-        return type(numbers)(np.log(numbers.low), np.log(numbers.high))
-
-    def notation(self, columns: bool) -> Formula:
-        return Call("ln", (notation_of(self.operand, columns),))
 
 
 def masked_early(trace: Trace, shown: Collection[str]) -> Forms:
@@ -196,14 +188,6 @@ def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
         power = step.operation
         if isinstance(power, Exp) and isinstance(power.operand, Step):
             yield step, power, power.operand
-
-
-def with_steps(expression: Expression, read: Mapping[str, Step]) -> Expression:
-
-    def rule(part: Step) -> Expression:  # an input may have the name of a step
-        return part if part.operation is None else read.get(part.name, part)
-
-    return transform(expression, rule)
 
 
 def operation_or_input(step: Step) -> Expression:

@@ -8,24 +8,12 @@ from functools import cached_property, partial
 from itertools import islice, product
 from typing import Protocol, TypeAlias, TypeVar
 
-from attncli.checking.answers.answers import (
-    WHICH_STEP,
-    Matrices,
-    ShapeMismatch,
-    Written,
-    read_submission,
-    shape_of,
-)
+from attncli.checking.answers import answers
+from attncli.checking.answers.answers import Matrices, ShapeMismatch, Written, read_submission
 from attncli.checking.answers.step_names import is_in_row, is_one_number, with_all_steps
+from attncli.checking.judging import equivalent_forms
 from attncli.checking.judging.agreement import CUT_OFF, agrees
-from attncli.checking.judging.equivalent_forms import (
-    Forms,
-    masked_early,
-    other_forms,
-    shifts,
-    with_change,
-    with_same_result,
-)
+from attncli.checking.judging.equivalent_forms import Forms
 from attncli.checking.judging.judge import Judge
 from attncli.checking.judging.judged_steps import WRONG, Finding, Judged, Misshapen
 from attncli.checking.judging.operands import Reference
@@ -103,7 +91,7 @@ def judged_as_read(
             which = " or ".join(
                 names if len(names) > 1 else [*filter(None, one.fitting)] or one.meant
             )
-            skipped += [(word, f"may mean {which}; {WHICH_STEP}") for word in one.rests]
+            skipped += [(word, f"may mean {which}; {answers.WHICH_STEP}") for word in one.rests]
         elif step != one.meant[0]:
             said.append(f"{one.base} is read as {step}.")
     if skipped:
@@ -199,7 +187,7 @@ def _fits(submission: Submission, letter: Letter, step: str, trace: Trace) -> in
         return None
     if not matrices or skipped:
         return None
-    shapes = {shape_of(raw) for raw in alone.values()}
+    shapes = {answers.shape_of(raw) for raw in alone.values()}
     is_same = step in trace and shapes == {trace[step].value.shape}
     wrong = [one for one in matrices.values() if isinstance(one, ShapeMismatch)]
     return 1 + is_same if all(one.transposed for one in wrong) else 0
@@ -310,7 +298,7 @@ def _in_other_convention(way: Way) -> Iterator[Way]:
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # its shapes would have been refused
-    right = way.reference.changed(partial(with_change, other_convention=True))
+    right = way.reference.changed(partial(equivalent_forms.with_change, other_convention=True))
     try:
         matrices = read_submission(way.submission, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
@@ -351,7 +339,7 @@ def _in_form(
     possible = forms(before, way.matrices)
     if not is_evident:
         possible = (form for form in possible if not way.wrong.isdisjoint(form[1]))
-    for said, _, right in with_same_result(way.reference, possible):
+    for said, _, right in equivalent_forms.with_same_result(way.reference, possible):
         kept = {step.name for step in right.trace if step.array is before[step.name].array}
         other = replace(way, reference=right, said=(*way.said, said))
         if _is_seen(other, way.wrong - kept) if is_evident else way.wrong.isdisjoint(kept):
@@ -361,8 +349,8 @@ def _in_form(
 SEARCHES: tuple[WaySearch, ...] = (
     _in_other_convention,
     _scores_adjusted,
-    partial(_in_form, masked_early),
-    partial(_in_form, shifts),
-    partial(_in_form, other_forms, is_evident=False),
+    partial(_in_form, equivalent_forms.masked_early),
+    partial(_in_form, equivalent_forms.shifts),
+    partial(_in_form, equivalent_forms.other_forms, is_evident=False),
 )
 """Searches for another way; each is tried on the result of the one before it."""

@@ -18,7 +18,7 @@ from attncli.core.formulas.text import text
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, everywhere, sources, walk
 from attncli.core.tape.operations import Scale
-from attncli.core.tape.step import Expression, Operation, Step
+from attncli.core.tape.step import Expression, Pointwise, Step
 from attncli.core.text.strings import all_of
 
 CONSTANT_DECIMALS = (1, 2, 3, 4)
@@ -81,12 +81,10 @@ def rounded_values(value: float) -> list[float]:
     return list(values)
 
 
-class Multiplied(Operation):
+class Multiplied(Pointwise):
     """An operand times factors: one factor for each schedule, along the axis of the batch."""
 
-    operand: Expression
     factors: Any
-    pointwise = True
 
     def apply(self, *arrays: Any) -> Any:
         extra = arrays[0].ndim - self.factors.ndim

@@ -112,8 +112,6 @@ ERF = np.frompyfunc(math.erf, 1, 1)
 
 def erf(array: Any) -> Any:
     """Return the error function of every number, also of intervals."""
-    if hasattr(array, "low"):
-        return type(array)(erf(array.low), erf(array.high))  # as it rises everywhere
     if not are_elements(array):
         return ERF(array).astype(array.dtype)
     return _each(array, lambda x: x.erf() if hasattr(x, "called") else math.erf(x))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.elements import ERF, Array, erf
 from attncli.core.records import Record
 
 
@@ -146,6 +146,7 @@ def _power(base: Interval, exponent: Interval) -> Interval:
 
 UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.add: lambda a, b: Interval(a.low + b.low, a.high + b.high),
+    np.maximum: lambda a, b: Interval(np.maximum(a.low, b.low), np.maximum(a.high, b.high)),
     np.negative: lambda a: Interval(-a.high, -a.low),
     np.subtract: lambda a, b: Interval(a.low - b.high, a.high - b.low),
     np.multiply: _multiply,
@@ -155,6 +156,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.tanh: _increasing(np.tanh),
     np.sqrt: _increasing(np.sqrt),
     np.log: _increasing(np.log),
+    ERF: _increasing(erf),
     np.power: _power,
     np.ldexp: lambda a, n: Interval(np.ldexp(a.low, n.low), np.ldexp(a.high, n.high)),
     # The magnitude of an interval, which is a number: the largest absolute value in it.

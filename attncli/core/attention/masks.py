@@ -23,7 +23,7 @@ from attncli.core.numbers.matrices import to_array, to_vector
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.evaluation import cut
-from attncli.core.tape.step import ALL, Derivatives, Expression, Operation
+from attncli.core.tape.step import ALL, Derivatives, Expression, Pointwise
 
 Mask: TypeAlias = Mapping[str, Any]
 """The values of a mask by the keys of `mask`; an empty mask keeps everything."""
@@ -263,13 +263,11 @@ def window(sides: tuple[int, int], grid: Grid) -> Reach:
     return first, grid.position + right if right >= 0 else np.inf
 
 
-class Masked(Operation):
+class Masked(Pointwise):
     """−∞ where the mask is 0: e^−∞ = 0, so such a key gets no weight."""
 
-    operand: Expression
     mask: Expression
     blocks = True
-    pointwise = True
     why = "Where a score is −∞, the weight becomes 0: this query may not see this key."
 
     def apply(self, scores: Array, keep: Array) -> Array:

@@ -34,7 +34,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.backward_operations import Hadamard, Passed, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, notation_of
 from attncli.core.tape.tape import Tape
 
 
@@ -152,11 +152,9 @@ def _unblocked(scores: Expression) -> Expression:
     return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
 
 
-class Sigmoid(Operation):
+class Sigmoid(Pointwise):
     """1 / (1 + e^−s), the share of e^s beside 1."""
 
-    operand: Expression
-    pointwise = True
     why = "Each key gets a weight between 0 and 1, whatever the others get."
 
     def apply(self, scores: Array) -> Array:
@@ -174,11 +172,9 @@ class Sigmoid(Operation):
         return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
 
 
-class Unblocked(Operation):
+class Unblocked(Pointwise):
     """0 in place of −∞, for normalisers that do not exponentiate."""
 
-    operand: Expression
-    pointwise = True
     why = "A blocked key gets no weight."
 
     def apply(self, scores: Array) -> Array:

@@ -26,7 +26,7 @@ from attncli.core.records import Record
 from attncli.core.tape.backward_operations import Hadamard, Passed, Spread, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step
 from attncli.core.tape.tape import Tape
 
 
@@ -165,13 +165,11 @@ def _doubled(x: Expression, size: float) -> Scale:
     return Scale(x, 2.0, size, symbol)
 
 
-class Deviation(Operation):
+class Deviation(Pointwise):
     """√(v + eps); `is_plain`, it is √v, so that a formula does not add 0."""
 
-    operand: Expression
     eps: float
     is_plain: bool = False  # whether eps is 0
-    pointwise = True
 
     def apply(self, v: Array) -> Array:
         return np.sqrt(v if self.is_plain else v + self.eps)
@@ -263,17 +261,11 @@ ACTIVATIONS = Table(Activation)
     "Without it, two layers would be one matrix; negative numbers become 0.",
     "Nair and Hinton 2010",
 )
-class Relu(Operation):
+class Relu(Pointwise):
     """max(x, 0)."""
-
-    operand: Expression
-    pointwise = True
 
     def apply(self, x: Array) -> Array:
         return at_least_zero(x)
-
-    def bounds(self, x: Any) -> Any:
-        return type(x)(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Dx = dy where y > 0; it is 0 at x = 0, too, as programs have it."""
@@ -283,12 +275,11 @@ class Relu(Operation):
         return tree.Call("max", (*self.notations(columns), tree.Number("0")))
 
 
-class Phi(Operation):
+class Phi(Pointwise):
     """Φ(x), the share of a normal distribution that is less than x."""
 
-    operand: Expression
+    function = "Φ"
     root: float = ROOT_OF_2
-    pointwise = True
 
     def apply(self, x: Array) -> Array:
         return (1 + erf(x / self.root)) / 2
@@ -296,31 +287,23 @@ class Phi(Operation):
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, Hadamard(upstream, Density(self.operand))
 
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("Φ", self.notations(columns))
 
-
-class Density(Operation):
+class Density(Pointwise):
     """φ(x) = e^(−x²/2) / √(2π), the derivative of Φ."""
 
-    operand: Expression
+    function = "φ"
     root: float = ROOT_OF_2_PI
-    pointwise = True
 
     def apply(self, x: Array) -> Array:
         return np.exp(-(x * x) / 2) / self.root
 
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("φ", self.notations(columns))
 
-
-class TanhGate(Operation):
+class TanhGate(Pointwise):
     """(1 + tanh(√(2/π)·(x + 0.044715·x³))) / 2, which is nearly Φ(x)."""
 
-    operand: Expression
+    function = "gate"
     factor: float = OF_TANH
     cubic: float = CUBIC
-    pointwise = True
 
     def apply(self, x: Array) -> Array:
         argument = self.factor * (x + self.cubic * (x * x * x))
@@ -331,17 +314,13 @@ class TanhGate(Operation):
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         yield self.operand, Hadamard(upstream, TanhGateSlope(self.operand))
 
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("gate", self.notations(columns))
 
-
-class TanhGateSlope(Operation):
+class TanhGateSlope(Pointwise):
     """(1 − t²)/2 · √(2/π)·(1 + 3·0.044715·x²), where the gate is (1 + t)/2."""
 
-    operand: Expression
+    function = "gate′"
     factor: float = OF_TANH
     cubic: float = CUBIC
-    pointwise = True
 
     def apply(self, x: Array) -> Array:
         square = x * x
@@ -349,9 +328,6 @@ class TanhGateSlope(Operation):
         t = np.tanh(argument)
         change = 1 / np.cosh(argument) ** 2 if are_floats(x) else 1 - t * t
         return change / 2 * self.factor * (1 + 3 * self.cubic * square)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("gate′", self.notations(columns))
 
 
 LEAST: dict[type[Operation], float] = {

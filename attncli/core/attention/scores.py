@@ -23,7 +23,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.backward_operations import Hadamard, Rearranged, columns_of_operands, plural
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
-from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, notation_of
 from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import visible
 
@@ -282,12 +282,10 @@ class GaussianExponent(Pairs):
         return tree.Fraction(tree.Minus(squares), under)
 
 
-class EluPlusOne(Operation):
+class EluPlusOne(Pointwise):
     """φ(x) = elu(x) + 1: x + 1 where x is positive, else e^x; or its slope, 1 or e^x."""
 
-    operand: Expression
     is_slope: bool = False
-    pointwise = True
     why = "φ makes every number positive, so that scores are, too, and need no e^."
 
     def apply(self, x: Array) -> Array:

@@ -15,7 +15,7 @@ from attncli.core.records import replace
 from attncli.core.tape.backward_operations import Hadamard, Spread, Subtract, plural
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step, notation_of
 
 ALONG_KEYS = -1
 """The axis of the keys in a score matrix; that of the queries is -2."""
@@ -52,13 +52,11 @@ class Shares(Divide):
         return Scale(Hadamard(replace(total, operand=product), share), times=-1.0)
 
 
-class Exp(Operation):
+class Exp(Pointwise):
     """base^(s / temperature), softmax's first step."""
 
-    operand: Expression
     base: float = np.e
     temperature: float = 1.0
-    pointwise = True
     unfolds = True
     why = "Every score becomes positive, and a larger score stays larger."
 

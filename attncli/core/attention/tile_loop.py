@@ -189,7 +189,7 @@ class TileLoop:
             scores = self._adjusted(batch, head, rows, keys)
             if self.is_shifted:
                 if keep is not None:
-                    _block(scores, keep[0, 0])
+                    np.copyto(scores, -np.inf, where=keep[0, 0] == 0)
                 if not self.is_surely_within and self._is_out_of_range(_largest(scores)):
                     self.is_beyond = True
                 decay, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
@@ -222,7 +222,7 @@ class TileLoop:
         scores = self._adjusted(batch, head, rows, slice(0, self.m))
         keep = is_kept(of_head(self.rules.mask, batch, head), self.n, self.m, rows)
         if keep is not None:
-            _block(scores, keep[0, 0])
+            np.copyto(scores, -np.inf, where=keep[0, 0] == 0)
         self._add_blocked(scores.max(axis=1) == -np.inf, rows)
         weights = self.weights_of(scores, head, rows.start)
         np.matmul(weights, self.v[batch, head // self.sharing], out=self.output[batch, head, rows])
@@ -288,13 +288,6 @@ def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
             adjusted += _largest(rules.bias)
         adjusted += sum(rule.most for rule in rules.by_place)
     return dots, adjusted
-
-
-def _block(scores: Array, keep: Array) -> None:
-    """Put −∞ where a mask is 0, as the lesser of the score and ±∞: faster than `np.where`."""
-    limits = keep - scores.dtype.type(0.5)
-    limits *= np.inf
-    np.minimum(scores, limits, out=scores)
 
 
 def _is_ordinary(most: float, v: Array) -> bool:

@@ -54,14 +54,10 @@ def score_operation(tape: Tape, q: Expression, k: Expression, rules: Rules) -> O
 
 def steps_of_scores(rules: Rules) -> int:
     """Return the largest number of steps with n × m numbers, from the scores to the weights."""
-    normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
-    return 1 + adjustments(rules) + normalized
-
-
-def adjustments(rules: Rules) -> int:
-    """Return the largest number of steps between the scores and what is normalised."""
     is_biased = rules.by_place or rules.bias is not None
-    return sum(map(bool, (rules.scale, rules.softcap, is_biased, rules.mask)))
+    adjustments = sum(map(bool, (rules.scale, rules.softcap, is_biased, rules.mask)))
+    normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
+    return 1 + adjustments + normalized
 
 
 ADJUSTED = ("scaled", "capped", "biased", "masked")

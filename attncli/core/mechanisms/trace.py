@@ -20,8 +20,8 @@ from attncli.core.errors import InputError, fail
 from attncli.core.problem.key_values import with_key
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record, replace
-from attncli.core.tape.evaluation import transform
-from attncli.core.tape.step import Expression, Step, prefix_of
+from attncli.core.tape.evaluation import with_steps
+from attncli.core.tape.step import Step, prefix_of
 from attncli.core.text.notebook import Shown
 from attncli.core.text.strings import called_by, did_you_mean, visible
 
@@ -175,16 +175,13 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
     steps: dict[str, Step] = {}
     read: dict[str, Step] = {}  # by the name of a step: which one later steps are made of
 
-    def rule(step: Step) -> Expression:
-        return step if step.operation is None else read.get(step.name, step)
-
     def named(step: Step, name: str, **changes: Any) -> Step:
         word = called_by(name, trace.problem.called)
         steps[name] = replace(step, name=name, called=word, **changes)
         return steps[name]
 
     for step in trace:
-        new = None if step.operation is None else transform(step.operation, rule)
+        new = None if step.operation is None else with_steps(step.operation, read)
         for name in before.get(step.name, ()):
             new = named(step, name, operation=new)
         last = steps[step.name] = step if new is step.operation else replace(step, operation=new)

@@ -73,7 +73,7 @@ class Total(Loss):
     why = "One number for the whole result."
 
     def total(self, array: Array) -> Array:
-        return _sum_of_all(array)
+        return array.sum(keepdims=True)
 
     def slopes(self) -> Derivatives:
         yield self.operand, Ones(self.operand)
@@ -107,7 +107,7 @@ class SquaredError(Loss):
 
     def total(self, output: Array, target: Array) -> Array:
         difference = output - target
-        total = _sum_of_all(difference * difference)
+        total = (difference * difference).sum(keepdims=True)
         return total / self.over if self.over != 1 else total
 
     def slopes(self) -> Derivatives:
@@ -119,10 +119,6 @@ class SquaredError(Loss):
     def notation(self, columns: bool) -> tree.Formula:
         squares = tree.Squared(tree.Norm(tree.minus(*self.notations(columns))))
         return squares if self.over == 1 else tree.Fraction(squares, constant(self.over))
-
-
-def _sum_of_all(array: Array) -> Array:
-    return array.sum(keepdims=True)
 
 
 class Descent(Operation):

@@ -13,7 +13,7 @@ from attncli.core.arithmetic.elements import Array, because
 from attncli.core.formulas import tree
 from attncli.core.tape import step
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation
+from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation, Pointwise
 
 
 class Hadamard(Operation):
@@ -93,11 +93,8 @@ class Loss(Operation):
             yield operand, Hadamard(slope, upstream)
 
 
-class Negative(Operation):
+class Negative(Pointwise):
     """−x of every number."""
-
-    operand: Expression
-    pointwise = True
 
     def apply(self, array: Array) -> Array:
         return -array
@@ -106,11 +103,8 @@ class Negative(Operation):
         return tree.Minus(*self.notations(columns))
 
 
-class OneMinusSquare(Operation):
+class OneMinusSquare(Pointwise):
     """1 − y², the slope of the hyperbolic tangent where it is y."""
-
-    operand: Expression
-    pointwise = True
 
     def apply(self, y: Array) -> Array:
         return 1 - y * y

@@ -173,13 +173,13 @@ def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Exp
     return with_operands(expression, lambda part: transform(part, rule))
 
 
-def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with one of its nodes replaced by another, wherever it occurs."""
-    if expression is old:
-        return new
-    if isinstance(expression, Step):
-        return expression
-    return with_operands(expression, lambda part: everywhere(part, old, new))
+def with_steps(expression: Expression, read: Mapping[str, Step]) -> Expression:
+    """Return an expression with other steps for those of some names."""
+
+    def rule(part: Step) -> Expression:  # an input may have the name of a step
+        return part if part.operation is None else read.get(part.name, part)
+
+    return transform(expression, rule)
 
 
 def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> Expression:
@@ -190,6 +190,11 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
     if isinstance(expression, Step):
         return expression
     return rule(with_operands(expression, lambda part: mapped(part, rule)))
+
+
+def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with one of its operations replaced, wherever it occurs."""
+    return mapped(expression, lambda part: new if part is old else part)
 
 
 def with_operands(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:

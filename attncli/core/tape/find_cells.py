@@ -11,15 +11,8 @@ from typing import TypeAlias
 
 from attncli.core.errors import Fault, InputError, NotThere, fail
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.cell_names import (
-    Cells,
-    are_clear,
-    cell_name,
-    has_time,
-    meant,
-    told_apart,
-    words_of,
-)
+from attncli.core.tape import cell_names
+from attncli.core.tape.cell_names import Cells, meant
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
 from attncli.core.text.strings import near_words, regex, visible
@@ -152,7 +145,7 @@ class _Reader(Record):
 
     def of_time(self, word: str) -> Step | None:
         """Return the step at a time that a word and a number mean: scores_2 for s_2."""
-        names = [name for name in meant(word, self.steps, self.added) if has_time(name)]
+        names = [name for name in meant(word, self.steps, self.added) if cell_names.has_time(name)]
         return self.steps[names[0]] if len(names) == 1 else None
 
     def of_row(self, base: str) -> Cells | None:
@@ -176,7 +169,7 @@ class _Reader(Record):
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in words_of(step))]
+        known = [*self.steps, *(word for step in self.steps for word in cell_names.words_of(step))]
         rest = name.strip()[len(base) :]
         words = near_words(base, known)
         near = [step for word in words for step in meant(word, self.steps, self.added)]
@@ -266,7 +259,7 @@ def _wrong_lead(step: Step, name: str) -> InputError:
 
 
 def _first_cell(step: Step) -> str:
-    return cell_name(step, (0,) * step.value.ndim)
+    return cell_names.cell_name(step, (0,) * step.value.ndim)
 
 
 def _along(step: Step, words: Sequence[str], name: str) -> tuple[int | range, ...]:
@@ -324,10 +317,10 @@ def _labelled_places(step: Step, axis: str, word: str) -> list[int]:
     """Return the places along an axis that a word means: a label, in quotes or not, or a number."""
     labels = step.labels.get(axis, ())
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
-    if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
+    if word.isdecimal() and not all(cell_names.are_clear(labels)[i] for i in places):
         places = []  # the number of a place
     if not places:  # the label and number that tables show, as the(1), if the label occurs twice
-        pairs = zip(labels, told_apart(labels), strict=True)
+        pairs = zip(labels, cell_names.told_apart(labels), strict=True)
         places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
     is_number = word.isdecimal() and len(word) < 10
     if not places and is_number and 1 <= int(word) <= _size(step, axis):

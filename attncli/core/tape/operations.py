@@ -26,7 +26,7 @@ from attncli.core.tape.backward_operations import (
     columns_of_operands,
 )
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
+from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step, row_letter
 
 TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -196,7 +196,7 @@ class Divide(Operation):
         return tree.Fraction(dividend, divisor)
 
 
-class Scale(Operation):
+class Scale(Pointwise):
     """Multiplication of every number by times / over, kept apart so that 1/√3 divides by √3.
 
     Attributes:
@@ -207,12 +207,10 @@ class Scale(Operation):
         value: the symbol with numbers put in, such as `√d_k = √3 = 1.7321`.
     """
 
-    operand: Expression
     times: float = 1.0
     over: float = 1.0
     symbol: tree.Formula | None = None
     value: tree.Formula | None = None
-    pointwise = True
     why = "Long vectors give large scores; scaled down, they do not push softmax to a single key."
 
     @property
@@ -235,11 +233,10 @@ class Scale(Operation):
         return tree.Times((operand, self.symbol or constant(self.times / self.over)), " · ")
 
 
-class Tanh(Operation):
+class Tanh(Pointwise):
     """The hyperbolic tangent of every number."""
 
-    operand: Expression
-    pointwise = True
+    function = "tanh"
     why = "tanh keeps every number between −1 and 1."
 
     def apply(self, array: Array) -> Array:
@@ -249,9 +246,6 @@ class Tanh(Operation):
         """Dx = dy ⊙ (1 − y²), for y = tanh x."""
         yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
 
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call("tanh", self.notations(columns))
-
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
         if isinstance(self.operand, Operation) and (inside := self.operand.layout(columns)):
@@ -259,12 +253,10 @@ class Tanh(Operation):
         return ()
 
 
-class SoftCap(Operation):
+class SoftCap(Pointwise):
     """c · tanh(s / c): scores stay between −c and c (Gemma 2 report, 2024, section 2)."""
 
-    operand: Expression
     cap: float
-    pointwise = True
     why = "The cap keeps scores between −c and c, and hardly moves small ones."
 
     def apply(self, scores: Array) -> Array:

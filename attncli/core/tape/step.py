@@ -176,6 +176,17 @@ class Operation(Record, eq=False):
         return ()
 
 
+class Pointwise(Operation):
+    """A function of each number of one operand."""
+
+    operand: Expression
+    pointwise = True
+    function: ClassVar[str] = ""  # what formulas call it
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
+
+
 class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     """A named value of the calculation.
 

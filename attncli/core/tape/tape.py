@@ -13,7 +13,7 @@ from attncli.core.arithmetic.floats import all_finite
 from attncli.core.errors import InputError, fail
 from attncli.core.formulas.text import text
 from attncli.core.records import EMPTY, Record, replace
-from attncli.core.tape.evaluation import array_of, transform
+from attncli.core.tape.evaluation import array_of, with_steps
 from attncli.core.tape.step import Expression, Step, notation_of, prefix_of
 from attncli.core.text.strings import called_by
 
@@ -181,13 +181,10 @@ class Tape:
         step = self.steps[name] = Step(name, symbol, leading, trailing, *about, *ends)
         if self.kept is None:
             return step
-        step = replace(step, operation=transform(operation, self._noted))
+        # Its operands are the steps as the tape has them, perhaps without their numbers.
+        step = replace(step, operation=with_steps(operation, self.steps))
         self.steps[name] = step if name in self.kept else without_numbers(step)
         return step
-
-    def _noted(self, step: Step) -> Step:
-        """Return a step as the tape has it, perhaps without its numbers."""
-        return step if step.operation is None else self.steps[step.name]
 
     def too_large(self, name: str, *inner: Expression) -> InputError:
         """Return the error for a number beyond floats, of a step or inside its operation."""

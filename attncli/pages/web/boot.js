@@ -1,8 +1,13 @@
-// Unpacks the programs and explanations of the page; then the rest of the script begins.
+// Unpacks the programs and explanations of the page; then the rest of the script begins. Where the address says
+// that the page has another size, such as a token more, they are those of that size, and so is the page.
 async function attnBoot() {
   "use strict";
   const data = JSON.parse(document.getElementById("made").textContent);
-  const bytes = Uint8Array.from(atob(data.packed), (character) => character.charCodeAt(0));
+  const size = (/~size=([\w-]+)/.exec(location.hash) || [])[1];
+  data.size = Object.hasOwn(data.others, size) ? size : "";
+  const bytes = Uint8Array.from(atob(data.others[data.size] || data.packed), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return Object.assign(data, JSON.parse(await new Response(stream).text()));
+  Object.assign(data, JSON.parse(await new Response(stream).text()));
+  if (data.body) document.querySelector("main").innerHTML = data.body;
+  return data;
 }

@@ -2,16 +2,19 @@
 // switches; with reset, a file, and the address.
 (function () {
   "use strict";
-  const { all, make, region, plainText, pageKey, openers } = window.attnLive;
-  const { change, show, undo, settingNumber, namedNumber, canUndo } = window.attnEditing;
+  const { all, make, region, plainText, pageKey, size, sizes, openers } = window.attnLive;
+  const { change, show, undo, past, kept, settingNumber, namedNumber } = window.attnEditing;
   const NAMES = {
     scale: "scores", softcap: "soft cap", "normalize.temperature": "temperature", "score.width": "width",
   };
   let saving = 0;
-  window.attnEditing.changed = () => {
-    clearTimeout(saving);
-    saving = setTimeout(save, 250);
-  };
+  Object.assign(window.attnEditing, {
+    changes, go,
+    changed: () => {
+      clearTimeout(saving);
+      saving = setTimeout(save, 250);
+    },
+  });
 
   const shortest = (x) => String(Number(x.toFixed(4)));
   function settingName(one, key) {
@@ -21,19 +24,60 @@
     return key.endsWith("scale") ? `${short} ${one.tape.settings[key][1] ? "÷" : "×"}` : short;
   }
 
-  // The address: what stands before ~ is a place of the page, then come the key of the problem and the changes.
-  function save() {
-    clearTimeout(saving);
+  // The address: what stands before ~ is a place of the page, then come the key of the problem, its size if that is
+  // another, and the changes.
+  function changes() {
     const parts = all.flatMap((one) =>
       Object.entries(one.state()).map(([name, text]) => `${one.prefix}${name}=${encodeURIComponent(text).replace(/~/g, "%7E")}`),
     );
-    if (parts.length) parts.unshift(pageKey);
-    history.replaceState(null, "", [location.hash.split("~")[0] || "#", ...parts].join("~"));
+    if (size) parts.unshift(`size=${size}`);
+    return parts.length ? ["", pageKey, ...parts].join("~") : "";
+  }
+  function save() {
+    clearTimeout(saving);
+    history.replaceState(null, "", (location.hash.split("~")[0] || "#") + changes());
+  }
+  // Shows what changes say; a page of another size is loaded.
+  function go(next, carried) {
+    clearTimeout(saving);
+    history.replaceState(null, "", (location.hash.split("~")[0] || "#") + next);
+    if (sizeOf(next) === size || !sizes.includes(sizeOf(next))) return load();
+    const stop = document.querySelector(".step.on");
+    window.name = JSON.stringify({ of: pageKey, past, carried, stop: stop && stop.id });
+    return location.reload();
+  }
+  const sizeOf = (address) => (/~size=([\w-]+)/.exec(address) || ["", ""])[1];
+  const sizeName = (name) => (name ? name.replace(/(\w+)s-1$/, "1 $1").replace(/(\w+)-(\d+)$/, "$2 $1") : "As written");
+  // Takes another size. Each number that stays in its row and its column is what it is now.
+  function resize(name) {
+    const one = all[0], carried = {};
+    one.steps.forEach((step) => {
+      if (!step.input || !step.input.key) return;
+      carried[step.name] = [step.shape, step.input.numbers.map((x, i) => one.state()[`${step.name}.${i}`] ?? plainText(x))];
+    });
+    past.push(changes());
+    go(name ? `~${pageKey}~size=${name}` : "", { numbers: carried, others: one.state() });
+  }
+  function carry({ numbers, others }) {
+    const one = all[0], next = {};
+    Object.keys(others).forEach((key) => { if (!namedNumber(one, key, others[key])[1] && !one.inputAt(key)) next[key] = others[key]; });
+    one.steps.forEach(({ name, shape, input }) => {
+      const [old, texts] = (input && numbers[name]) || [[], []];
+      (texts.length ? input.numbers : []).forEach((x, i) => {
+        let rest = i, from = 0, by = 1;
+        for (let axis = shape.length - 1; axis >= 0; by *= old[axis], axis -= 1) {
+          from = rest % shape[axis] < old[axis] ? from + (rest % shape[axis]) * by : NaN;
+          rest = Math.floor(rest / shape[axis]);
+        }
+        if (from >= 0 && attnNumbers.read(texts[from]).value !== x) next[`${name}.${i}`] = texts[from];
+      });
+    });
+    if (!one.calculate(next)) show(one);
   }
 
   // An address is taken whole or not at all, and only as a page of this problem writes it.
   function load() {
-    const [, key, ...parts] = location.hash.split("~");
+    const [, key, ...every] = location.hash.split("~"), parts = every.filter((part) => part !== `size=${size}`);
     const next = all.map(() => new Map());
     const wrong = parts.filter((part) => {
       const [, prefix, name, code] = /^(\d+:|)([\w.]+)=(.+)$/.exec(part) || [],
@@ -59,7 +103,7 @@
     });
   }
   window.addEventListener("hashchange", () => {
-    if (location.hash.includes("~")) load();
+    if (location.hash.includes("~")) go(location.hash.slice(location.hash.indexOf("~")));
     else save();
   });
 
@@ -158,7 +202,11 @@
     openers.push(opener);
     const buttons = [
       button("Undo", undo),
-      button("Put all back", () => change(one, {}, null)),
+      button("Put all back", () => {
+        if (!size) return change(one, {}, null);
+        past.push(changes());
+        return go("");
+      }),
       button("Save as YAML", () => {
         const link = make("a", { href: URL.createObjectURL(new Blob([one.yaml()], { type: "text/yaml" })) });
         link.download = `${(one.tape.problem.title || "problem").replace(/[^\p{L}\p{N}]+/gu, "_").slice(0, 60)}.yaml`;
@@ -171,6 +219,8 @@
     const unfold = () => { more.open = isWide.matches; };
     isWide.addEventListener("change", unfold);
     unfold();
+    const others = sizes.filter((name) => name !== size).map((name) => button(sizeName(name), () => resize(name)));
+    if (others.length) more.append(make("div", { className: "buttons" }, ...others));
     if (more.children.length > 1) tools.append(more);
     tools.append(make("div", { className: "buttons" }, ...buttons, opener), told);
     one.tell = () => {
@@ -179,14 +229,15 @@
       const words = every.filter(isWord).map((name) => `${one.state()[name]}, was ${one.tape.problem.tokens[name.slice(7)]}`);
       const names = every.filter((name) => !isWord(name)),
         inputs = new Set(names.map((name) => (one.tape.settings[name] ? name : name.slice(0, name.lastIndexOf(".")))));
-      buttons[0].disabled = !canUndo();
-      buttons[1].disabled = !every.length;
+      buttons[0].disabled = !past.length;
+      buttons[1].disabled = !every.length && !size;
       told.textContent = legend.textContent = "";
-      told.classList.toggle("idle", !every.length);
-      if (!every.length) {
+      told.classList.toggle("idle", !every.length && !size);
+      if (!every.length && !size) {
         told.textContent = one.cells.some(({ input }) => input)
-          ? "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes. Click a word to rename it."
+          ? "Click an underlined number, and type, press ↑ or ↓, or drag it sideways: all that follows changes."
           : "No number of the problem is on this page; what is above can be changed.";
+        if (one.article.querySelector("th.word")) told.append(" Click a word to rename it.");
         return;
       }
       const follows = one.following([...inputs]);
@@ -204,7 +255,7 @@
       const isFixed = ({ name, input }) =>
         input ? input.key && !inputs.has(name) : isNamed(name) && !follows.includes(name);
       const stays = one.steps.filter(isFixed).sort((a, b) => Boolean(b.input) - Boolean(a.input));
-      const all = [...cells, ...others, ...unseen, ...words];
+      const all = [...(size ? [sizeName(size)] : []), ...cells, ...others, ...unseen, ...words];
       legend.textContent = `Changed (blue): ${all.join("; ")}. What follows from it has a line below it.`;
       told.append(make("b", { textContent: "Changed: " }), `${some(all)}. `);
       if (!names.length) return;
@@ -232,4 +283,5 @@
     document.documentElement.style.setProperty("--side", `${side.offsetHeight}px`);
   }).observe(side);
   load();
+  if (kept.carried) carry(kept.carried);
 })();

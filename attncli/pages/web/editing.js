@@ -2,9 +2,20 @@
 // pasting, mask cells by a click, the words of tokens; with undo.
 window.attnEditing = (function () {
   "use strict";
-  const { all, homes, make, plainText } = window.attnLive;
+  const { all, homes, make, plainText, pageKey } = window.attnLive;
   const TEXT_FIELD = "input:not([type=checkbox], [type=range])";
-  const past = []; // states of all problems before each change
+  // What the window keeps while the page takes another size: the changes before each change, what is carried over,
+  // and the step of the stage.
+  const kept = (() => {
+    try {
+      const { of, ...rest } = JSON.parse(window.name);
+      return of === pageKey ? rest : {};
+    } catch (other) {
+      return {};
+    }
+  })();
+  window.name = "";
+  const past = kept.past || [];
   let gesture = null; // what the last change belongs to: one undo takes a whole gesture back
 
   const cellOf = (event) => (event.target.closest ? event.target.closest("td.given") : null);
@@ -16,7 +27,7 @@ window.attnEditing = (function () {
 
   // Changes a problem to a state; returns whether its numbers could be calculated.
   function change(one, next, by) {
-    const before = all.map((problem) => problem.state());
+    const before = editing.changes();
     const beyond = one.calculate(next);
     if (beyond) {
       const isSentence = /\s/.test(beyond);
@@ -181,14 +192,15 @@ window.attnEditing = (function () {
   }
   const wordOf = (event) => {
     const th = event.target.closest ? event.target.closest("th") : null, one = th && all.find((problem) => problem.tokenOf(th) >= 0);
-    return one && one.isFree(one.tokenOf(th), "") && event.target === th ? [th, one] : null;
+    return one && event.target === th ? [th, one] : null;
   };
   // Every heading can be clicked; the first of each token is reached with Tab, too.
   all.forEach((one) => {
-    const seen = new Set([-1]);
+    const seen = new Set();
     one.article.querySelectorAll("th").forEach((th) => {
       const i = one.tokenOf(th);
-      if (i >= 0) th.classList.add("word");
+      if (i < 0) return;
+      th.classList.add("word");
       if (!seen.has(i)) th.tabIndex = 0;
       seen.add(i);
     });
@@ -260,15 +272,10 @@ window.attnEditing = (function () {
   }, true);
 
   function undo() {
-    if (!past.length) return;
-    const before = past.pop();
     gesture = null;
-    all.forEach((one, i) => {
-      one.calculate(before[i]);
-      show(one);
-    });
+    if (past.length) editing.go(past.pop());
   }
 
-  const editing = { change, show, undo, number, settingNumber, namedNumber, canUndo: () => past.length > 0, changed: () => {} };
+  const editing = { change, show, undo, past, kept, settingNumber, namedNumber, changed: () => {} };
   return editing;
 })();

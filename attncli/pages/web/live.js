@@ -75,13 +75,14 @@ window.attnLive = (function () {
     const inputNames = new Map(steps.flatMap((step, i) => (step.input && step.input.key ? [[step.name, i]] : [])));
 
     // The words of tokens, which the reader may change where they are names alone, and each is there once.
-    const { tokens, embedding } = tape.problem, words = Array.isArray(tokens) && !embedding ? tokens.map(String) : [];
-    const isWord = (text) => isNaN(text) && words.indexOf(text) >= 0 && words.indexOf(text) === words.lastIndexOf(text);
+    const { tokens, memory_tokens, embedding } = tape.problem;
+    const words = Array.isArray(tokens) && !embedding ? tokens.map(String) : [], named = words.concat(memory_tokens || []);
+    const isWord = (text) => isNaN(text) && words.includes(text) && named.indexOf(text) === named.lastIndexOf(text);
     const wordOf = (text) => (isWord(text) && state[`tokens.${words.indexOf(text)}`]) || text;
     const renamed = (text) => wordOf(text).replace(/\[([^\]]*)\]/g, (_, inner) => `[${inner.split(", ").map(wordOf).join(", ")}]`);
-    const headings = []; // the elements that hold a word alone, each with it
+    const headings = new Map(); // the elements that hold such a word alone, each with it
     const keepHeadings = (root) => root.querySelectorAll("th, .mixture sub").forEach((element) => {
-      if (isWord(element.textContent)) headings.push([element, element.textContent]);
+      if (isWord(element.textContent)) headings.set(element, element.textContent);
     });
 
     // Returns the changed cells of a state: their ids, and their texts.
@@ -312,7 +313,7 @@ window.attnLive = (function () {
         none.hidden = none.parentNode.querySelector("[data-z]:not([hidden])") !== null;
       });
       firstSlots.forEach(([slot, first]) => settle(slot, first));
-      headings.forEach(([element, text]) => { if (element.textContent !== wordOf(text)) element.textContent = wordOf(text); });
+      headings.forEach((text, element) => { if (element.textContent !== wordOf(text)) element.textContent = wordOf(text); });
       article.classList.toggle("is-changed", Object.keys(state).length > 0);
     }
     function settle(slot, first) {
@@ -414,8 +415,7 @@ window.attnLive = (function () {
       labelOf: (td) =>
         page.cells[td.dataset.c] ? renamed(page.cells[td.dataset.c][0][3]) : steps[stepOf(homes[td.dataset.c].id)].name,
       // The place of the token that a heading names, or −1, and whether a token may be called so.
-      tokenOf: (th) => words.indexOf((headings.find(([element]) => element === th) || [])[1]),
-      tokens: () => words.map(wordOf),
+      tokenOf: (th) => words.indexOf(headings.get(th)),
       isFree: (i, text) => isWord(words[i] ?? "") && words.every((word, j) => i === j || wordOf(word) !== text),
       nameOf: (id) => `${steps[stepOf(id)].name}.${id - starts[stepOf(id)]}`,
       // The names of the steps that follow from changed numbers, and of the inputs that do not change.
@@ -432,7 +432,7 @@ window.attnLive = (function () {
     get: (_, number) => homes[number] && homes[number].calculation.explanation(number, homes[number].id),
   });
   return {
-    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, openers: [], shown: () => {},
+    all, homes, make, region, plainText, fill: attnFill, pageKey: page.key, size: page.size, sizes: ["", ...Object.keys(page.others)], openers: [], shown: () => {},
     data: { cells: explanations, shapes: page.shapes.map(([markup]) => markup) },
     // Puts changed numbers of operations into a formula that has just been filled.
     settle: (root, number) => {

@@ -81,6 +81,7 @@
       show(cell);
     },
     enlist: enlist,
+    reach: reach,
     isFirst: function (cell) { return places[cell.dataset.c][0] === cell; },
   });
   function leave() {

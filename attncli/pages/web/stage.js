@@ -2,13 +2,13 @@
 // another, with frames that move over what each is made of, as the explanation of the cell says it.
 (function () {
   "use strict";
-  const { all, make, region, tell, enlist, openers } = window.attnLive;
+  const { all, make, region, tell, enlist, reach, openers } = window.attnLive;
   const root = document.documentElement, main = document.querySelector("main");
   const stops = Array.from(document.querySelectorAll("article .step"));
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
   const SIZES = [1.5, 1.3, 1.15, 1, 0.88, 0.76, 0.66];
   const SLOWEST = 900, WHOLE = 9000; // milliseconds for a cell, and for a step of many
-  let at = 0, timer = 0, made = [];
+  let at = 0, timer = 0, made = [], last = 0; // the step, and its cells, of which the last was just made
   const isOpen = () => root.classList.contains("stage");
 
   const button = (text, key, action) => {
@@ -48,7 +48,7 @@
     stops.forEach((stop) => { stop.removeAttribute("style"); });
     address("#");
     stops[at].scrollIntoView();
-    openers[0].focus({ preventScroll: true });
+    openers.find((opener) => opener.offsetParent).focus({ preventScroll: true });
   }
 
   function go(place) {
@@ -57,7 +57,7 @@
     at = place;
     const stop = stops[at], one = all.find((problem) => problem.article.contains(stop));
     stops.forEach((other) => other.classList.toggle("on", other === stop));
-    for (let fold = stop; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    document.querySelectorAll("details").forEach((fold) => { if (fold.contains(stop) || stop.contains(fold)) fold.open = true; });
     one.show();
     all.forEach((other) => { if (other.inputs) other.inputs.hidden = other !== one; });
     if (!one.inputs) {
@@ -69,7 +69,9 @@
     }
     name.textContent = `${at + 1} of ${stops.length}: ${stop.querySelector(".formula").getAttribute("aria-label")}`;
     fit(stop);
+    reach(stop);
     main.scrollTo(0, 0);
+    window.scrollTo(0, 0);
     // A number is made where it is first on the page, unless the problem gives it.
     made = one.cells.filter(({ td, input }) => !input && stop.contains(td) && window.attnLive.isFirst(td)).map(({ td }) => td);
     if (!isStill.matches && made.length > 1) made.forEach((td) => td.classList.add("later"));
@@ -79,9 +81,12 @@
   }
   const pace = () => Math.min(SLOWEST, WHOLE / made.length);
   function makeCell(i) {
+    last = i;
     made[i].classList.remove("later");
     tell(made[i]);
-    made[i].scrollIntoView({ block: "nearest", inline: "nearest" });
+    const cell = made[i].getBoundingClientRect(), seen = main.getBoundingClientRect();
+    if (cell.bottom > seen.bottom || cell.top < seen.top) main.scrollTop += cell.bottom - seen.bottom + seen.height / 3;
+    if (cell.right > seen.right || cell.left < seen.left) main.scrollLeft += cell.right - seen.right + seen.width / 3;
     frame();
     if (isStill.matches || i + 1 === made.length) return;
     timer = setTimeout(makeCell, pace(), i + 1);
@@ -121,12 +126,13 @@
     });
   }
   window.addEventListener("resize", () => {
-    if (isOpen()) fit(stops[at]);
-    if (isOpen()) frame();
+    if (!isOpen()) return;
+    fit(stops[at]);
+    frame();
   });
   // Who points at something, or types, goes on alone.
   document.addEventListener("pointerdown", (event) => { if (isOpen() && !bar.contains(event.target)) halt(); });
-  document.addEventListener("focusin", () => { if (isOpen()) frame(); });
+  ["focusin", "input", "click"].forEach((kind) => document.addEventListener(kind, () => { if (isOpen()) frame(); }));
 
   document.addEventListener("keydown", (event) => {
     const isTyped = event.target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey;
@@ -137,11 +143,17 @@
     const isInside = event.target.matches("td") && key.startsWith("arrow");
     const by = { " ": 1, arrowright: 1, pagedown: 1, arrowleft: -1, pageup: -1, r: 0 }[key];
     if (key === "escape" && !event.target.matches("td")) close();
+    if (key === "." && last + 1 < made.length) {
+      makeCell(last + 1);
+      clearTimeout(timer);
+    }
     if (by === undefined || isInside || isPressed) return;
     event.preventDefault();
     go(at + by);
   });
-  const arrive = () => { if (location.hash.split("~")[0] === "#stage") open(0); };
+  const arrive = (id) => {
+    if (location.hash.split("~")[0] === "#stage") open(Math.max(0, stops.findIndex((stop) => stop.id === id)));
+  };
   window.addEventListener("hashchange", arrive);
-  arrive();
+  arrive(window.attnEditing.kept.stop);
 })();
