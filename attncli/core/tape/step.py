@@ -400,7 +400,7 @@ Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
 def notation_of(
     expression: Expression, columns: bool = False, transposed: bool = False
 ) -> tree.Formula:
-    """Return the formula of an operand: a step's name, or the notation of an operation."""
+    """Return the formula of an operand, or of its transpose: a name, or an operation's notation."""
     if isinstance(expression, Operation):
         write = expression.transposed_notation if transposed else expression.notation
         return write(columns)
