@@ -18,16 +18,9 @@ from attncli.core.errors import Fault, InputError, KeyPath, Locate, Place, refus
 from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
+from attncli.reading import document
 from attncli.reading.csv_blocks import CsvRow, CsvText, likely_cell, named_cell
-from attncli.reading.document import (
-    KEYS_BESIDE_STEPS,
-    PROBLEM,
-    STUDENT_KEYS,
-    Document,
-    KnownClass,
-    StudentNames,
-    twice,
-)
+from attncli.reading.document import PROBLEM, STUDENT_KEYS, Document, KnownClass, twice
 
 NAMES = (
     STUDENT_KEYS,
@@ -136,7 +129,7 @@ class ClassColumns:
             hint = f"if it means {cell}, write that, or add {_flag(head, cell)}"
             yield self._fault(f"{head} is not the name of one cell", hint, index)
         named = ", ".join(visible(head) for head in self.heads[:MAX_HEADINGS])
-        if not likely and not last.keys() - set(KEYS_BESIDE_STEPS):
+        if not likely and not last.keys() - set(document.KEYS_BESIDE_STEPS):
             cell = "1: weights[1,1]" if self._known.which else "weights[1,1]"
             flags = [f"{_flag(self.others[n], cell)} for each, or a file of pairs" for n in others]
             hint = [f"columns such as {cell}", *flags][-1]  # in forms the questions come last
@@ -153,7 +146,7 @@ class ClassColumns:
             word = folded_heading(cell)
             if any(word in group for group in NAMES):
                 continue
-            if word in KEYS_BESIDE_STEPS:
+            if word in document.KEYS_BESIDE_STEPS:
                 keys[index] = word
             elif cell in self._known.headings.values():
                 keys[index] = cell
@@ -193,7 +186,7 @@ class ClassColumns:
         return first
 
     def _naming(
-        self, roster: StudentNames, options: Sequence[list[int]]
+        self, roster: document.StudentNames, options: Sequence[list[int]]
     ) -> list[tuple[list[int], list[object]]]:
         """Return those columns of which at least half of the texts name a student, and whom."""
         naming = []

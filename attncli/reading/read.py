@@ -166,15 +166,12 @@ def read(
     large CSV table is an array, without its written digits; with `pauses`, there is a `PAUSE`
     wherever the next document may not be there yet.
     """
-    name = os.fspath(source)
+    name, about = os.fspath(source), (options, of_class, as_arrays, pauses)
     if name == "-":
-        reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays, pauses)
-        yield from _documents(opened_stdin(stdin), reading)
+        yield from _documents(opened_stdin(stdin), _Reading(STDIN, Path(), "", *about))
         return
     path = Path(name)
-    about = (options, of_class, as_arrays, pauses)
-    reading = _Reading(name, path.parent, path.suffix.lower(), *about)
-    yield from _of_file(path, reading)
+    yield from _of_file(path, _Reading(name, path.parent, path.suffix.lower(), *about))
 
 
 def read_bytes(

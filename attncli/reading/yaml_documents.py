@@ -15,26 +15,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.core.errors import InputError, KeyPath, Locate, Place, fail
+from attncli.core.errors import KeyPath, Locate, Place, fail
 from attncli.core.records import replace
 from attncli.core.text.strings import lines_of, regex, visible
-from attncli.reading.document import (
-    DECIMAL_PAIRS,
-    Chunk,
-    Document,
-    OpenKey,
-    Raw,
-    error_at,
-    line_ends,
-    twice,
-    unread,
-    without_nulls,
-    yaml_lines,
-)
+from attncli.reading import document
+from attncli.reading.document import Chunk, Document, Raw, error_at, unread
 
 if TYPE_CHECKING:
-    import yaml
-
     from attncli.reading.assignments import Assignments
 
 MAX_LISTS = 63
@@ -67,7 +54,7 @@ def chunks(parts: Iterable[str], name: str) -> Iterator[Chunk]:
     before = 0
     for text in parts:
         yield Chunk(name, text, before)
-        before += line_ends(text)
+        before += document.line_ends(text)
 
 
 def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
@@ -200,7 +187,7 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 at += 1
                 continue
             value, end = JSON_DECODER.raw_decode(text, at)
-            if DECIMAL_PAIRS.search(text, at, end):
+            if document.DECIMAL_PAIRS.search(text, at, end):
                 break
             if text.find("\\u", at, end) >= 0:  # half of a large character raises a ValueError
                 json.dumps(value, ensure_ascii=False).encode()
@@ -260,6 +247,8 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
         if raw is not None and not is_empty:
             yield from _of_value(raw, chunk.name, folder, _Places(part, number).locate)
     if error is not None:
+        from attncli.reading.yaml_errors import explained
+
         yield unread(explained(error, part), chunk.name, folder)
 
 
@@ -275,7 +264,8 @@ def _of_assignments(lines: Assignments, folder: Path) -> Iterator[Document]:
 
         error = one.error
         for key in one.values.keys() & lines.values.keys():
-            error = error_at(one.locate((key,)), twice(key, by_lines.locate((key,)).line), KEEP_ONE)
+            said = document.twice(key, by_lines.locate((key,)).line)
+            error = error_at(one.locate((key,)), said, "keep one of them")
         yield replace(one, values={**one.values, **lines.values}, locate=locate, error=error)
 
 
@@ -331,8 +321,8 @@ class _PlacesInJson(_Places):
 
 
 def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Document]:
-    open_keys: list[OpenKey] = []
-    raw = without_nulls(raw, (), open_keys)
+    open_keys: list[document.OpenKey] = []
+    raw = document.without_nulls(raw, (), open_keys)
     if isinstance(raw, dict):
         yield Document(name, folder, raw, locate, open_keys=tuple(open_keys))
     elif not isinstance(raw, list):
@@ -352,97 +342,3 @@ def _of_value(raw: Raw, name: str, folder: Path, locate: Locate) -> Iterator[Doc
             else:
                 message = f"item {number + 1} of the list must be a mapping of keys to values"
                 yield unread(error_at(in_item(()), message), name, folder)
-
-
-CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""The characters that the parser refuses."""
-
-KEEP_ONE = "keep one of them"
-QUOTE = "put it between quotes"
-
-SENTENCES = (
-    (r"\\t|tab character", "a tab where YAML takes only blanks", "indent with blanks"),
-    (
-        "expected ':'",
-        "this line has no key, or no colon and blank behind its key",
-        "write it as key: value; indent a line that belongs to the one above it",
-    ),
-    ("quoted scalar: found unexpected", "a quotation mark is not closed", "close it"),
-    (
-        "quoted scalar",
-        "\\ between double quotes begins an escape code, and this is none",
-        r"write \\, or put the text between single quotes",
-    ),
-    ("alias|anchor|tag|mapping keys|token", "a value cannot start with {sign}", QUOTE),
-    ("mapping values", "a second colon in this line", 'put text with ": " in it between quotes'),
-    ("sequence entries", "a list of - cannot begin behind a colon", "begin each - on a line below"),
-    (
-        "block scalar",
-        "nothing but a comment may follow a | or > on its line",
-        "write the text below it, or put text that starts with this sign between quotes",
-    ),
-    ("directive|incompatible", "a line cannot start with %", "begin a comment with #"),
-    (
-        "end of a value",
-        "{sign} follows a value that is complete",
-        "leave it out, put several lists between [ and ], or put the text between quotes",
-    ),
-    (
-        "block mapping|block collection|document start",
-        "this line is indented otherwise than those it belongs to",
-        "indent the keys of a mapping, or the - of a list, alike",
-    ),
-    ("", "{sign} cannot stand here", f"leave it out, or {QUOTE}"),
-)
-"""Patterns of what the parser says, with a message and a hint. The first that matches counts."""
-
-
-def _control_character(chunk: Chunk) -> InputError:
-    """Return the error for a character that the parser refuses without its place."""
-    match = re.search(CONTROL, chunk.text)
-    above = yaml_lines(chunk.text[: match.start() if match else 0])
-    place = chunk.place(len(above) - 1, len(above[-1]))
-    character = f" ({visible(match[0])})" if match else ""
-    message = f"a control character{character} cannot stand in YAML"
-    return error_at(place, message, 'write it as "\\x1b" in double quotes')
-
-
-def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
-    """Return an error of the parser in plain words, with its place and, where known, a way out."""
-    from attncli.reading.yaml_values import TOO_DEEP, NotAllowedError
-
-    mark: Any = getattr(error, "problem_mark", None)
-    if mark is None:
-        return _control_character(chunk)
-    place = chunk.place(mark.line, mark.column)
-    if isinstance(error, NotAllowedError):
-        return error_at(place, error.message, error.hint)
-    opening = getattr(error, "context_mark", None)
-    start = chunk.place(opening.line, opening.column) if opening else place
-    context = str(getattr(error, "context", None) or "")
-    said = f"{context}: {getattr(error, 'problem', None)}"
-    if "nesting depth" in said:  # libyaml's own limit, from PyYAML 6.0.4 on, may come first
-        return error_at(place, *TOO_DEEP)
-    read = place.text[: place.column]
-    if "\t" in read and not read.strip():
-        said = "tab character"
-    elif "flow" in context:
-        return error_at(place, *_in_brackets(place, start, context))
-    elif "block mapping" in context and read[:-1].strip():
-        said = "end of a value"
-    elif "scanning" in context:  # the parser notices it only after the place that is wrong
-        place = start
-    message, hint = next(words for pattern, *words in SENTENCES if re.search(pattern, said))
-    sign = place.text[place.column - 1 : place.column]
-    return error_at(place, message.format(sign=visible(sign)), hint)
-
-
-def _in_brackets(place: Place, opening: Place, context: str) -> tuple[str, str]:
-    if re.search(r"[\[,]\s*,", place.text[: place.column]):
-        return "a cell is empty", "an empty cell is written ~"
-    if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
-        return "- is not a number", "write -inf, or ~ for a cell that is left out"
-    hint = f"it opens in line {opening.line}, column {opening.column}"
-    hint += "; rows that a program prints are read below X: |"
-    signs = "a comma or a colon" if "mapping" in context else "a comma"
-    return f"a bracket is not closed, or {signs} is missing before this", hint

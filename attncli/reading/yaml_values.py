@@ -69,7 +69,7 @@ class NotAllowedError(yaml.MarkedYAMLError):
 def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
     """Return the values of the documents before the first error, None for an empty one; the error.
 
-    `yaml_documents.explained` gives the error its place.
+    `yaml_errors.explained` gives the error its place.
     """
     values: list[Raw] = []
     text, lists = _without_lists(chunk.text)

@@ -18,7 +18,7 @@ from attncli.core.numbers.written import BLANK_CELLS
 from attncli.core.records import Record
 from attncli.core.tape.find_cells import MOST_LISTED
 from attncli.core.tape.step import Step
-from attncli.core.text.strings import label_text, visible
+from attncli.core.text.strings import label_text, near_words, visible
 
 if TYPE_CHECKING:
     from attncli.core.numbers.grid import Labels
@@ -232,8 +232,6 @@ def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
         message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
         hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
     else:
-        from attncli.core.text.strings import near_words
-
         key = visible(str(path[0]))
         name = step.name if key == step.name else f"{key}: {step.name}"
         message = f"{name} has no {axis} {visible(word) or 'without a word'}"

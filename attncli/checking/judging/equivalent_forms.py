@@ -17,11 +17,11 @@ from attncli.core.attention.softmax import Exp, ShiftedExp, SinkPower, Sum, With
 from attncli.core.formulas.tree import Formula, Words, minus
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
-from attncli.core.tape.backward_operations import Subtract
+from attncli.core.tape.backward_operations import Pointwise, Subtract
 from attncli.core.tape.by_hand import Rounding
 from attncli.core.tape.evaluation import Change, evaluate, sources, walk, with_steps
 from attncli.core.tape.operations import Divide, MatMul, Scale
-from attncli.core.tape.step import Expression, Operation, Pointwise, ShapeError, Step, notation_of
+from attncli.core.tape.step import Expression, Operation, ShapeError, Step, notation_of
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
 """The sentence for each form, and its operations."""

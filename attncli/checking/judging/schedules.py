@@ -16,9 +16,10 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.softmax import Exp
 from attncli.core.formulas.text import text
 from attncli.core.records import Record, replace
+from attncli.core.tape.backward_operations import Pointwise
 from attncli.core.tape.evaluation import Change, everywhere, sources, walk
 from attncli.core.tape.operations import Scale
-from attncli.core.tape.step import Expression, Pointwise, Step
+from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of
 
 CONSTANT_DECIMALS = (1, 2, 3, 4)

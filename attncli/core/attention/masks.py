@@ -22,8 +22,9 @@ from attncli.core.numbers.forms import TRUTH, Form, Schema, whole_number
 from attncli.core.numbers.matrices import to_array, to_vector
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
+from attncli.core.tape.backward_operations import Pointwise
 from attncli.core.tape.evaluation import cut
-from attncli.core.tape.step import ALL, Derivatives, Expression, Pointwise
+from attncli.core.tape.step import ALL, Derivatives, Expression
 
 Mask: TypeAlias = Mapping[str, Any]
 """The values of a mask by the keys of `mask`; an empty mask keeps everything."""

@@ -31,10 +31,10 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.numbers.forms import vector
 from attncli.core.records import Record, replace
-from attncli.core.tape.backward_operations import Hadamard, Passed, Subtract
+from attncli.core.tape.backward_operations import Hadamard, Passed, Pointwise, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.core.tape.tape import Tape
 
 

@@ -23,10 +23,10 @@ from attncli.core.attention.scores import refuse_zero_rows
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import Record
-from attncli.core.tape.backward_operations import Hadamard, Passed, Spread, Subtract
+from attncli.core.tape.backward_operations import Hadamard, Passed, Pointwise, Spread, Subtract
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 
 

@@ -20,10 +20,11 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Formula, Number, Phrase, Words
 from attncli.core.records import Record, replace
-from attncli.core.tape.backward_operations import Hadamard, Rearranged, columns_of_operands, plural
+from attncli.core.tape import backward_operations
+from attncli.core.tape.backward_operations import Hadamard, Pointwise, Rearranged, plural
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import visible
 
@@ -335,9 +336,8 @@ class ConcatenatePairs(Pairs):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """The columns of each, summed over its pairs."""
-        for along, (side, part) in zip(
-            (-2, -3), columns_of_operands(upstream, self.q, self.k), strict=True
-        ):
+        parts = backward_operations.columns_of_operands(upstream, self.q, self.k)
+        for along, (side, part) in zip((-2, -3), parts, strict=True):
             yield side, SumPairs(part, along)
 
     def notation(self, columns: bool) -> tree.Formula:

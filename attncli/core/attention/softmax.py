@@ -12,10 +12,10 @@ from attncli.core.arithmetic.elements import Array, are_floats
 from attncli.core.formulas import tree
 from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard, Spread, Subtract, plural
+from attncli.core.tape.backward_operations import Hadamard, Pointwise, Spread, Subtract, plural
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, Divide, Scale, constant
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step, notation_of
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, notation_of
 
 ALONG_KEYS = -1
 """The axis of the keys in a score matrix; that of the queries is -2."""

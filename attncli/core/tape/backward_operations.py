@@ -1,11 +1,12 @@
 """The operations that only backward passes need, beside products, sums and factors.
 
-`Operation.derivative` composes them into derivatives; most have none themselves.
+`Operation.derivative` composes them into derivatives; most have none themselves. The classes at the
+top are bases of other operations, too.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,14 +14,30 @@ from attncli.core.arithmetic.elements import Array, because
 from attncli.core.formulas import tree
 from attncli.core.tape import step
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation, Pointwise
+from attncli.core.tape.step import LEADING, Derivatives, Expression, Operation
 
 
-class Hadamard(Operation):
-    """The product number by number."""
+class Pointwise(Operation):
+    """A function of each number of one operand."""
+
+    operand: Expression
+    pointwise = True
+    function: ClassVar[str] = ""  # what formulas call it
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
+
+
+class OfTwo(Operation):
+    """An operation on two matrices."""
 
     left: Expression
     right: Expression
+
+
+class Hadamard(OfTwo):
+    """The product number by number."""
+
     pointwise = True
 
     def apply(self, left: Array, right: Array) -> Array:
@@ -38,11 +55,9 @@ class Hadamard(Operation):
         return (self.left, "⊙", self.right)
 
 
-class Subtract(Operation):
+class Subtract(OfTwo):
     """The difference of two matrices, or of a matrix and a number for each row."""
 
-    left: Expression
-    right: Expression
     pointwise = True
 
     def apply(self, left: Array, right: Array) -> Array:
@@ -185,11 +200,9 @@ class InRow(Operation):
         return tree.Fence(tree.Phrase((*self.notations(columns), where)))
 
 
-class Outer(Operation):
+class Outer(OfTwo):
     """y xᵀ of two vectors, or its sum over pairs of vectors."""
 
-    left: Expression
-    right: Expression
     shape = "n a, n b -> a b"
 
     def apply(self, left: Array, right: Array) -> Array:
@@ -249,7 +262,7 @@ class Rearranged(Operation):
         return step.notation_of(self.operand, columns)
 
     def transposed_notation(self, columns: bool) -> tree.Formula:
-        return step.transposed_of(self.operand, columns)
+        return step.notation_of(self.operand, columns, transposed=True)
 
 
 class Spread(Rearranged):

@@ -7,7 +7,7 @@ Every step is rounded before the next step uses it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Context, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, localcontext
 from functools import total_ordering
 from typing import Any
 
@@ -148,8 +148,6 @@ class Rounding(Record):
         >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
         (2.68, 0.0123)
         """
-        from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-
         if not np.isfinite(value) or value == 0:
             return value
         written = Decimal(repr(value))

@@ -19,14 +19,16 @@ from attncli.core.tape.backward_operations import (
     Hadamard,
     InRow,
     Negative,
+    OfTwo,
     OneMinusSquare,
     Outer,
+    Pointwise,
     Rearranged,
     ThroughTanh,
     columns_of_operands,
 )
 from attncli.core.tape.evaluation import array_of
-from attncli.core.tape.step import Derivatives, Expression, Operation, Pointwise, Step, row_letter
+from attncli.core.tape.step import Derivatives, Expression, Operation, Step, row_letter
 
 TOKEN_AXES = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -35,11 +37,9 @@ BIAS = "The bias moves each score by a number of its own, such as for how far ap
 MIXED = "The weights tell how much of each value goes into the result."
 
 
-class MatMul(Operation):
+class MatMul(OfTwo):
     """The matrix product: rows of `left` times columns of `right`."""
 
-    left: Expression
-    right: Expression
     shape = "n d, d m -> n m"
 
     @property
@@ -102,7 +102,7 @@ class Transposed(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         """`Kᵀ`."""
-        return step.transposed_of(self.operand, columns)
+        return step.notation_of(self.operand, columns, transposed=True)
 
 
 def dot(q: Expression, k: Expression) -> MatMul:
@@ -119,11 +119,9 @@ def transposed(expression: Expression) -> Expression:
     return Transposed(expression)
 
 
-class Add(Operation):
+class Add(OfTwo):
     """The sum of two matrices, or of a matrix and a vector that is added to each row."""
 
-    left: Expression
-    right: Expression
     pointwise = True
 
     @property
@@ -272,11 +270,9 @@ class SoftCap(Pointwise):
         return tree.Times((cap, tree.Call("tanh", (tree.Fraction(operand, cap),))))
 
 
-class Concatenate(Operation):
+class Concatenate(OfTwo):
     """The features of two matrices side by side, row by row."""
 
-    left: Expression
-    right: Expression
     shape = "n a, n b -> n joined"
 
     def apply(self, *arrays: Array) -> Array:

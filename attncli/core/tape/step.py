@@ -176,17 +176,6 @@ class Operation(Record, eq=False):
         return ()
 
 
-class Pointwise(Operation):
-    """A function of each number of one operand."""
-
-    operand: Expression
-    pointwise = True
-    function: ClassVar[str] = ""  # what formulas call it
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call(self.function, self.notations(columns))
-
-
 class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     """A named value of the calculation.
 
@@ -354,14 +343,13 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     def _without_layer(self, formula: tree.Formula) -> tree.Formula:
         """Return a formula with the names of its layer without that of the layer."""
-        if not (layer := prefix_of(self.layer)):
-            return formula
+        layer = prefix_of(self.layer)
 
         def rule(node: tree.Formula) -> tree.Formula | None:
             whole = f"{node.base}_{node.below}" if isinstance(node, tree.Name) else ""
             return tree.named(whole.replace(layer, "").rstrip("_")) if layer in whole else None
 
-        return tree.substituted(formula, rule)
+        return tree.substituted(formula, rule) if layer else formula
 
     @property
     def note(self) -> tree.Formula | None:
@@ -409,23 +397,15 @@ Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
 """Operands, or parts of operands that are not steps, with their derivatives."""
 
 
-def notation_of(expression: Expression, columns: bool = False) -> tree.Formula:
-    """Return the formula of an operand: a step's name, or the notation of an operation."""
-    if isinstance(expression, Step):
-        return _name_of(expression, columns, transposed=False)
-    return expression.notation(columns)
-
-
-def transposed_of(expression: Expression, columns: bool = False) -> tree.Formula:
-    """Return the formula of a transposed operand."""
-    if isinstance(expression, Step):
-        return _name_of(expression, columns, transposed=True)
-    return expression.transposed_notation(columns)
-
-
-def _name_of(step: Step, columns: bool, transposed: bool) -> tree.Formula:
+def notation_of(
+    expression: Expression, columns: bool = False, transposed: bool = False
+) -> tree.Formula:
+    """Return the formula of an operand, or of its transpose: a name, or an operation's notation."""
+    if isinstance(expression, Operation):
+        write = expression.transposed_notation if transposed else expression.notation
+        return write(columns)
     # A parameter of a score function is written the same way in either convention, so it is
     # transposed among steps whose tokens are columns.
-    if len(step.trailing) >= 2 and step.columns != columns:
-        transposed = not transposed
-    return tree.Transpose(tree.named(step.word)) if transposed else tree.named(step.word)
+    flips = len(expression.trailing) >= 2 and expression.columns != columns
+    name = tree.named(expression.word)
+    return tree.Transpose(name) if flips != transposed else name
