@@ -474,7 +474,6 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
     monkeypatch.setattr(formats, "WRITE_SIZE", 4)
-    monkeypatch.setattr(record, "WRITE_SIZE", 4)
     assert [written(selection) for selection in selections] == whole
 
 
@@ -496,7 +495,6 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
         whole = b"".join(FORMATS["yaml"].traces([trace], selection))
         with monkeypatch.context() as patch:
             patch.setattr(formats, "WRITE_SIZE", 4)
-            patch.setattr(record, "WRITE_SIZE", 4)
             assert b"".join(FORMATS["yaml"].traces([trace], selection)) == whole
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 

@@ -193,8 +193,12 @@ def mapped(expression: Expression, rule: Callable[[Operation], Expression]) -> E
 
 
 def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with one of its operations replaced, wherever it occurs."""
-    return mapped(expression, lambda part: new if part is old else part)
+    """Return an expression with one of its nodes replaced by another, wherever it occurs."""
+    if expression is old:
+        return new
+    if isinstance(expression, Step):
+        return expression
+    return with_operands(expression, lambda part: everywhere(part, old, new))
 
 
 def with_operands(operation: Operation, rule: Callable[[Expression], Expression]) -> Operation:
