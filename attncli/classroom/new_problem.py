@@ -301,7 +301,7 @@ def _heads(trace: Trace) -> Iterator[Array]:
     """Yield the weights of each head and batch element, a line that sums to 1 in a row."""
     is_by_key = trace.problem.rules.normalize.along != ALONG_KEYS
     for step in trace:
-        if step.plain.startswith("weights"):
+        if step.is_weights:
             weights = np.swapaxes(step.array, -1, -2) if is_by_key else step.array
             yield from weights.reshape(-1, *weights.shape[-2:])
 

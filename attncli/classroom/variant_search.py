@@ -168,7 +168,7 @@ class Search:
         self._used: Set[bytes] = {numbers_of(drawing.original)}
         self.drawn: set[bytes] = set()  # what the last search drew, in the form of `numbers_of`
         self._faulty = Counter[tuple[str, str]]()  # how many draws had a fault there
-        weights = [s for s in question.original if s.plain.startswith("weights")]
+        weights = [s for s in question.original if s.is_weights]
         behind = {n.key for s in weights for n in walk(s, into_steps=True) if isinstance(n, Step)}
         self._weighing = [key for key in drawing.cells if key in behind]
         self.fewest = self._learn()  # grave flaws, which every candidate has

@@ -217,10 +217,8 @@ class LiveCells(PageCells):
         problem, a view has the labels of rows and columns, and whether they change places on paper.
         """
         forward = [step for step in self.trace if not step.backward]
-        weights = [step for step in forward if step.plain.startswith("weights")]
-        whole = [step for step in weights if step.plain == "weights"]
         results = [step for step in forward if step.plain in ("output", "probabilities")]
-        shown = [*(whole or weights), results[-1] if results else forward[-1]]
+        shown = [*self.trace.weights, results[-1] if results else forward[-1]]
         inputs = [step for step in self.steps if step.key and step.array.ndim == len(LEADING) + 2]
         views = {}
         for step in (*inputs, *shown):

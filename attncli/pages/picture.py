@@ -22,14 +22,14 @@ from attncli.printing.layout import Matrix
 from attncli.printing.page import title_of
 from attncli.printing.views import Views
 
-MAX_CELLS = 40_000
+MAX_DRAWN_CELLS = 40_000
 """Maximum number of cells of a picture, 200 × 200: an SVG of 3 MB, a PNG in 6 seconds. Chosen."""
 
 CELL, FONT = 32, 14
 """Heights in pixels, as all sizes here, of a cell with a number and of its text. Chosen."""
 
 SMALL_CELL, SMALL_FONT = 12, 10
-"""The same for cells without numbers: those of matrices that tables do not show whole."""
+"""The same of cells without numbers, as in matrices that tables do not show whole."""
 
 LETTER, MAX_LABEL = 0.62, 16
 """About how wide a letter is, relative to its size, and maximum number of letters of a label."""
@@ -47,7 +47,7 @@ def as_svg(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a picture of all problems, below each other: of the weights, unless others are named.
 
     Raises:
-        InputError: for more than `MAX_CELLS` cells.
+        InputError: for more than `MAX_DRAWN_CELLS` cells.
     """
     picture = _Picture()
     count = 0
@@ -55,15 +55,19 @@ def as_svg(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         views = Views(trace, replace(selection, full=True), 0)
         if title := title_of(trace, selection):
             picture.line(title, 20)
-        for step in selection.steps(trace) if selection.only else _weights(trace):
+        for step in _steps(trace, selection):
             maps = [(words, views.of_step(step, at).matrix) for at, words in views.slices(step)]
             count += sum(len(matrix.rows) * len(matrix.columns) for _, matrix in maps)
-            if count > MAX_CELLS:
-                message = f"a picture of more than {MAX_CELLS:,} cells shows nothing"
+            if count > MAX_DRAWN_CELLS:
+                message = f"a picture of more than {MAX_DRAWN_CELLS:,} cells shows nothing"
                 hint = "choose with --only, --head and --rows; -o FILE.npz holds every number"
                 raise fail(message, hint=hint)
             picture.step(step, maps)
     yield picture.svg().encode(errors="replace")
+
+
+def _steps(trace: Trace, selection: Selection) -> list[Step]:
+    return selection.steps(trace) if selection.only else trace.weights or [trace.last]
 
 
 def as_png(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -74,12 +78,6 @@ def as_png(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         message = "a PNG needs resvg_py, which is not installed"
         raise fail(message, hint="pip install 'attncli[png]', or write an SVG") from None
     yield bytes(svg_to_bytes(b"".join(as_svg(shown, selection)).decode(), zoom=2))
-
-
-def _weights(trace: Trace) -> list[Step]:
-    """Return the steps of weights, without those of single rows; or the last step if none is."""
-    steps = [step for step in trace if step.plain.startswith("weights")]
-    return [step for step in steps if step.plain == "weights"] or steps or [trace.last]
 
 
 def _labels(labels: Sequence[str], places: Sequence[int]) -> list[str]:

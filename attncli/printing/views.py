@@ -234,7 +234,7 @@ class Views:
             column_labels=told_apart(self.trace.labels.get(column_axis, ())),
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not transposed else (),
-            shaded=isinstance(part, Step) and part.plain.startswith("weights"),
+            shaded=isinstance(part, Step) and part.is_weights,
             cells=cells,
         )
         return Panel(part, matrix, notation_of(part, transposed), on_page, words)

@@ -127,7 +127,7 @@ def _moved(mask: Mask) -> Iterator[Mask]:
 )
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
     masked = next((other for other in trace if made_by(Masked, other)), None)
-    if step.plain.startswith("weights") and masked and (node := made_by(Masked, masked)):
+    if step.is_weights and masked and (node := made_by(Masked, masked)):
         kept = wrong(np.multiply, made_of(step), node.mask)
         yield {masked.name: node.operand, step.name: kept}, {}
 

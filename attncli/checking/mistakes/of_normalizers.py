@@ -36,7 +36,7 @@ from attncli.core.tape.step import Expression, Step
 @mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
 def other_normalizer(step: Step, trace: Trace) -> Changes:
     """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
-    if not step.plain.startswith("weights"):
+    if not step.is_weights:
         return
     settings = trace.problem.rules.normalize
     scores = _scores_of(made_of(step))

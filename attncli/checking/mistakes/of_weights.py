@@ -53,7 +53,7 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
 def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
-    for scaled in trace if step.plain.startswith("weights") else ():
+    for scaled in trace if step.is_weights else ():
         scale = made_by(Scale, scaled)
         if scale and scaled.plain.startswith("scaled"):
             yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
@@ -172,7 +172,7 @@ def exponent_sign(node: Exp) -> Nodes:
 )
 def attention_transposed(step: Step, trace: Trace) -> Changes:
     """Aᵀ for A, in the step itself or where it is used."""
-    if step.plain.startswith("weights") and len(step.trailing) == 2:
+    if step.is_weights and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, {}
 
     def rule(node: Expression) -> Nodes:

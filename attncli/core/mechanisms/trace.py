@@ -85,6 +85,12 @@ class Trace(Record, Shown, eq=False):
         self._kept[key] = result
         return result
 
+    @property
+    def weights(self) -> list[Step]:
+        """The steps of weights, without those of single rows where there are whole ones."""
+        every = [step for step in self if step.is_weights]
+        return [step for step in every if step.plain == "weights"] or every
+
     def around(self, step: Step) -> Trace:
         """Return the layer of a step as a trace, by the plain names of its steps and inputs.
 

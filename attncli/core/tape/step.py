@@ -230,6 +230,11 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return self.plain.removesuffix(self.suffix)
 
     @property
+    def is_weights(self) -> bool:
+        """Whether these are weights, or a part of them, such as those of a single row."""
+        return self.plain.startswith("weights")
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes of `value`, outermost first."""
         return self.leading + self.swapped(self.trailing)
