@@ -136,9 +136,10 @@ def _mark(
     if "-" in sources:
         options.wait_for("answers")
     prints = not selection.quiet and format_ == "table" and out is None
-    write = FORMATS[format_].reports
     has_rows = format_ in ("csv", "tsv", "json") and not (selection.totals or targets.is_many(out))
-    rows = write if pool and has_rows else None  # then the processes of the pool write
+    rows = (
+        FORMATS[format_].reports if pool and has_rows else None
+    )  # then the processes of the pool write
     mark = partial(_marked, selection, rows, feedback is not None)
     every = grading.parts(sources, pool, mark) if pool else map(mark, grading.students(sources))
     statuses, tally = {0}, Tally(doubts_key=True)
@@ -154,8 +155,7 @@ def _mark(
         every_one = chain.from_iterable(students)
         write_lines(report_lines(every_one, selection, terminal_width()), display)
     else:
-        if rows is not None:
-            write = lambda parts, _: chain(rows((), selection), parts)  # noqa: E731
+        write = partial(_after_heading, rows) if rows is not None else None
         targets.write_format("reports", format_, students, selection, out, write)
     if not selection.quiet:
         if feedback is not None:
@@ -216,6 +216,13 @@ def _marked(
     if rows is not None:
         of_student = (b"".join(rows(student, replace(selection, follows=True))),)
     return Marked(of_student, tally, errors, status, page)
+
+
+def _after_heading(
+    rows: "Write", parts: Iterable[bytes], selection: "ReportSelection"
+) -> Iterator[bytes]:
+    """Yield the heading of rows, then the rows that the processes of a pool wrote."""
+    return chain(rows((), selection), parts)
 
 
 def _watched(students: Iterable[Marked], statuses: set[int], tally: "Tally") -> Iterator[Marked]:

@@ -106,7 +106,7 @@ MARKING_OPTIONS: Mapping[str, tuple[str, str]] = {
 """The options that set parts of the key `marking`: how a value is written, and the help."""
 
 MAIN_MARKING = ("ask", "points", "decimals_asked")
-"""Those of them that the short help page shows."""
+"""The options of `MARKING_OPTIONS` that the short help page shows."""
 
 Command: TypeAlias = Callable[..., None]
 

@@ -23,7 +23,7 @@ from attncli.reading.document import Chunk, Raw, error_at, twice
 PROMPT = r"(?:>{1,3}|In \[\d+\]:|octave:\d+>|julia>)[ \t]+"
 NAME = r"(?:\\\w+\{\w+\}|[^\W\d])[\w.^{}]*(?:\[[^\]\n]{1,20}\])*"
 NO_COMMA = r"\[(?:\s*\[)?\s*[-+.\d][^\s,]*[ \t]+[-+.\d]"  # between the first two numbers
-STARTS = regex(
+LINE_STARTS = regex(
     rf"^(?:{PROMPT})?(?:(?:const|let|var)[ \t]+|\$+[ \t]*|\\\[[ \t]*)?"
     rf"(?P<set>{NAME})[ \t]*(?:(?:<-|:?=)(?!=)[ \t]*|:[ \t]+(?={NO_COMMA}))"
     rf"|^(?:{PROMPT}|##+[ \t]+)(?P<heading>{NAME})[ \t]*$"
@@ -31,9 +31,9 @@ STARTS = regex(
     r"|^(?P<key>[^\W\d][\w^{}]*)[ \t]*:(?=\s|\Z)",
     re.MULTILINE,
 )
-"""How a line begins that sets a name, is a heading, is code without numbers, has a key of YAML."""
-MATRIX = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
-"""How a pasted matrix begins that no name is before."""
+"""The beginning of a line that sets a name, is a heading or code without numbers, or has a key."""
+BARE_MATRIX = regex(r"\s*(?:Parameter containing:\s*)?(?:[\w.]+\(\s*)?(?:[\[({|⎡⎛┌$\\]|\+-|c\()")
+"""The beginning of a pasted matrix without a name."""
 NO_CONTENT = regex(
     r"(?:^|(?<=[\s;]))(?:#(?!\S)|//|%[ \t]*(?=[^\W\d]))[^\n|]*"
     r"|^(?:\.\.\.|\+)(?=[ \t])|^Out\[\d+\]:",
@@ -72,7 +72,9 @@ class Assignments(Record):
 
 def is_assigned(text: str) -> bool:
     """Return True if a text is one of which `assignments_in` may return something."""
-    return MATRIX.match(text) is not None or any(not one["key"] for one in STARTS.finditer(text))
+    return BARE_MATRIX.match(text) is not None or any(
+        not one["key"] for one in LINE_STARTS.finditer(text)
+    )
 
 
 def assignments_in(chunk: Chunk) -> Assignments | None:
@@ -82,10 +84,10 @@ def assignments_in(chunk: Chunk) -> Assignments | None:
         InputError: if a name is set twice.
     """
     text = chunk.text
-    starts = [one for one in STARTS.finditer(text) if not one["key"] or _is_known(one["key"])]
+    starts = [one for one in LINE_STARTS.finditer(text) if not one["key"] or _is_known(one["key"])]
     result = Assignments(chunk, {}, {})
     if not any(one["set"] or one["heading"] for one in starts):
-        if not MATRIX.match(text) or (text.lstrip()[:1] in "[{" and not _has_rows(text)):
+        if not BARE_MATRIX.match(text) or (text.lstrip()[:1] in "[{" and not _has_rows(text)):
             return None
         starts = []
         result.values["X"], result.offsets["X"] = text, (0, 0)

@@ -39,10 +39,10 @@ PRINTED = (
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
 IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
 """Rows in round brackets."""
-CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
+ROW_CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
 """The end of a row of MATLAB with another below it; dots elsewhere are numbers left out."""
 R_CALL = regex(r"\s*(matrix|[rc]bind|c)\s*\((.*)\)[\s;]*", re.DOTALL)
-VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
+R_VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
 R_SIZES = ("nrow", "ncol", "byrow")
 """The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
@@ -61,7 +61,7 @@ def grid_of(text: str) -> LabelledGrid:
     LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
     if ";" in text:
-        text = CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
+        text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
     if re.search(ELLIPSIS, text):
         raise NumberError(NUMBERS_MISSING)
     text = _without_name(text)
@@ -98,8 +98,8 @@ def _of_r(call: re.Match[str]) -> list[Words]:
     name, inside, start = call[1], call[2], call.start(2)
     if name == "c":
         return [_cells((start, inside), ",")]
-    vectors = [_cells((start + one.start(1), one[1]), ",") for one in VECTOR.finditer(inside)]
-    rest = [*filter(None, re.sub(r"\s", "", VECTOR.sub("", inside)).split(","))]
+    vectors = [_cells((start + one.start(1), one[1]), ",") for one in R_VECTOR.finditer(inside)]
+    rest = [*filter(None, re.sub(r"\s", "", R_VECTOR.sub("", inside)).split(","))]
     if name != "matrix":
         if rest or len({*map(len, vectors)}) != 1:
             raise NumberError(f"{name} is read of vectors such as c(1, 0) alone, of one length")
