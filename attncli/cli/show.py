@@ -274,7 +274,7 @@ shows it. Without any, what can be asked is listed."""
 
 MAX_SHOWING = 12
 """Maximum number of cells that are explained because they show a number. Chosen."""
-INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
+INPUT_HELP = "A YAML, JSON, CSV, XLSX or NPZ file; - is stdin."
 DEEP_HELP = "Go on to the operands, down to the input."
 EXPLANATION_FORMATS = "table, json, latex or markdown."
 CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
@@ -337,7 +337,7 @@ def explain(
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet; moodle, a quiz to import."""
-PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
+PROBLEMS_HELP = "YAML, JSON, CSV, XLSX or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
 ASK_HELP = "The steps, or cells, that are asked; other numbers are left out."
