@@ -132,8 +132,11 @@ START_BYTES = 4096
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
-LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
-"""A line of two to five words alone, with which a file may begin."""
+LINE_ABOVE = regex(
+    r"[\s#*%]*+(?:(?P<name>[^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n"
+    r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
+)
+"""A line of two to five words alone, or of any words above a key of YAML, that begins a file."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
@@ -236,10 +239,11 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         student = ""
         if reading.of_class is not None:
             above = next(texts)
-            if line := LINE_OF_NAME.match(above):
-                from attncli.reading.worksheets import name_above
+            if line := LINE_ABOVE.match(above):
+                from attncli.reading.worksheets import is_title_above, name_above
 
-                if student := name_above(line):
+                student = name_above(line)
+                if student or is_title_above(line):
                     above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
             texts = chain([above], texts)
         for one in _of_texts(texts, start, reading):
