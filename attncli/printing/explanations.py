@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NUMBER = regex(r"-?(?:\d{1,15}(?:\.\d{0,17})?|\.\d{1,17})")
 """A number as pages print it."""
 
-ROOT = regex(r"(?:√|sqrt)?\(?(\w+)\)?")
+SIZE_OR_ROOT = regex(r"(?:√|sqrt)?\(?(\w+)\)?")
 """The name of a size, or its root, as in √d_k and sqrt(d_k)."""
 
 
@@ -112,7 +112,7 @@ def facts_of(word: str, trace: Trace) -> Iterator[Line]:
 
     √d_k is read as d_k, and d as every size whose name begins with it. Other words have no facts.
     """
-    match = ROOT.fullmatch(word.strip())
+    match = SIZE_OR_ROOT.fullmatch(word.strip())
     name = match[1] if match else ""
     key, options, sizes = key_of(name), trace.problem.options(), trace.problem.sizes.bound
     if key in options:

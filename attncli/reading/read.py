@@ -18,7 +18,7 @@ from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
-from attncli.reading.yaml_documents import LINE_OF_JSON, check_length
+from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -133,12 +133,6 @@ START_BYTES = 4096
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
-
-LINE_ABOVE = regex(
-    r"[\s#*%]*+(?:(?P<name>[^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n"
-    r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
-)
-"""A line of two to five words alone, or of any words above a key of YAML, that begins a file."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
