@@ -46,7 +46,7 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
                 raise fail(message, hint="save the file as UTF-8") from None
             decoder = codecs.getincrementaldecoder("cp1252")()
         line, is_ascii = line + text.count("\n"), is_ascii and text.isascii()
-        yield text
+        yield text if text.isascii() else text.translate(UNSEEN)
         if not block:
             return
         block = next(data, b"")
@@ -80,6 +80,8 @@ def whole(texts: Iterator[str]) -> str:
 
 
 STDIN = "<stdin>"
+
+UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
@@ -376,7 +378,7 @@ def renamed(document: Document, old: str, new: str) -> Document:
 def _looks_like_yaml(text: str) -> bool:
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
-    if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
+    if content.startswith(("{", "[", "%", "- ", "```", "~~~")) or text.startswith("---\n"):
         return True
     if TSV.match(content):  # what follows may be a sentence with a colon
         return False

@@ -16,7 +16,8 @@ from pathlib import Path
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_tex
+from attncli.core.numbers.pasted import grid_of, table_rows
+from attncli.core.numbers.tex_matrices import cells_of, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
