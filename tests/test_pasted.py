@@ -440,6 +440,19 @@ def test_a_name_above_the_answers_is_the_students(text: str, name: str, tmp_path
     assert report.verdict == "correct"
 
 
+@pytest.mark.parametrize("suffix", ["yaml", "txt"])
+@pytest.mark.parametrize("title", ["Homework 3, Ann", "Ann", "My Answers", "Ann (group 4)\r"])
+def test_a_title_above_answers_in_yaml_is_left_out(title: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(f"{title}\nweights: [[0.73, 0.27], [0.27, 0.73]]\n", newline="")
+    (answers,) = attncli.load_answers(path)
+    report = attncli.check(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"), answers)
+    assert report.verdict == "correct"
+    path.write_text("weights\nQ: [[0.73, 0.27], [0.27, 0.73]]\n")  # it may be a step
+    with pytest.raises(attncli.InputError, match="a mapping of keys to values, not: weights"):
+        attncli.load_answers(path)
+
+
 @pytest.mark.parametrize(
     "title",
     ["Homework Solutions", "My Answers", "Self Attention", "for Monday", "Attention Is All"],

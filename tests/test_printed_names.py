@@ -18,7 +18,10 @@ import pytest
 
 import attncli
 from attncli.core.explaining.explain import explain_all
-from attncli.core.mechanisms.trace import Trace, find, with_named_steps
+from attncli.core.formulas.text import text
+from attncli.core.mechanisms.trace import Trace, find, with_meant_steps, with_named_steps
+from attncli.printing.formats import Selection
+from attncli.printing.page import page_of
 from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.told import told_in
 
@@ -128,6 +131,20 @@ def test_names_that_pages_print(number: int) -> None:
         names = set(READERS[form](attncli.render(trace, form, full=True, quiet=True)))
         assert names >= {step.name for step in trace}
         assert_taken(names, trace)
+
+
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
+def test_headings_that_pages_print(path: Path) -> None:
+    """Formulas, inputs, and what is laid out beside results; `--only` takes them, too."""
+    for trace in traces(path):
+        headings: set[str] = set()
+        for entry in page_of(trace, Selection()).entries:
+            panels = [*entry.inputs, *(p for f in entry.figures for p in (*f.panels, *f.results))]
+            headings |= {step.formula for step in entry.steps} | {text(p.name) for p in panels}
+        assert_taken(headings, trace)
+        for heading in headings:
+            wide = with_meant_steps(trace, [heading])
+            assert Selection(only=(heading,)).steps(wide), heading
 
 
 @pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)

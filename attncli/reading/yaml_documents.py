@@ -34,6 +34,11 @@ MAX_CHARACTERS = 2**28
 DOCUMENT_START = regex(r"---\s")
 LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
+LINE_ABOVE = regex(
+    r"[\s#*%]*+(?:(?P<name>[^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n"
+    r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
+)
+"""A line of two to five words alone, or of any words above a key of YAML, that begins a file."""
 WITHOUT_COMMAS = regex(r"\s*\[(?:,\d|\d+\][ \t]+[-.\d]|[ \t]*[-+.\d]+[ \t]+[-+.\d])")
 """The beginning of rows as R or MATLAB prints them: [,1], or [1] 0.5, or [1 0]."""
 JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
