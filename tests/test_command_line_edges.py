@@ -612,6 +612,7 @@ def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
     assert weights.out == attn("compute", *flags, "--only", "scaled").out
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
     for pairs in (
         ["compute", HEADS, "--only", "weights", "--only", "Q,V"],

@@ -168,14 +168,15 @@ def test_names_that_explanations_print(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TYPICAL_SAMPLES[::3], ids=lambda p: p.name)
 def test_names_that_reports_print(path: Path) -> None:
-    """Of every step, and of those that are left out, a sheet with its first number wrong."""
+    """Of 40 steps, also of those that are left out, a sheet with its first number wrong."""
     for trace in traces(path):
-        names = set()
-        for step in with_named_steps(trace):
+        names, key = set(), attncli.AnswerKey(trace.problem)
+        steps = [*with_named_steps(trace)]
+        for step in steps[:: 1 + len(steps) // 40]:
             numbers = step.value.copy()
             place = np.unravel_index(np.isfinite(numbers).argmax(), numbers.shape)
             numbers[place] += 3
-            report = attncli.check(trace.problem, {step.name: numbers})
+            report = key.check({step.name: numbers})
             record = json.loads(attncli.render(report, "json"))
             names |= set(record["steps"])
             page = attncli.render(report)
