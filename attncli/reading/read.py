@@ -18,7 +18,7 @@ from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
-from attncli.reading.yaml_documents import LINE_OF_JSON, check_length
+from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 if TYPE_CHECKING:
     from attncli.reading.csv_blocks import CsvDocument, Table
@@ -49,7 +49,7 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
                 raise fail(message, hint="save the file as UTF-8") from None
             decoder = codecs.getincrementaldecoder("cp1252")()
         line, is_ascii = line + text.count("\n"), is_ascii and text.isascii()
-        yield text
+        yield text if text.isascii() else text.translate(UNSEEN)
         if not block:
             return
         block = next(data, b"")
@@ -83,6 +83,8 @@ def whole(texts: Iterator[str]) -> str:
 
 
 STDIN = "<stdin>"
+
+UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
@@ -135,9 +137,6 @@ START_BYTES = 4096
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
-
-LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
-"""A line of two to five words alone, with which a file may begin."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
@@ -257,22 +256,15 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         student = ""
         if reading.of_class is not None:
             above = next(texts)
-            if student := _student_above(above):
-                line, end, rest = above.partition("\n")
-                above = re.sub(r"[^\r\n]", " ", line) + end + rest
+            if line := LINE_ABOVE.match(above):
+                from attncli.reading.worksheets import is_title_above, name_above
+
+                student = name_above(line)
+                if student or is_title_above(line):
+                    above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
             texts = chain([above], texts)
         for one in _of_texts(texts, start, reading):
             yield _of_student(student, one)
-
-
-def _student_above(text: str) -> str:
-    """Return the student's name in the first line of a text; "" for other words."""
-    line = LINE_OF_NAME.match(text)
-    if line is None:
-        return ""
-    from attncli.reading.worksheets import name_above
-
-    return name_above(line)
 
 
 def _of_student(student: str, one: Document) -> Document:
@@ -287,6 +279,7 @@ def is_workbook(start: bytes, suffix: str) -> bool:
 
 def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]:
     from attncli.reading import sheets, workbooks
+    from attncli.reading.worksheets import name_above
 
     name, folder, known = reading.name, reading.folder, reading.of_class
     every = workbooks.sheets_of(data, as_shown=known is not None)
@@ -301,8 +294,8 @@ def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]
     tables = sheets.documents_of(every, name, reading.options, known)
     for table in tables:
         first, *_ = [*table.remarks.items(), ("", "")]
-        above = "\n".join([first[1], *[*table.values][:1], ""])
-        if student := _student_above(above) if known else "":
+        line = LINE_ABOVE.match("\n".join([first[1], *[*table.values][:1], ""]))
+        if student := name_above(line) if line and known else "":
             del table.remarks[first[0]]
         for one in _of_tables([table], reading):
             yield _of_student(student, one)
@@ -447,7 +440,7 @@ def renamed(document: Document, old: str, new: str) -> Document:
 def _looks_like_yaml(text: str) -> bool:
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
-    if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
+    if content.startswith(("{", "[", "%", "- ", "```", "~~~")) or text.startswith("---\n"):
         return True
     if TSV.match(content):  # what follows may be a sentence with a colon
         return False
