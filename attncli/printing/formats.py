@@ -210,6 +210,10 @@ FORMATS: dict[str, Format] = {
         (".png",), "the same picture as pixels", _in("pages.picture.as_png"), binary=True,
         is_document=True,
     ),
+    "xlsx": Format(
+        (".xlsx",), "a workbook, each number a formula", _in("pages.workbook.traces"),
+        worksheets=_in("pages.workbook.traces"), binary=True, is_document=True,
+    ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
         worksheets=_in("pages.moodle.worksheets"), is_page=False,
