@@ -43,11 +43,9 @@ class Reference(Formula):
 
     @property
     def text(self) -> str:
-        letters, rest = "", self.column + 1
-        while rest:
-            rest, letter = divmod(rest - 1, 26)
-            letters = chr(ord("A") + letter) + letters
-        return f"{letters}{self.row + 1}"
+        from xlsxwriter.utility import xl_rowcol_to_cell
+
+        return str(xl_rowcol_to_cell(self.row, self.column))
 
 
 class Range(Formula):
@@ -272,8 +270,7 @@ def _added(items: Sequence[Item]) -> Item:
     if len(terms) >= FEW:
         if line := _line(terms):
             return _call("SUM", line)
-        are_formulas = all(isinstance(term, Formula) for term in terms)
-        if are_formulas and (folded := _folded(terms)):
+        if folded := _folded(terms):
             return _call("SUMPRODUCT", *folded)
     total: Item = 0.0
     for term in terms:
@@ -290,6 +287,8 @@ def _folded(terms: Sequence[Any]) -> tuple[Formula, ...]:
 
     It is () if the terms differ in anything else.
     """
+    if not all(isinstance(term, Formula) for term in terms):
+        return ()
     parts: list[list[Formula]] = []
     shapes = {_replaced(term, parts) for term in terms}
     if len(shapes) != 1:
@@ -339,10 +338,12 @@ OF_LINES: Mapping[str, Callable[..., list[Item]]] = {
 
 
 def _smallest(items: Sequence[Item], place: int) -> Item:
-    line = _line(items)
-    if line is None:
+    if line := _line(items):
+        return _call("SMALL", line, float(place))
+    folded = _folded(items)
+    if len(folded) != 1:
         raise NotImplementedError("sort")
-    return _call("SMALL", line, float(place))
+    return _call("SUMPRODUCT", _call("SMALL", *folded, float(place)))
 
 
 def _dot(left: Sequence[Item], right: Sequence[Item]) -> Item:

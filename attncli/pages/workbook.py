@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import product
+from itertools import chain, count, product
 from typing import Any
 
 import numpy as np
@@ -141,9 +141,8 @@ def sheet_name(title: str, others: Iterable[str]) -> str:
     'Question 1 2  masks 2'
     """
     plain = re.sub(r"[\[\]:*?/\\]", " ", title).strip(" '") or "Attention"
-    ends = ("", *(f" {number}" for number in range(2, MAX_CELLS)))
     known = {other.lower() for other in others}
-    names = (plain[: 31 - len(end)] + end for end in ends)
+    names = (plain[: 31 - len(end)] + end for end in chain([""], map(" {}".format, count(2))))
     return next(name for name in names if name.lower() not in known)
 
 
@@ -153,14 +152,12 @@ class _Sheet:
     def __init__(self, book: Any, trace: Trace, selection: Selection) -> None:
         self.book, self.trace, self.selection = book, trace, selection
         self.page = page_of(trace, selection, lambda figures: True)
-        self.sheet = book.add_worksheet(
-            sheet_name(self.page.title, [one.name for one in book.worksheets()])
-        )
-        self.row = self.count = 0
+        others = [sheet.name for sheet in book.worksheets()]
+        self.sheet = book.add_worksheet(sheet_name(self.page.title, others))
+        self.row = self.cells = 0
         self.settings: dict[str, tuple[float, Reference]] = {}
-        self.may_block = any(
-            step.key in ("mask", "bias", "scores") for step in trace.inputs.values()
-        )
+        keys = {step.key for step in trace.inputs.values()}
+        self.may_block = not keys.isdisjoint(("mask", "bias", "scores"))
         self.items: dict[Expression, Array] = {}
         self.is_plain = selection.is_worksheet  # whether there are no formulas, which would tell
         self.fixed: dict[str, None] = {}  # steps that no formula makes
@@ -183,7 +180,8 @@ class _Sheet:
         for words in (*self.page.closing, *self.page.warnings):
             self.line(words, "faint")
         if self.fixed:
-            self.line(f"No formula of a spreadsheet gives {all_of([*self.fixed])}.", "faint")
+            words = f"No formula of a spreadsheet makes {all_of([*self.fixed])}."
+            self.line(f"{words} The numbers stay as they are.", "faint")
 
     def line(self, words: str, style: str) -> None:
         if words:
@@ -192,8 +190,8 @@ class _Sheet:
 
     def put(self, row: int, column: int, value: str | float, style: str, **more: Any) -> None:
         """Write a text, which no program takes for a formula, or a number."""
-        self.count += 1
-        if self.count > MAX_CELLS:
+        self.cells += 1
+        if self.cells > MAX_CELLS:
             message = f"a workbook of more than {MAX_CELLS:,} cells is too large to work with"
             raise fail(message, hint="choose steps with --only, or write -o FILE.npz")
         if isinstance(value, str):
@@ -252,7 +250,7 @@ class _Sheet:
                 blocks.append(Block(f"{step.key}{index}", matrix))
         arranged = self.arranged(blocks)
         for block in arranged:
-            self.write_block(block, block.matrix.values)
+            self.write_block(block, {})
         cells = np.concatenate([block.cells.ravel() for block in arranged])
         for step, places in layouts:
             self.items[step] = cells[places].reshape(step.array.shape)
@@ -279,13 +277,12 @@ class _Sheet:
         for step in () if self.is_plain else entry.steps:
             made[step] = self.place(step, blocks)
         for block in blocks:
-            self.write_block(
-                block, block.matrix.values if self.is_plain else self.items_in(block, made)
-            )
+            self.write_block(block, made)
 
     def items_in(self, block: Block, made: Mapping[Expression, Array]) -> Array:
-        """Return the items of a matrix that a page shows; of a result, what makes it."""
-        assert block.panel is not None  # or it is one of the problem
+        """Return the items of a matrix: of a result what makes it, of others their cells."""
+        if block.panel is None or self.is_plain:
+            return block.matrix.values
         part = block.panel.part
         return block.panel.on_page(made[part] if block.is_result else self.of(part))
 
@@ -360,42 +357,33 @@ class _Sheet:
         rest = blocks[len(done) :]
         return done + self.arranged(rest) if rest else done
 
-    def write_block(self, block: Block, items: Array) -> None:
-        """Write a matrix whose numbers are made by items, shaped as the whole matrix."""
-        matrix, row, left = block.matrix, block.row, block.left
+    def write_block(self, block: Block, made: Mapping[Expression, Array]) -> None:
+        """Write a matrix; `made` has the items of the steps whose results are written."""
+        matrix, row, left, items = block.matrix, block.row, block.left, self.items_in(block, made)
         self.put(row - 1 - bool(matrix.column_labels), block.column, block.name, "name")
-        if matrix.column_labels:
-            for at, j in enumerate(block.columns):
-                self.put(row - 1, left + at, label_text(matrix.column_labels[j]), "label")
-        if matrix.row_labels:
-            for at, i in enumerate(block.rows):
-                self.put(row + at, block.column, label_text(matrix.row_labels[i]), "label")
-        style = "input" if block.panel is None else "number"
+        for at, j in enumerate(block.columns if matrix.column_labels else ()):
+            self.put(row - 1, left + at, label_text(matrix.column_labels[j]), "label")
+        for at, i in enumerate(block.rows if matrix.row_labels else ()):
+            self.put(row + at, block.column, label_text(matrix.row_labels[i]), "label")
+        style, last = "input" if block.panel is None else "number", block.columns[-1]
+        shown: dict[str, Any] = {"num_format": block.number_format}
         for (at, i), (place, j) in product(enumerate(block.rows), enumerate(block.columns)):
-            sides = {
-                "left": int(place == 0 or j in matrix.bars),
-                "right": int(j == block.columns[-1]),
-            }
+            sides = {"left": int(place == 0 or j in matrix.bars), "right": int(j == last)}
             if matrix.has_room(i, j):
                 self.put(row + at, left + place, OPEN, "open", **sides)
             elif not matrix.is_empty(i, j):
-                value, about = float(matrix.values[i, j]), {"num_format": block.number_format}
-                self.put(row + at, left + place, value, style, **sides, **about)
-                if isinstance(items[i, j], tree.Formula):
-                    form = self.format(style, **sides, **about)
-                    self.formula(row + at, left + place, items[i, j], value, form)
+                value, item = float(matrix.values[i, j]), items[i, j]
+                self.put(row + at, left + place, value, style, **sides, **shown)
+                formula = spreadsheet_text(item) if isinstance(item, tree.Formula) else ""
+                if len(formula) > MAX_FORMULA:
+                    self.fixed[block.name] = None
+                elif formula:  # with the number, for programs that do not calculate
+                    form = self.format(style, **sides, **shown)
+                    number = max(value, BLOCKED)
+                    self.sheet.write_formula(row + at, left + place, formula, form, number)
         if matrix.shaded:
-            self.sheet.conditional_format(
-                row, left, row + len(block.rows) - 1, left + len(block.columns) - 1, SHADES
-            )
-
-    def formula(self, row: int, column: int, item: tree.Formula, value: float, form: Any) -> None:
-        """Write what makes a number, with the number for programs that do not calculate."""
-        formula = spreadsheet_text(item)
-        if len(formula) <= MAX_FORMULA:
-            self.sheet.write_formula(row, column, formula, form, max(value, BLOCKED))
-        else:
-            self.fixed["numbers with a long formula"] = None
+            end = row + len(block.rows) - 1, left + len(block.columns) - 1
+            self.sheet.conditional_format(row, left, *end, SHADES)
 
 
 def _block(panel: Panel, name: str, is_result: bool = False) -> Block:
