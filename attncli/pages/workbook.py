@@ -13,12 +13,13 @@ import numpy as np
 
 from attncli.core.arithmetic.calls import PlainCall
 from attncli.core.arithmetic.elements import Array, filled
-from attncli.core.errors import fail
+from attncli.core.errors import InputError, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.problem.kinds import TEXT_KEYS
+from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import array_of, evaluate
@@ -119,19 +120,35 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     Raises:
         InputError: if XlsxWriter is not installed, or for more than `MAX_CELLS` cells.
     """
-    try:
-        from xlsxwriter import Workbook
-    except ImportError:
-        message = "a workbook needs XlsxWriter, which is not installed"
-        raise fail(message, hint="pip install 'attncli[xlsx]', or -o FILE.csv") from None
     buffer = io.BytesIO()
-    book = Workbook(buffer, {"in_memory": True})
+    book = _workbook()(buffer, {"in_memory": True})
     book.set_properties({"created": datetime(2000, 1, 1)})  # the same at any time
     for trace in shown:
         tagged = replace(compute(with_tagged_numbers(trace.problem)), problem=trace.problem)
         _Sheet(book, tagged, replace(selection, full=True)).write()
     book.close()
     yield buffer.getvalue()
+
+
+def refuse_unwritable(_: Selection, problem: Problem) -> None:
+    """Raise an InputError where there is no library for workbooks, or the problem is too large."""
+    _workbook()
+    if sum(array.size for array in problem.matrices().values()) > MAX_CELLS:
+        raise _too_large()
+
+
+def _workbook() -> Any:
+    try:
+        from xlsxwriter import Workbook
+    except ImportError:
+        message = "a workbook needs XlsxWriter, which is not installed"
+        raise fail(message, hint="pip install 'attncli[xlsx]', or -o FILE.csv") from None
+    return Workbook
+
+
+def _too_large() -> InputError:
+    message = f"a workbook of more than {MAX_CELLS:,} cells is too large to work with"
+    return fail(message, hint="choose steps with --only, or write -o FILE.npz")
 
 
 def sheet_name(title: str, others: Iterable[str]) -> str:
@@ -192,8 +209,7 @@ class _Sheet:
         """Write a text, which no program takes for a formula, or a number."""
         self.cells += 1
         if self.cells > MAX_CELLS:
-            message = f"a workbook of more than {MAX_CELLS:,} cells is too large to work with"
-            raise fail(message, hint="choose steps with --only, or write -o FILE.npz")
+            raise _too_large()
         if isinstance(value, str):
             self.sheet.write_string(row, column, value, self.format(style, **more))
         else:

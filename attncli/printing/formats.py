@@ -217,6 +217,7 @@ FORMATS: dict[str, Format] = {
     "xlsx": Format(
         (".xlsx",), "a workbook, each number a formula", _in("pages.workbook.traces"),
         worksheets=_in("pages.workbook.traces"), binary=True, is_document=True,
+        foresee=_in("pages.workbook.refuse_unwritable"),
     ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
