@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 import zipfile
@@ -21,7 +22,7 @@ from attncli.checking.check import AnswerKey
 from attncli.classroom.submissions import load_answers, load_each_submission
 from attncli.reading.document import KnownClass, Submission
 from attncli.reading.workbooks import number_text
-from tests.conftest import Attn
+from tests.conftest import SAMPLES, Attn
 from tests.test_submissions import SURVEYS, cases_of, said
 from tests.test_zips import zipped
 
@@ -462,3 +463,26 @@ def test_formulas_and_control_characters_are_texts(attn: Attn, tmp_path: Path) -
     assert result.status == 0
     assert "\x1b" not in result.out
     assert "red and blue" in result.out
+
+
+# Workbooks that the program writes
+
+UNLIKE = ("score_distance",)
+"""Samples whose labels are numbers, which no reader can tell from those of a matrix."""
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_written_workbook_is_read_again(path: Path, attn: Attn, tmp_path: Path) -> None:
+    if path.stem in UNLIKE:
+        pytest.skip("its labels are numbers")
+    workbook = tmp_path / "hw.xlsx"
+    attn("compute", path, "-o", workbook)
+    (again,), (before,) = (
+        [json.loads(line) for line in attn("compute", one, "-f", "json").out.splitlines()]
+        for one in (workbook, path)
+    )
+    assert [(name, step["value"]) for name, step in again["steps"].items()] == [
+        (name, step["value"]) for name, step in before["steps"].items()
+    ]
+    result = attn("check", path, workbook)
+    assert (result.status, "skipped" in result.out) == (0, False)

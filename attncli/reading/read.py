@@ -204,10 +204,10 @@ def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
     if path.suffix.lower() not in WORKBOOK_SUFFIXES:
         return CsvText(read_text(source, stdin), STDIN if source == "-" else os.fspath(source))
     with located(lambda _: Place(os.fspath(source))), open_file(path) as file:
-        from attncli.reading import sheets, workbooks
+        from attncli.reading import workbooks
 
         first, *_ = workbooks.sheets_of(blocks(file), as_shown=True)
-        return sheets.class_table(first, os.fspath(source))
+        return workbooks.class_table(first, os.fspath(source))
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
@@ -286,7 +286,7 @@ def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]
     if known is not None:
         from attncli.reading import class_csv
 
-        class_tables = (sheets.class_table(sheet, name) for sheet in every)
+        class_tables = (workbooks.class_table(sheet, name) for sheet in every)
         rows = [*chain(*(class_csv.submissions_in(one, folder, known) for one in class_tables))]
         if rows:
             yield from rows
@@ -294,7 +294,8 @@ def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]
     tables = sheets.documents_of(every, name, reading.options, known)
     for table in tables:
         first, *_ = [*table.remarks.items(), ("", "")]
-        line = LINE_ABOVE.match("\n".join([first[1], *[*table.values][:1], ""]))
+        key = next(iter(table.values.get("steps", table.values)), "")
+        line = LINE_ABOVE.match(f"{first[1]}\n{key}\n")
         if student := name_above(line) if line and known else "":
             del table.remarks[first[0]]
         for one in _of_tables([table], reading):
