@@ -47,8 +47,8 @@ MAX_COLUMNS = 26
 THIN = 5
 """Height in pixels of the row that parts a sentence from the matrices below it."""
 
-FIRST_COLUMN = 14
-"""Width in characters of the column that has the names of keys."""
+MIN_WIDTH = 8
+"""Minimum width of a column in characters."""
 
 SHOWN_BLOCKED = '[<-1E+290]"−∞";'
 """The beginning of a number format that shows −∞ for the number that stands for it."""
@@ -175,6 +175,7 @@ class _Sheet:
         self.settings: dict[str, tuple[float, Reference]] = {}
         keys = {step.key for step in trace.inputs.values()}
         self.may_block = not keys.isdisjoint(("mask", "bias", "scores"))
+        self.widths: dict[int, int] = {}  # of the longest number or label of each column
         self.items: dict[Expression, Array] = {}
         self.is_plain = selection.is_worksheet  # whether there are no formulas, which would tell
         self.fixed: dict[str, None] = {}  # steps that no formula makes
@@ -185,7 +186,6 @@ class _Sheet:
         self.sheet.hide_gridlines(2)
         self.sheet.set_landscape()
         self.sheet.fit_to_pages(1, 0)
-        self.sheet.set_column(0, 0, FIRST_COLUMN)
         self.line(self.page.title, "title")
         for words in (*self.page.notes.splitlines(), self.page.asked):
             self.line(words, "faint")
@@ -196,6 +196,8 @@ class _Sheet:
         self.row += 1
         for words in (*self.page.closing, *self.page.warnings):
             self.line(words, "faint")
+        for column, width in self.widths.items():
+            self.sheet.set_column(column, column, max(MIN_WIDTH, width + 2))
         if self.fixed:
             words = f"No formula of a spreadsheet makes {all_of([*self.fixed])}."
             self.line(f"{words} The numbers stay as they are.", "faint")
@@ -214,6 +216,9 @@ class _Sheet:
             self.sheet.write_string(row, column, value, self.format(style, **more))
         else:
             self.sheet.write_number(row, column, max(value, BLOCKED), self.format(style, **more))
+
+    def widen(self, column: int, width: int) -> None:
+        self.widths[column] = max(self.widths.get(column, 0), width)
 
     def format(self, style: str, **more: Any) -> Any:
         key = style, *more.items()
@@ -236,6 +241,7 @@ class _Sheet:
             if is_number:
                 self.settings[key] = float(values[0]), Reference(self.row, 1)
             self.put(self.row, 0, key, "label")
+            self.widen(0, len(key))
             for column, word in enumerate(values, 1):
                 value = float(word) if PLAIN_NUMBER.fullmatch(word) else word
                 self.put(self.row, column, value, "option")
@@ -377,11 +383,14 @@ class _Sheet:
         """Write a matrix; `made` has the items of the steps whose results are written."""
         matrix, row, left, items = block.matrix, block.row, block.left, self.items_in(block, made)
         self.put(row - 1 - bool(matrix.column_labels), block.column, block.name, "name")
+        for at, width in enumerate(matrix.widths(len)):
+            self.widen(left + at, width)
         for at, j in enumerate(block.columns if matrix.column_labels else ()):
             self.put(row - 1, left + at, label_text(matrix.column_labels[j]), "label")
         for at, i in enumerate(block.rows if matrix.row_labels else ()):
             self.put(row + at, block.column, label_text(matrix.row_labels[i]), "label")
-        style, last = "input" if block.panel is None else "number", block.columns[-1]
+        is_input, last = block.panel is None and not self.is_plain, block.columns[-1]
+        style = "input" if is_input else "number"
         shown: dict[str, Any] = {"num_format": block.number_format}
         for (at, i), (place, j) in product(enumerate(block.rows), enumerate(block.columns)):
             sides = {"left": int(place == 0 or j in matrix.bars), "right": int(j == last)}
