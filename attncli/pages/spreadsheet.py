@@ -376,8 +376,7 @@ def _made(call: Call, operands: Sequence[Array]) -> Array:
 
 def _each(rule: Callable[..., Item], *arrays: Array) -> Array:
     """Return the items that a rule makes of those at the same place."""
-    made: Any = np.frompyfunc(rule, len(arrays), 1)(*arrays)
-    return np.asarray(made, object)
+    return np.asarray(np.frompyfunc(rule, len(arrays), 1)(*arrays), object)
 
 
 def rounded(
