@@ -1,4 +1,4 @@
-"""Files of other programs, by their suffix or first bytes: workbooks, and those that are refused."""
+"""Files of other programs, by suffix or first bytes: workbooks, and those that are refused."""
 
 from __future__ import annotations
 
