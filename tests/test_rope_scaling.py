@@ -31,9 +31,9 @@ def random_rows(seed: int, n: int, d: int = 4) -> Any:
     return np.random.default_rng(seed).uniform(-2, 2, (n, d))
 
 
-def trace(positions: Any, n: int = 4, **keys: Any) -> attncli.Trace:
+def trace(positions: Any, /, **keys: Any) -> attncli.Trace:
     return attncli.compute(
-        attncli.Problem(**{"X": random_rows(1, n), **keys, "positions": positions})
+        attncli.Problem(**{"X": random_rows(1, 4), **keys, "positions": positions})
     )
 
 
@@ -97,7 +97,7 @@ def test_lengths_are_multiplied_by_the_attention_factor(scaling: Keys) -> None:
 def test_scores_depend_on_differences_of_ids_alone(scaling: Keys) -> None:
     first, later = ([t + shift for t in (0, 3, 4, 9)] for shift in (0, 17))
     found = [trace(rope(scaling=scaling, ids=ids))["scores"].value for ids in (first, later)]
-    np.testing.assert_allclose(*found, atol=1e-12)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12)
 
 
 def test_a_packed_document_is_one_by_itself() -> None:
@@ -120,7 +120,8 @@ def test_a_cache_and_tokens_one_by_one_are_the_whole(scaling: Keys) -> None:
     k, v = (whole[name].value[..., :2, :] for name in ("K_rotated", "V"))
     rest = rope(scaling=scaling, ids=ids[2:])
     keys: Keys = {"X": x[2:], "heads": 2, "past": {"K": k, "V": v}}
-    for more in ({"mask": "causal"}, {"kind": "decode"}):
+    ways: list[Keys] = [{"mask": "causal"}, {"kind": "decode"}]
+    for more in ways:
         np.testing.assert_allclose(trace(rest, **keys, **more).output, whole.output[2:])
 
 
@@ -153,8 +154,11 @@ def test_a_frequency_is_explained_and_has_a_closed_form() -> None:
     assert attncli.explain(steps, "angles[good, 2]").line == (
         "angles[good, 2] = 5·frequencies[2] = 5·0.15625 = 0.7813"
     )
-    exact = attncli.explain(steps, "cos[am, 1]", exact=True).line
-    assert "ln(2)·cos(1)/5 + cos(1)" in exact
+
+
+def test_a_cosine_with_its_factor_has_a_closed_form(attn: Attn) -> None:
+    shown = attn("explain", "sample_inputs/positions_yarn.yaml", "cos[am, 1]", "--exact").out
+    assert "ln(2)·cos(1)/5 + cos(1)" in shown
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,7 @@ def test_what_does_not_fit_is_said(more: Keys, message: str) -> None:
 @pytest.mark.parametrize("word", ["ids", "position_ids", "mrope_section"])
 def test_keys_of_other_tools_have_a_hint(word: str) -> None:
     with pytest.raises(attncli.InputError, match="ids: \\[0, 1, 5\\]"):
-        attncli.Problem(**{"X": [[1, 2]], word: [0]})
+        trace("rope", **{word: [0]})
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "npz"])

@@ -93,7 +93,8 @@ class Student:
             size * log(length / (2 * pi * p[name])) / (2 * log(base))
             for name in ("beta_slow", "beta_fast")
         )
-        return 1.0 - min(1.0, max(0.0, (pair - floor(fast)) / (ceil(slow) - floor(fast))))
+        ramp: float = (pair - floor(fast)) / (ceil(slow) - floor(fast))
+        return 1 - min(1.0, max(0.0, ramp))
 
     def attention_factor(self) -> float:
         p = self.p.get("scaling", {"kind": "none"})
