@@ -20,6 +20,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
+from attncli.core.tape.operations import TOKEN_AXES
 from attncli.core.text.strings import regex, visible
 
 MAX_VARIED_NUMBERS = 2_000
@@ -59,17 +60,45 @@ class DrawnMatrix(Record, eq=False):
     values: tuple[float, ...]  # what a number may be
     original: Array
     drawn: Array  # which numbers are drawn anew; a −∞ stays
-    zeros: float  # the share of zeros among those
+    keeps_zeros: bool  # whether it has as many zeros as the original one
+    is_weight: bool  # whether both its axes are features
 
     def draw(self, random: Random) -> Array:
-        """Return a matrix of new numbers, with zeros as often as in the original one, or more."""
-        others = [value for value in self.values if value] or [0.0]
-        zeros = 0.0
-        if 0.0 in self.values:
-            more = max(MAX_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
-            zeros = max(self.zeros + more, 1 / len(self.values))
-        new = draw(random, self.original.shape, others, zeros)
+        """Return a matrix of new numbers, with zeros as often as in the original one, or more.
+
+        Where it keeps zeros, they are those of the original one, with rows and columns in another
+        order: as many, so that products are about as many, and no other rows or columns of zeros.
+        """
+        others, shape, share = self._others, self.original.shape, 0.0
+        if self.keeps_zeros and 0.0 in self.values:
+            zeros = self.original == 0
+            for axis, size in enumerate(shape):
+                zeros = zeros.take(sorted(range(size), key=lambda _: random.random()), axis)
+            new = np.where(zeros, 0.0, draw(random, shape, others, 0.0))
+        else:
+            if 0.0 in self.values:
+                share = float((self.original[self.drawn] == 0).mean())
+                more = max(MAX_ZEROS - share, 0.0) * max(2 * random.random() - 1, 0.0)
+                share = max(share + more, 1 / len(self.values))
+            new = draw(random, shape, others, share)
         return np.where(self.drawn, new, self.original)
+
+    def with_new_row(self, random: Random, before: Array, width: int) -> Array:
+        """Return a matrix with a new row of that width, or a new number, and no new zero line."""
+        new = with_new_row(random, before, self.draw(random), width)
+        if self.is_weight and zero_lines(new) > zero_lines(self.original):
+            numbers = draw(random, before.shape, self._others, 0.0)
+            new = with_new_row(random, before, numbers, width)
+        return new
+
+    @property
+    def _others(self) -> Sequence[float]:
+        return [value for value in self.values if value] or [0.0]
+
+
+def zero_lines(matrix: Array) -> int:
+    """Return how many rows and columns of a matrix are all zeros."""
+    return sum(int(np.count_nonzero(~matrix.any(axis=axis))) for axis in (-1, -2))
 
 
 class Drawing:
@@ -82,6 +111,9 @@ class Drawing:
         self._problem = problem
         with located(problem.source):
             _check_size(problem)
+            inputs = calculated(problem).inputs.values()
+        is_weight = {s.key: len(s.trailing) > 1 and not TOKEN_AXES & {*s.trailing} for s in inputs}
+        keeps_zeros = any(is_weight.values())  # which decide how many products there are
         self.cells = {}
         for key, array in problem.matrices().items():
             numbers, drawn = array.astype(float), np.isfinite(array)
@@ -89,7 +121,7 @@ class Drawing:
                 continue
             allowed = values or usual_values(numbers[drawn])
             self.cells[key] = DrawnMatrix(
-                allowed, numbers, drawn, float((numbers[drawn] == 0).mean())
+                allowed, numbers, drawn, keeps_zeros, is_weight.get(key, False)
             )
         cells = self.cells.values()
         is_one = all(np.isin(c.original[c.drawn], c.values).all() for c in cells)
@@ -111,10 +143,9 @@ class Drawing:
         """
         keys = among or [*self.cells]
         key = keys[number // 3 % len(keys)]
-        before, new = matrices[key], self.cells[key].draw(random)
-        if number % 3:
-            is_number = number % 3 == 2 or before.ndim < 2
-            new = with_new_row(random, before, new, 1 if is_number else before.shape[-1])
+        before, cells = matrices[key], self.cells[key]
+        width = 1 if number % 3 == 2 or before.ndim < 2 else before.shape[-1]
+        new = cells.with_new_row(random, before, width) if number % 3 else cells.draw(random)
         return {**matrices, key: new}
 
     def trace(self, matrices: Matrices) -> Trace:

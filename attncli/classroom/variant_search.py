@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, combinations, islice, product
-from math import inf
+from math import ceil, inf
 from random import Random
 
 import numpy as np
@@ -23,8 +23,9 @@ from attncli.classroom.drawing import Drawing, Matrices, numbers_of
 from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.evaluation import walk
-from attncli.core.tape.step import Step
+from attncli.core.tape.evaluation import array_of, walk
+from attncli.core.tape.operations import TOKEN_AXES, MatMul, MatVec, Transposed
+from attncli.core.tape.step import Operation, Step
 
 LARGE_NUMBER = 1000.0
 """Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
@@ -46,6 +47,10 @@ MAX_STALE = 60
 
 WORK_DIFFERENCE = 0.1
 """Difference in work from the original problem, relative to it, that counts as one small flaw."""
+
+MAX_PRODUCTS_DIFFERENCE = 0.2
+"""Maximum difference in the products of the projections from the original problem, relative to it,
+that is no flaw. Chosen."""
 
 LIKELY_FAULTS = 40
 """Number of places in which most faults were, and which are looked at before the others. Chosen."""
@@ -138,10 +143,18 @@ class Candidate:
         self.faults = inf  # before the candidate is examined
 
     @cached_property
+    def excess(self) -> int:
+        """How often the maximum difference in products is exceeded: 0 if it is not."""
+        original = self.question.original
+        usual = original.kept("products", lambda: projection_products(original))
+        difference = abs(projection_products(self.trace) - usual) / (usual or 1)
+        return max(ceil(difference / MAX_PRODUCTS_DIFFERENCE - 1e-9) - 1, 0)
+
+    @cached_property
     def small(self) -> int:
         usual = rough_work(self.question.original) or 1
         difference = abs(rough_work(self.trace) - usual) / usual
-        flaws = small_flaws(self.trace) + GRAVE * alike(self.trace)
+        flaws = small_flaws(self.trace) + GRAVE * (alike(self.trace) + self.excess)
         return flaws + int(difference / WORK_DIFFERENCE)
 
     @property
@@ -205,8 +218,9 @@ class Search:
             self._examine(best)
         return best
 
-    def _cost(self, candidate: Candidate) -> tuple[float, float, float]:
-        return max(candidate.grave, self.fewest), candidate.faults, candidate.small
+    def _cost(self, candidate: Candidate) -> tuple[float, ...]:
+        grave = max(candidate.grave, self.fewest)
+        return grave, candidate.faults, candidate.excess, candidate.small
 
     def _with_few_flaws(
         self, random: Random, draws: Iterator[int], fewest: int
@@ -287,6 +301,28 @@ class Search:
         else:
             candidate.faults = faults
         self._faulty.update(candidate.places)
+
+
+def projection_products(trace: Trace) -> int:
+    """Return how many products of two numbers that are not 0 the projections have.
+
+    >>> from attncli import Problem, compute
+    >>> projection_products(compute(Problem(X=[[1, 2], [3, 0]], W_q=[[1, 0], [1, 1]])))
+    5
+    """
+    count = 0
+    for step in trace:
+        for node in walk(step.operation) if isinstance(step.operation, Operation) else ():
+            if isinstance(node, MatMul):
+                left, right = node.left, node.right
+            elif isinstance(node, MatVec):
+                left, right = node.vectors, Transposed(node.matrix)
+            else:
+                continue
+            if not step.backward and not TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}:
+                factors = (array_of(left) != 0).sum(axis=-2), (array_of(right) != 0).sum(axis=-1)
+                count += int((factors[0] * factors[1]).sum())
+    return count
 
 
 def rough_work(trace: Trace) -> int:

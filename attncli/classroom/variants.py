@@ -78,6 +78,7 @@ class Variant(Record, eq=False):
     alike: tuple[tuple[str, str], ...]  # pairs of mistakes that only other variants tell apart
     flaws: int  # saturated rows, numbers of 1000 and more, warnings; above the least of any draw
     shown: tuple[str, ...]  # the mistakes that it shows
+    excess: int  # how often 20 % are exceeded by which products of projections differ; 0 if not
     form: VariantForm
 
     @property
@@ -103,7 +104,9 @@ def vary(
 
     In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
     numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
-    saturated; and no number is 1000 or more.
+    saturated; no number is 1000 or more; no weight matrix has a row or a column of zeros that the
+    original does not have; and the projections have as many products of numbers that are not 0 as
+    those of the original, to 20 %.
 
     Args:
         problem: the original problem.
@@ -246,6 +249,7 @@ def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) 
         tuple(sorted(alike)),
         max(best.grave - form.fewest, 0),
         tuple(id_ for id_ in MISTAKES if id_ in shown),
+        best.excess,
         form,
     )
 

@@ -62,6 +62,9 @@ def table(summary: Summary) -> Iterator[Line]:
     if not summary.unfair:
         yield [("Every variant is fair: it shows each mistake that the others show.", "right")]
     yield from _listed("Variants that are less fair than others:", "wrong", summary.unfair)
+    if apart := [_name(variant) for variant in variants if variant.excess]:
+        which = f"the projections of {all_of(apart)} have over 20 % more or fewer products"
+        yield [(f"With numbers that show mistakes, {which} than those of the original.", "near")]
     yield from _listed("Mistakes that do not show, or not in every step:", "title", form.unseen)
     ids = dict.fromkeys(one for one, _ in form.never_apart)
     same = {id_: ", ".join(b for a, b in form.never_apart if a == id_) for id_ in ids}
