@@ -257,7 +257,9 @@ class Search:
                 break
             candidate = self._redrawn(random, current, number)
             stale += 1
-            if candidate is not None and candidate.grave <= self.fewest:
+            if candidate is None or candidate.excess > current.excess:
+                continue
+            if candidate.grave <= self.fewest:
                 self._examine(candidate, current)
                 if candidate.faults < current.faults:
                     current, stale = candidate, 0
