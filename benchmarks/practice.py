@@ -15,6 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import attncli
 from benchmarks.surveys.practice import survey, survey_of_mistakes
 from tests.practice_page import TYPED, Page, said_by_check
 
@@ -47,7 +48,8 @@ def record(count: int = 150, mistakes: int = 25, seed: int = 6) -> None:
         codes, mistake = says(page, name, texts)
         problem = page.trace.problem
         line = {"problem": problem.written, "step": name, "texts": texts, "page": codes}
-        line |= {"check": said_by_check(problem, name, texts), "mistake": mistake}
+        key = attncli.AnswerKey(problem)
+        line |= {"check": said_by_check(key, name, texts), "mistake": mistake}
         lines.append(json.dumps(line, ensure_ascii=False, default=dict))
         return codes, mistake
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fcntl
+import gc
 import json
 import os
 import pty
@@ -209,6 +210,15 @@ def attn_process() -> Attn:
     return call
 
 
+@pytest.fixture
+def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two candidates, not twelve, decide what variants can show, in a quarter of the time.
+
+    That is enough where the test is of files, names and messages.
+    """
+    monkeypatch.setattr("attncli.classroom.variant_search.POOL_SIZE", 2)
+
+
 def _file(errors: str) -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors=errors, newline="")
 
@@ -217,6 +227,11 @@ def _result(status: int, out: str, err: str) -> Result:
     # Whatever happens, a user never sees a traceback.
     assert "Traceback" not in err, err
     return Result(status, out, err)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over thousands of tests: a tenth of the suite's time."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

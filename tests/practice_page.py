@@ -53,10 +53,10 @@ WORKSHEET = attncli.printing.formats.WorksheetSelection()
 
 
 def report_on(
-    problem: attncli.Problem, name: str, texts: list[str]
+    key: attncli.AnswerKey, name: str, texts: list[str]
 ) -> tuple[attncli.Report, list[bool]]:
     """Return the report on a step alone, and which texts cannot be read; these are left out."""
-    step = attncli.compute(problem)[name]
+    step = key.trace[name]
     kept, unread = [], []
     for text in texts:
         try:
@@ -68,12 +68,12 @@ def report_on(
             unread.append(False)
         kept.append("~" if unread[-1] else text)
     cells = np.array(kept, object).reshape(step.value.shape).tolist()
-    return attncli.check(problem, {name: cells}), unread
+    return key.check({name: cells}), unread
 
 
-def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list[str]:
+def said_by_check(key: attncli.AnswerKey, name: str, texts: list[str]) -> list[str]:
     """Return the status of each cell of a sheet that holds one step, what cannot be read apart."""
-    report, unread = report_on(problem, name, texts)
+    report, unread = report_on(key, name, texts)
     judged = report.steps[name]
     if judged.status == "missing":  # the scores that are the scaled scores
         judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
@@ -116,12 +116,12 @@ class Page:
         return codes, mistake
 
 
-def is_named(problem: attncli.Problem, name: str, texts: list[str], says: str) -> bool:
+def is_named(key: attncli.AnswerKey, name: str, texts: list[str], says: str) -> bool:
     """Return True if `check` names a mistake for the same cells, first or as another one.
 
     It says "perhaps" where the numbers are few; the page says it of no mistake.
     """
-    finding = report_on(problem, name, texts)[0].findings.get(name)
+    finding = report_on(key, name, texts)[0].findings.get(name)
     if finding is None:
         return False
     every = [replace(one, certain=True) for one in (finding, *finding.also)]

@@ -17,21 +17,30 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+WORD = r"""(?:[^\s|&;<>(){}$`*?~#\\'"]|'[^']*'|"[^"$`\\]*")+"""
+"""A word that a shell takes as it is, but for its quotes."""
+
+PLAIN = re.compile(rf"attn((?: +{WORD})+)\s*(?:\|(?!\|)(.*))?", re.DOTALL)
+"""A call of `attn` with such words alone, and what its output is piped into."""
+
+
 def printed(command: str, folder: Path, **variables: str) -> str:
     """Return all that a command prints: a plain call of `attn` runs in this process."""
-    if command.startswith("attn ") and not re.search(r"[|&;<>(){$`*?~#\\]|\n.", command):
-        result = in_process(*shlex.split(command)[1:], cwd=folder, env=variables)
-        if not (result.out and result.err):  # otherwise, only a process shows their order
+    if match := PLAIN.fullmatch(command):
+        result = in_process(*shlex.split(match[1]), cwd=folder, env=variables)
+        if match[2] and not result.err:
+            return in_shell(match[2], folder, stdin=result.out, **variables)
+        if not (match[2] or (result.out and result.err)):
             return result.out + result.err
-    return in_shell(command, folder, **variables)
+    return in_shell(command, folder, **variables)  # only processes show the order of two streams
 
 
-def in_shell(command: str, folder: Path = ROOT, **variables: str) -> str:
+def in_shell(command: str, folder: Path = ROOT, stdin: str = "", **variables: str) -> str:
     """Return all that a command prints, where `attn` and `python3` are those that are tested."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],
-        stdin=subprocess.DEVNULL,
+        input=stdin.encode(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,

@@ -462,9 +462,113 @@ def test_only_takes_the_symbols_of_pages(symbol: str, attn: Attn) -> None:
 
 
 def test_only_takes_no_symbol_for_a_matrix_of_the_problem(attn: Attn) -> None:
-    result = attn("compute", "sample_inputs/recurrent.yaml", "--only", "A")
-    assert result.status == 2
-    assert "there is no step A in this calculation" in result.err
+    result = attn("compute", "sample_inputs/recurrent.yaml", "--only", "A", "-f", "csv")
+    assert result.out == "1,0,1,0\n0,1,0,1\n"  # not the weights, whose symbol is A
+
+
+MASKED = """\
+tokens: [I, am, good]
+X: [[1, 3], [1, 1], [1, 2]]
+W_q: [[1, 0], [0, 1]]
+W_k: [[1, 0], [1, 1]]
+mask: causal
+"""
+
+
+def test_only_shows_inputs_and_headings(attn: Attn, tmp_path: Path) -> None:
+    sample = tmp_path / "hw.yaml"
+    sample.write_text(MASKED)
+    for name, start in (
+        ("X", "X   (3, 2)\n"),
+        ("W_q", "W_q   (2, 2)\n"),
+        ("Q = X W_q", "Q = X W_q "),
+        ("Kᵀ", "K = X W_k "),
+        ("masked = scaled, −∞ where mask = 0", "masked = scaled, −∞ where mask = 0 "),
+    ):
+        result = attn("compute", sample, "--only", name)
+        assert (result.status, result.out[: len(start)]) == (0, start)
+    both = attn("compute", sample, "--only", "X,scores", "-f", "json")
+    assert [*json.loads(both.out)["steps"]] == ["X", "scores"]
+    stream = "".join(f'{{"X": [[{n}, 1], [1, 0]], "score": "dot"}}\n' for n in range(3))
+    result = attn("compute", "--only", "X", "-f", "json", stdin=stream.encode())
+    steps = [json.loads(line)["steps"] for line in result.out.splitlines()]
+    assert [one["X"]["value"][0] for one in steps] == [[n, 1] for n in range(3)]
+
+
+def test_explain_reads_a_file_behind_the_cells(attn: Attn) -> None:
+    wanted = attn("explain", GOOD, "weights[am, I]", "z_am")
+    assert attn("explain", "weights[am, I]", GOOD, "z_am") == wanted
+    assert attn("explain", "weights[am,", "I]", "z_am", GOOD) == wanted
+    assert attn("explain", "nope", "weights").err == "nope: there is no such file\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("d_k", "d_k is 2 here: W_k has 2 columns\nscaled = scores / √d_k   √d_k = √2 = 1.4142\n"),
+        ("sqrt(d_k)", "d_k is 2 here: W_k has 2 columns\nscaled = scores / √d_k "),
+        ("n", "n is 3 here: X has 3 rows\n"),
+        ("d", "d_model is 2 here: X has 2 columns\nd_q is 2 here"),
+        ("scale", "scale is 1/sqrt(d_k) here: what scores are multiplied by\nscaled = scores "),
+        ("heads", "heads is 1 here: how many heads\n"),
+    ],
+)
+def test_explain_says_what_sizes_and_options_are(
+    word: str, said: str, attn: Attn, tmp_path: Path
+) -> None:
+    sample = tmp_path / "hw.yaml"
+    sample.write_text(MASKED)
+    result = attn("explain", sample, word)
+    assert (result.status, result.out[: len(said)], result.err) == (0, said, "")
+    told = attn("explain", sample, word, "-f", "json")
+    assert (told.status, told.out, told.err[: len(said)]) == (0, "", said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compute", "FILE", "-o", "FILE"),
+        ("compute", "FILE", "-o", "FILE", "--watch"),
+        ("worksheet", "FILE", "-o", "FILE"),
+        ("vary", "FILE", "-o", "FILE"),
+        ("check", "FILE", "-o", "FILE", "-f", "json"),
+    ],
+)
+def test_no_output_is_an_input(words: tuple[str, ...], attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "hw.yaml"
+    file.write_text("X: [[1, 0], [0, 1]]\n")
+    result = attn(*(str(file) if word == "FILE" else word for word in words))
+    hint = "is read here, and would be overwritten\n  name another file with -o\n"
+    assert (result.status, result.err) == (2, f"{file} {hint}")
+    assert file.read_text() == "X: [[1, 0], [0, 1]]\n"
+
+
+def test_set_is_for_every_command_that_reads_a_problem(attn: Attn) -> None:
+    sample = "sample_inputs/i_am_good.yaml"
+    set_ = ("--set", "mask=causal")
+    assert "= 0 / " in attn("explain", sample, "weights[I, am]", *set_).out
+    assert "mask: causal" in attn("vary", sample, *set_).out
+    assert "masked:" in attn("worksheet", sample, "-f", "yaml", *set_).out
+    answers = b'{"weights": [["1.00", "0.00", "0.00"], ["_", "_", "_"], ["_", "_", "_"]]}'
+    assert attn("check", sample, "-", stdin=answers).status == 1
+    assert attn("check", sample, "-", *set_, stdin=answers).status == 0
+    unknown = attn("worksheet", sample, "-f", "yaml", "--set", "foo=1").err
+    assert unknown.startswith("--set: unknown key foo\n  known: ")
+    assert unknown.endswith("in all: see attn schema)\n")
+    assert unknown.count(", ") == 5
+
+
+def test_a_quiet_command_has_no_note_on_windows_1252(attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "hw.yaml"
+    file.write_bytes("title: café\nX: [[1, 0], [0, 1]]\n".encode("cp1252"))
+    for words in (("compute", file), ("worksheet", file, "-f", "yaml")):
+        assert "note: " in attn(*words).err
+        assert attn(*words, "-q").err == ""
+
+
+def test_all_help_is_there_without_a_command(attn: Attn) -> None:
+    assert attn("--help-all") == attn("--help")
+    assert "attn COMMAND --help-all" in attn("--help").out
 
 
 @pytest.mark.parametrize(("name", "hint"), [("weigths", "did you mean weights?"), ("foo", "known")])
@@ -508,6 +612,7 @@ def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
     assert weights.out == attn("compute", *flags, "--only", "scaled").out
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
     for pairs in (
         ["compute", HEADS, "--only", "weights", "--only", "Q,V"],

@@ -71,7 +71,7 @@ TOO_SMALL = "is smaller than a float holds; write 0, which it becomes"
     [
         ("", "there is no number"),
         (" \t", "there is no number"),
-        ("two", "two is not a number"),
+        ("two", "two is not a number; write 2"),
         ("yes", "yes is not a number"),
         ("1:30", "1:30 is not a number"),
         ("2x", "2x is not a number"),

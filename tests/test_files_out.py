@@ -288,6 +288,7 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
     ],
     ids=lambda arguments: " ".join(map(str, (arguments[0], *arguments[-3:-1]))),
 )
+@pytest.mark.usefixtures("small_pool")
 def test_the_missing_folders_of_a_file_are_made(
     arguments: tuple[str | Path, ...], attn: Attn, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def test_pages_of_a_class(tmp_path: Path, capfdbinary: Captured) -> None:
         assert (tmp_path / "two" / page.name).read_bytes() == page.read_bytes()
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_several_processes_draw_the_variants_of_one(
     tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +332,7 @@ def test_writers_can_be_sent_to_other_processes() -> None:
         assert pickle.loads(pickle.dumps(row.traces))
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_any_executor_draws_variants() -> None:
     original = attncli.Problem(X=[[1, 0], [0, 2]], W_q=[[1, 2], [0, 1]], score="dot")
     with ProcessPoolExecutor(1) as executor:

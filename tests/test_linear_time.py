@@ -82,7 +82,22 @@ TEXTS = [
     ("answer", "", "about ", ""),
     *(("pasted", "", text, "") for text in ("(1) ", "(1 0) ", "1 0\n", "1,0 0,5\n", "am: 1 0\n")),
     *(("pasted", "", text, "") for text in ("[1 0] ", "[", "| 1 ", "1\t", "1 0; ", "1 % ", ". ")),
-    *(("pasted", "", text, "") for text in (" ", "⎡1 0⎤\n", "1\u2009", ": ", "[#,] 1 0\n")),
+    *(
+        ("pasted", "", text, "")
+        for text in (
+            "|",
+            "np.a(",
+            "{{1} ",
+            "1.0e+03 *\n",
+            "\\.T",
+            "' ",
+            " ",
+            "⎡1 0⎤\n",
+            "1\u2009",
+            ": ",
+            "[#,] 1 0\n",
+        )
+    ),
     *(("pasted", "[1]", text, "x") for text in (" ", "]", ", ", ", a=b", ";", ")")),
     *(("pasted", text, " ", "x") for text in ("", "(", "( (", "a", "a:", "tensor(", "|")),
     ("pasted", "", "a", "= 1"),
@@ -105,6 +120,10 @@ TEXTS = [
         for text in ("1 0; ", "[", "1, ", "; ... ", "1 # ", "1,0, ")
     ),
     *(("unknown", text, "a ", "= [1 0]") for text in ("", "## ", "> ", "X <- ", "print", "\\[")),
+    *(
+        ("unknown", "", text, "")
+        for text in ("> X: [[1]]\n", ">", "```\n", "~~~\nX: 1\n", "X = 1\n")
+    ),
     *(("unknown", "X = [1 0]\n", text, "") for text in ("a# = 1\n", "% ", "# a", "X:", "import ")),
     ("unknown", "X", "[1]", "= [1 0]"),
     *(("unknown", "X: [", text, "") for text in (" ", "[ ", "1 ", "1", "1 0]\n[")),

@@ -71,9 +71,9 @@ def test_value(raw: object, value: object) -> None:
         ([[[1, 2], [3]]], "row 2 of X[1] has 1 number, but row 1 has 2", ("X", 0, 1)),
         ([1, [2]], "X mixes rows and numbers: place 1 is no row", ("X", 0)),
         ([[1], 2], "X mixes rows and numbers: place 2 is no row", ("X", 1)),
-        ([[1, "two"]], "row 1, column 2 of X: two is not a number", ("X", 0, 1)),
-        ([1, "two"], "row 1, column 2 of X: two is not a number", ("X", 1)),
-        ("1 0\n0 one", "row 2, column 2 of X: one is not a number", ("X", 1, 1)),
+        ([[1, "two"]], "row 1, column 2 of X: two is not a number; write 2", ("X", 0, 1)),
+        ([1, "two"], "row 1, column 2 of X: two is not a number; write 2", ("X", 1)),
+        ("1 0\n0 one", "row 2, column 2 of X: one is not a number; write 1", ("X", 1, 1)),
         ([[[1], ["a"]]], "row 2, column 1 of X[1]: a is not a number", ("X", 0, 1, 0)),
         ([["1/0"]], "row 1, column 1 of X: 1/0 divides by 0", ("X", 0, 0)),
         ([["3,5"]], "row 1, column 1 of X: 3,5 is not a number; write 3.5", ("X", 0, 0)),
@@ -219,7 +219,7 @@ def test_number(raw: object, value: float) -> None:
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ("two", "softcap: two is not a number"),
+        ("two", "softcap: two is not a number; write 2"),
         ("", "softcap is blank"),
         ("inf", "softcap must be a finite number"),
         (float("nan"), "softcap must be a finite number"),

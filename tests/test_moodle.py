@@ -118,6 +118,7 @@ def test_feedback_does_not_tell_the_right_number() -> None:
 # ---- what a teacher sees
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_quiz_of_variants(tmp_path: Path, attn: Attn) -> None:
     source = SAMPLES / "i_am_good.yaml"
     attn("vary", source, "-n", "11", "--ask", "weights,output", "-o", f"{tmp_path}/v/")

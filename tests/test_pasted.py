@@ -62,6 +62,15 @@ MEANT: dict[str, tuple[str, Any]] = {
     "lists": ("[[1,2],[3,4]]", FOUR),
     "lists_trailing_commas": ("[[1, 2,], [3, 4,],]", FOUR),
     "rows_of_lists": ("[1, 2]\n[3, 4]", FOUR),
+    "numpy_unit": ("np.eye(2)", UNIT),
+    "numpy_zeros": ("np.zeros((2, 3))", [[0] * 3] * 2),
+    "numpy_vector": ("np.ones(3)", [[1] * 3]),
+    "torch_zeros": ("torch.zeros(2, 3)", [[0] * 3] * 2),
+    "matlab_unit": ("W_q = eye(2);", UNIT),
+    "tensorflow": ("tf.Tensor(\n[[1. 2.]\n [3. 4.]], shape=(2, 2), dtype=float32)", FOUR),
+    "sympy_code": ("sp.Matrix([[1, 2], [3, 4]])", FOUR),
+    "matlab_factor": ("A =\n\n   1.0e-01 *\n\n    5.0000  -10.0000\n   20.0000   15.0000\n", HALF),
+    "mathematica": ("{{1, 2}, {3, 4}}", FOUR),
     # Markdown and drawn tables
     "markdown": ("| 1 | 2 |\n|---|---|\n| 3 | 4 |", FOUR),
     "markdown_no_line": ("| 1 | 2 |\n| 3 | 4 |", FOUR),
@@ -429,6 +438,19 @@ def test_a_name_above_the_answers_is_the_students(text: str, name: str, tmp_path
     assert (answers.name, answers.is_named) == (name.removeprefix("# "), True)
     report = attncli.check(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"), answers)
     assert report.verdict == "correct"
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "txt"])
+@pytest.mark.parametrize("title", ["Homework 3, Ann", "Ann", "My Answers", "Ann (group 4)\r"])
+def test_a_title_above_answers_in_yaml_is_left_out(title: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(f"{title}\nweights: [[0.73, 0.27], [0.27, 0.73]]\n", newline="")
+    (answers,) = attncli.load_answers(path)
+    report = attncli.check(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"), answers)
+    assert report.verdict == "correct"
+    path.write_text("weights\nQ: [[0.73, 0.27], [0.27, 0.73]]\n")  # it may be a step
+    with pytest.raises(attncli.InputError, match="a mapping of keys to values, not: weights"):
+        attncli.load_answers(path)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_a_large_matrix_has_no_numbers_and_a_huge_one_is_refused(
     result = attn("compute", path, "-o", tmp_path / "w.svg")
     assert (result.status, result.out) == (2, "")
     assert result.err == (
-        "a picture of more than 40,000 cells shows nothing\n"
+        f"{path}: a picture of more than 40,000 cells shows nothing\n"
         "  choose with --only, --head and --rows; -o FILE.npz holds every number\n"
     )
     assert not (tmp_path / "w.svg").exists()

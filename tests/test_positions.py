@@ -368,6 +368,7 @@ def test_positions_have_a_flag(attn: Attn) -> None:
     assert '"Q_rotated"' in result.out
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_arrays_in_a_list_of_positions_are_varied() -> None:
     listed: list[Any] = ["rope", {"name": "learned", "P": [[1, 2], [3, 4]]}]
     (found,) = attncli.vary(attncli.Problem(X=[[1, 2], [0, 1]], positions=listed), 1)

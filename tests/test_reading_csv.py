@@ -172,7 +172,7 @@ def test_slices() -> None:
         ("X[1]\n1,2\nX\n3,4\n", "f.csv:3"),
         ("X\n1,2\nX.a\n1,2\n", "X.a cannot be set, as X is a matrix"),
         ("X\nW_q\n1\n", "f.csv:1:1: X is empty"),
-        ("Y\n1\n", "f.csv:1:1: unknown key Y\n    Y\n    ^\n  known: title"),
+        ("Y\n1\n", "f.csv:1:1: unknown key Y\n    Y\n    ^\n  known: "),
         ("scor,dot\nX\n1,2\n", "f.csv:1: unknown key scor"),
         ("steps\nQ\n1,2\n", "f.csv:1: this holds results, but not the problem"),
         ("[1]\n1\n", "unknown key [1]"),

@@ -70,9 +70,26 @@ SCRIPTS: dict[str, tuple[str, int, str]] = {
       press(x.querySelector("input"), "f");
       var changed = [one.state(), cell("X.0").firstChild.data, isOpen()];
       press(x.querySelector("input"), "Enter");
+      var why = d.getElementById("why"), whole = [];
+      for (var i = 0; i < 5; i += 1) {
+        press(d.body, " ");
+        whole.push(why.scrollHeight <= why.clientHeight);
+      }
       press(d.body, "Escape");
-      return {opened, first, second, scores, framed, back, inputs, halted, changed,
+      return {whole, opened, first, second, scores, framed, back, inputs, halted, changed,
               closed: [isOpen(), w.location.hash.slice(0, 1), every("td.later").length]};
+    """,
+    ),
+    "a_finger_is_lifted_where_the_page_moved": (
+        "sentence",
+        400,
+        """
+      var x = cell("X.0"), mask = cell("mask.1");
+      [x, mask].forEach((td) => {
+        td.dispatchEvent(new w.PointerEvent("pointerdown", {bubbles: true}));
+        d.body.dispatchEvent(new w.PointerEvent("click", {bubbles: true, pointerType: "touch"}));
+      });
+      return [x.querySelector("input") !== null, one.state()];
     """,
     ),
     "an_address_opens_the_stage": (
@@ -133,8 +150,13 @@ def test_the_stage_goes_through_the_steps(shown: dict[str, Any]) -> None:
     assert found["inputs"] == ["X", "W_q", "W_k", "W_v", "mask", "W_o"]
     assert found["halted"] == 0
     assert found["changed"] == [{"X.0": "5"}, "5", True]
+    assert all(found["whole"])  # the explanation of each step
     assert found["closed"] == [False, "", 0]
 
 
 def test_an_address_opens_the_stage(shown: dict[str, Any]) -> None:
     assert shown["an_address_opens_the_stage"] == [True, {"X.0": "3"}, True, "#stage~"]
+
+
+def test_a_finger_is_lifted_where_the_page_moved(shown: dict[str, Any]) -> None:
+    assert shown["a_finger_is_lifted_where_the_page_moved"] == [True, {"mask.1": "1"}]

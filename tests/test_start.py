@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import textwrap
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -71,29 +72,40 @@ def fits(kind: str, mask: str | None, layout: dict[str, str]) -> bool:
 def test_a_new_problem_computes_and_shows_something(
     kind: str, score: str, attn: Attn, tmp_path: Path
 ) -> None:
-    """Masks and layouts of heads in turn: rows of weights differ, none is saturated."""
+    """Every pair of a kind and a score, and of a kind and a mask, with layouts of heads in turn.
+
+    Rows of weights differ, and none is saturated.
+    """
     turn = list(SCORES).index(score)
-    for number, mask in list(enumerate(MASK_FORMS))[turn % 3 :: 3]:
-        layout = LAYOUTS[(number + len(kind) + turn) % len(LAYOUTS)]
-        options = {"kind": kind, "score": score, **layout} | ({"mask": mask} if mask else {})
-        flags = [part for k, v in options.items() for part in (f"--{k.replace('_', '-')}", v)]
-        result = attn("new", *flags)
+    masks = [form for form in MASK_FORMS if fits(kind, form, {})]
+    layouts = [one for one in LAYOUTS if fits(kind, None, one)]
+    mask, layout = masks[turn % len(masks)], layouts[(turn + len(kind)) % len(layouts)]
+    result = attn("new", *flags_of(kind, mask, layout), "--score", score)
+    assert (result.status, result.err) == (0, "")
+    (tmp_path / "hw.yaml").write_text(result.out)
+    trace = attncli.compute(attncli.load(tmp_path / "hw.yaml"))
+    # A word that is padding attends to nothing itself where two sentences are matched; where a
+    # mask is written out, nothing is added that says how queries and keys are aligned.
+    is_padded = kind == "co_attention" and "lengths" in str(mask)
+    assert not trace.warnings or is_padded or (kind == "cross" and "{causal" in str(mask))
+    if layout != LAYOUTS[2]:  # so many rows of two keys can hardly all be told apart
+        assert saturated(trace) == []
+    made = [trace[name].value.tolist() for name in ("Q", "K", "V") if name in trace]
+    assert all(made.count(one) == 1 for one in made)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_that_a_kind_has_no_use_for_are_refused(kind: str, attn: Attn) -> None:
+    for mask, layout in product(MASK_FORMS, LAYOUTS):
         if not fits(kind, mask, layout):
-            assert (result.status, result.out) == (2, ""), flags
+            result = attn("new", *flags_of(kind, mask, layout))
+            assert (result.status, result.out) == (2, ""), (mask, layout)
             assert re.match(r"--\w+: .* has no use in kind \w+\n", result.err), result.err
-            continue
-        assert (result.status, result.err) == (0, ""), flags
-        (tmp_path / "hw.yaml").write_text(result.out)
-        problem = attncli.load(tmp_path / "hw.yaml")
-        trace = attncli.compute(problem)
-        # A word that is padding attends to nothing itself where two sentences are matched; where a
-        # mask is written out, nothing is added that says how queries and keys are aligned.
-        is_padded = kind == "co_attention" and "lengths" in str(mask)
-        assert not trace.warnings or is_padded or (kind == "cross" and "{causal" in str(mask))
-        if layout != LAYOUTS[2]:  # so many rows of two keys can hardly all be told apart
-            assert saturated(trace) == [], flags
-        made = [trace[name].value.tolist() for name in ("Q", "K", "V") if name in trace]
-        assert all(made.count(one) == 1 for one in made), flags
+
+
+def flags_of(kind: str, mask: str | None, layout: dict[str, str]) -> list[str]:
+    options = {"kind": kind, **layout} | ({"mask": mask} if mask else {})
+    return [part for k, v in options.items() for part in (f"--{k.replace('_', '-')}", v)]
 
 
 def saturated(trace: attncli.Trace) -> list[list[float]]:

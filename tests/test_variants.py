@@ -44,7 +44,7 @@ def three() -> list[attncli.Variant]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, small_pool: None) -> Path:
     (tmp_path / "hw.yaml").write_text(YAML)
     return tmp_path
 
@@ -295,9 +295,9 @@ def test_a_file_for_each_variant_and_its_solutions(folder: Path, attn: Attn) -> 
         assert other.status == (0 if name == "02.yaml" else 1)
 
 
-def test_the_same_seed_gives_the_same_files(folder: Path, attn: Attn, attn_process: Attn) -> None:
-    flags = ("vary", "hw.yaml", "-n", "1", *ASK)
-    one, other = (run(*flags, cwd=folder) for run in (attn, attn_process))
+def test_the_same_seed_gives_the_same_files(attn: Attn, attn_process: Attn) -> None:
+    flags = ("vary", "-", "-n", "1", *ASK)
+    one, other = (run(*flags, stdin=YAML.encode()) for run in (attn, attn_process))
     assert (one.status, one.out, one.err) == (other.status, other.out, other.err)
 
 
@@ -309,15 +309,17 @@ OTHER_PROCESSOR = {
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_seed_gives_the_same_files_on_another_processor(folder: Path, attn_process: Attn) -> None:
+def test_a_seed_gives_the_same_files_on_another_processor(
+    tmp_path: Path, attn_process: Attn
+) -> None:
     """With numbers such as 0.1 and 0.3 the floats differ: 0.3 − 0.3 may be 5e-17."""
-    (folder / "tenths.yaml").write_text(
+    (tmp_path / "tenths.yaml").write_text(
         "X: [[0.3, -0.2, -0.1], [0.3, -0.2, -0.3], [-0.1, 0.1, -0.3]]\n"
         "W_q: [[0.3, -0.1], [-0.2, 0], [0.3, 0.3]]\nW_k: [[0.3, -0.1], [-0.3, 0.2], [0.1, 0.2]]\n"
         "normalize: hardmax\n"
     )
     flags = ("vary", "tenths.yaml", "-n", "1", "--seed", "7", "--ask", "weights")
-    one, other = (attn_process(*flags, cwd=folder, env=env) for env in ({}, OTHER_PROCESSOR))
+    one, other = (attn_process(*flags, cwd=tmp_path, env=env) for env in ({}, OTHER_PROCESSOR))
     assert (one.status, one.out) == (other.status, other.out)
 
 
@@ -469,10 +471,10 @@ def test_a_problem_of_several_that_cannot_be_varied_is_told_with_its_place(
     assert not (folder / "out").exists()
 
 
-def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn: Attn) -> None:
-    (folder / "tiny.yaml").write_text("X: [[1, 0], [0, 1]]\nscore: dot\nW_v: [[1], [2]]\n")
+def test_an_unfair_variant_is_told_and_so_is_the_exit_status(tmp_path: Path, attn: Attn) -> None:
+    (tmp_path / "tiny.yaml").write_text("X: [[1, 0], [0, 1]]\nscore: dot\nW_v: [[1], [2]]\n")
     flags = ("-n", "1", "--seed", "7", "--ask", "output", "-o", "out/")
-    result = attn("vary", "tiny.yaml", *flags, cwd=folder)
+    result = attn("vary", "tiny.yaml", *flags, cwd=tmp_path)
     assert result.status == 1
     assert "less fair than others:\n  1  hides " in result.out
     assert "\n1 of 1 variants are not as fair as could be" in result.err

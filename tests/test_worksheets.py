@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
+from attncli.classroom import variant_search
 from attncli.cli.main import run
 from attncli.reading.load import load_all
 from tests.conftest import SAMPLES, Attn, cases
@@ -326,6 +327,7 @@ def test_a_wrong_ask_of_a_worksheet(attn: Attn) -> None:
     assert (result.status, "what is asked is weights" in result.err) == (2, True)
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_variants_ask_on_their_worksheets_and_are_checked_for_it(
     attn: Attn, tmp_path: Path
 ) -> None:
@@ -476,7 +478,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hw.yaml").write_text(SEVERAL)
     (folder / "roster.csv").write_text("\n".join(["Name", *(f'"{s}"' for s in STUDENTS)]))
     flags = ("--for", str(folder / "roster.csv"), "--seed", "7", "--key")
-    assert run(["vary", str(folder / "hw.yaml"), *flags, "-o", f"{folder}/variants/"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(variant_search, "POOL_SIZE", 2)  # no test is of what the variants show
+        assert run(["vary", str(folder / "hw.yaml"), *flags, "-o", f"{folder}/variants/"]) == 0
     return folder
 
 
@@ -539,6 +543,7 @@ def test_sheets_of_several_problems_are_numbered(attn: Attn) -> None:
     ]
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_problems_of_one_student_in_several_folders_share_a_file(
     course: Path, attn: Attn, tmp_path: Path
 ) -> None:
@@ -555,6 +560,7 @@ def test_problems_of_one_student_in_several_folders_share_a_file(
     ]
 
 
+@pytest.mark.usefixtures("small_pool")
 def test_variants_without_students_are_named_by_their_numbers(
     course: Path, attn: Attn, tmp_path: Path
 ) -> None:

@@ -37,7 +37,7 @@ MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 CLASS_HELP = "The class: a CSV with names, numbers, addresses, or one name per line."
 MANIFEST_HELP = """Whose each file is: written where FILE does not exist, without marking; followed
 where it does."""
-UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
+UNSEEN_HELP = "List mistakes and slips that this problem cannot show."
 REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
 REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
@@ -68,6 +68,7 @@ def check(
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
+    set_: options.Settings = None,
     allow_outside: options.AllowOutside = False,
     totals: Annotated[bool, options.output("--totals", help=TOTALS_HELP)] = False,
     quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
@@ -88,7 +89,9 @@ def check(
     from attncli.reading.load import Overrides
 
     of_problem, of_answers = for_problem_or_answers(options.by_key(matrices))
-    overrides = Overrides({**asked, "names": names} if names else asked, of_problem, allow_outside)
+    settings = {**asked, "names": names} if names else asked
+    settings = options.with_settings(settings, set_, of_problem)
+    overrides = Overrides(settings, of_problem, allow_outside)
     format_ = targets.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
     display = Display(color, theme, not no_pager)

@@ -42,7 +42,7 @@ FIRST_OF_GROUPS = {"new": "Calculate", "worksheet": "Practise and check", "sampl
 """The commands that begin a group, in the order in which people meet them."""
 
 MODULES: Mapping[str, str] = {
-    **dict.fromkeys(("compute", "explain", "worksheet"), "show"),
+    **dict.fromkeys(("compute", "worksheet"), "show"),
     **dict.fromkeys(("new", "vary"), "problems"),
     **dict.fromkeys(("scores", "schema", "samples", "demo", "manual"), "listings"),
 }
@@ -120,11 +120,28 @@ HELP_NOTES = {
 """What a help page says between its options and its examples."""
 
 
-HELP_OPTIONS = ["-h", "--help"]
+HELP_OPTIONS = ["-h", "--help", HELP_ALL]
+"""The names of the help option; the second one names its parameter."""
 
 
-class Group(TyperGroup):
-    """`attn` itself."""
+class WithHelp:
+    """What a command and `attn` itself share: the names of their help option, and its help."""
+
+    help_on_help = f"Show this message; {HELP_ALL} shows all options."
+
+    def get_help_option_names(self, _: Any) -> list[str]:
+        return [*HELP_OPTIONS]
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option: Any = super().get_help_option(ctx)  # type: ignore[misc]  # that of typer's class
+        option.help = self.help_on_help
+        return option
+
+
+class Group(WithHelp, TyperGroup):
+    """`attn` itself, whose own help page hides nothing."""
+
+    help_on_help = f"Show this message; attn COMMAND {HELP_ALL} shows all options."
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -163,7 +180,7 @@ def build(name: str) -> Any:
     return command
 
 
-class Command(TyperCommand):
+class Command(WithHelp, TyperCommand):
     """A command whose help page lists its options in groups."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -172,16 +189,6 @@ class Command(TyperCommand):
         if self.name == "explain":
             args = [re.sub(r"^-(?=\.?\d)", "−", word) for word in args]
         return super().parse_args(ctx, args)
-
-    def get_help_option_names(self, _: Any) -> list[str]:
-        """Return the names of the help option; the second one names its parameter."""
-        return [*HELP_OPTIONS, HELP_ALL]
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """Return the help option, which says what it leaves out."""
-        option: Any = super().get_help_option(ctx)
-        option.help = f"Show this message; {HELP_ALL} shows all options."
-        return option
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""

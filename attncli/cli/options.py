@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, TypeAlias
 from typer import Option
 from typer.core import TyperOption
 
-from attncli.cli.output import tell
+from attncli.cli.output import refuse_input, tell
 from attncli.core.arithmetic.memory import of_bytes, room_within_limit
 from attncli.core.errors import fail
 from attncli.core.text.strings import visible
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 Color: TypeAlias = Literal["auto", "always", "never"]
 Theme: TypeAlias = Literal["auto", "dark", "light"]
+
+
+def _without_notes(quiet: bool) -> bool:
+    if quiet:
+        warnings.simplefilter("ignore", UnicodeWarning)  # which is the filter `SILENT`
+    return quiet
 
 
 def _named(out: str | None) -> str | None:
@@ -42,7 +49,7 @@ more = partial(Option, rich_help_panel="More")
 
 # Each command has its help for these options.
 decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
-quiet = partial(content, "--quiet", "-q")
+quiet = partial(content, "--quiet", "-q", callback=_without_notes)
 format_ = partial(output, "--format", "-f", metavar="FORMAT")
 out = partial(output, "--out", "-o", metavar="FILE", callback=_named)
 matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
@@ -175,7 +182,7 @@ NUMPY_BYTES = 120_000_000
 
 
 def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None:
-    """Note which files will be read, and prepare for the import of NumPy.
+    """Note which files will be read, refuse to write them, and prepare for the import of NumPy.
 
     If memory is short, NumPy would end the process; in small problems its threads only cost time.
     """
@@ -187,6 +194,9 @@ def prepare(sources: Sequence[str], *written: str | None, jobs: int = 1) -> None
         message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
         raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
     files.begin_run("/dev/stdin" if name == "-" else name for name in sources)
+    for path in map(Path, filter(None, written)):
+        if path.is_file():  # which a terminal, read and written, is not
+            refuse_input(path)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # the reader of the file will say what is wrong with it

@@ -37,6 +37,10 @@ NEXT_SECONDS = 0.2
 """Time in seconds between changes of the line of progress. Chosen."""
 
 
+SILENT = ("ignore", None, UnicodeWarning, None, 0)
+"""The filter of `warnings` that `-q` adds: there are no notes on how a file was read."""
+
+
 class ReaderWentAwayError(Exception):
     """The reader of standard output is gone, so the command ends silently."""
 
@@ -113,7 +117,7 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
         elif out.exists() and sys.stdout and out.samefile(f"/dev/fd/{sys.stdout.fileno()}"):
             write_bytes(pieces, None)
         else:
-            _refuse_input(out)
+            refuse_input(out)
             if not out.parent.exists():
                 out.parent.mkdir(parents=True, exist_ok=True)
             _replace(out.resolve(), pieces)  # for a link, the file that it points to
@@ -138,11 +142,12 @@ def _replace(out: Path, pieces: Iterable[bytes]) -> None:
                     os.chown(beside, old.st_uid, old.st_gid)
                 beside.chmod(old.st_mode & 0o777)
             file.writelines(pieces)
-        _refuse_input(out)  # the pieces may have been read from it
+        refuse_input(out)  # the pieces may have been read from it
         beside.replace(out)
 
 
-def _refuse_input(out: Path) -> None:
+def refuse_input(out: Path) -> None:
+    """Raise an InputError for a file that this run reads."""
     from attncli.reading import files
 
     if files.is_input(out):
@@ -235,7 +240,8 @@ def status_of(work: Callable[[], object]) -> int:
     """Return the exit status that some work returns, or that an error has, after its message."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("default", UnicodeWarning)  # a file is not in UTF-8
+            if SILENT not in warnings.filters:
+                warnings.simplefilter("default", UnicodeWarning)  # a file is not in UTF-8
             warnings.showwarning = lambda message, *_, **__: tell(f"note: {message}")
             status = work()
     except typer.Exit as end:

@@ -105,6 +105,7 @@ def vary(
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
     out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
+    set_: options.Settings = None,
     allow_outside: options.AllowOutside = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
@@ -123,7 +124,8 @@ def vary(
     from attncli.reading.load import Overrides
 
     people = [] if roster is None else read_roster(roster, options.standard_input()).people
-    problems = _problems(problem, Overrides(asked, {}, allow_outside))
+    settings = options.with_settings(asked, set_)
+    problems = _problems(problem, Overrides(settings, {}, allow_outside))
     with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(people) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)

@@ -68,7 +68,7 @@ class Run:
         self,
         only: tuple[str, ...] = (),
         alone: bool = False,
-        foresee: Callable[[Problem], None] | None = None,
+        foresee: Callable[[Problem], object] | None = None,
         accept: Callable[[Trace], object] | None = None,
         take_rows: TakeRows | None = None,
     ) -> Iterator[Trace]:

@@ -1,4 +1,4 @@
-"""`attn compute`, `explain` and `worksheet`: the steps, one number explained, room for numbers."""
+"""`attn compute` and `worksheet`: the steps of a calculation, and a page with room for numbers."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.cli import options, targets
-from attncli.cli.options import WordList, prepare
-from attncli.cli.output import BAD_INPUT, complain, print_bytes, tell, warn
+from attncli.cli.options import WordList
+from attncli.cli.output import BAD_INPUT, print_bytes, tell, warn
 from attncli.cli.run import Run
-from attncli.cli.terminal import Display, as_bytes, terminal_width, write_lines, write_pages
-from attncli.core.errors import InputError, fail, located
+from attncli.cli.terminal import Display, as_bytes, terminal_width, write_pages
+from attncli.core.errors import fail, located
 from attncli.core.records import EMPTY
-from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.core.jobs import Pool
@@ -170,12 +169,13 @@ def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
 
 
 def _step_names(only: WordList) -> tuple[str, ...]:
-    from attncli.core.problem.key_values import key_of
+    from attncli.core.problem.key_values import with_key
 
-    names = options.listed(only)
+    # The commas of a formula such as `masked = scaled, −∞ where mask = 0` do not separate names.
+    names = [x for one in only or () for x in ([one] if "=" in one else options.listed([one]))]
     if only is not None and not names:
         raise fail("--only names no step", hint="write such as --only weights, or leave it out")
-    return tuple(map(key_of, names))
+    return tuple(map(with_key, names))
 
 
 def _traces(
@@ -191,11 +191,9 @@ def _traces(
     problems.single = format_ == "npz" and not targets.is_many(out)
     is_chosen = bool(selection.only) or out is not None
     is_small = row.binary or (row.is_page and not selection.full)
-    foresee: Callable[[Problem], None] | None = None
-    if format_ == "numpy":
-        from attncli.printing.numpy_program import refuse_large
-
-        foresee = refuse_large
+    foresee: Callable[[Problem], object] | None = None
+    if row.foresee is not None:
+        foresee = partial(row.foresee, selection)
     elif not (is_chosen or is_small):
         foresee = partial(_warn_of_size, format_=format_, selection=selection)
     alone = not (row.is_page or selection.exact or format_ == "numpy")
@@ -268,73 +266,6 @@ def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
     warn(exact.warnings())
 
 
-CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
-STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell; a number, such as 0.27, is every cell that
-shows it. Without any, what can be asked is listed."""
-
-MAX_SHOWING = 12
-"""Maximum number of cells that are explained because they show a number. Chosen."""
-INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
-DEEP_HELP = "Go on to the operands, down to the input."
-EXPLANATION_FORMATS = "table, json, latex or markdown."
-CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
-
-
-def explain(
-    input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
-    cells: Annotated[WordList, typer.Argument(metavar="[CELL]...", help=CELLS_HELP)] = None,
-    deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
-    format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
-    decimals: options.Decimals = None,
-    full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
-    why: options.Why = False,
-    allow_outside: options.AllowOutside = False,
-    exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
-    color: options.ColorOption = "auto",
-    theme: options.ThemeOption = "auto",
-    no_pager: options.NoPager = False,
-) -> None:
-    prepare([input_])
-    from attncli.core.text.strings import whole_names
-    from attncli.printing.explanations import Request, lines, names_of, names_to_ask, requests_of
-    from attncli.printing.formats import ExplanationSelection
-    from attncli.reading.load import Overrides
-
-    if exact:
-        from attncli.core.explaining.exact import Exact
-
-    format_ = targets.format_name("explanations", format_)
-    selection = ExplanationSelection(decimals, full, why=why)
-    run = Run([input_], Overrides(allow_outside=allow_outside))
-    requests: list[Request] = []
-    if not cells:
-        asked = (names_to_ask(trace, terminal_width()) for trace in run.traces())
-        write_lines(asked, Display(color, theme, not no_pager))
-        raise typer.Exit(BAD_INPUT if run.failed else 0)
-    for trace in run.traces():
-        closed = Exact(trace) if exact else None
-        known: list[str] = []
-        for name in map(" ".join, whole_names(cells)):  # a shell splits them at blanks
-            try:
-                named = names_of(name, trace, MAX_SHOWING + 1)
-                known += named[:MAX_SHOWING]
-                if len(named) > MAX_SHOWING:
-                    tell(f"{visible(name)} is in more than {MAX_SHOWING} cells; here are the first")
-            except InputError as error:
-                complain(error)
-                run.failed = True
-        requests += requests_of(trace, known, deep, closed)
-    if format_ == "table":
-        pages = (lines(request, selection, terminal_width()) for request in requests)
-        write_lines(pages, Display(color, theme, not no_pager))
-    else:
-        targets.write_format("explanations", format_, requests, selection, None)
-    for closed in dict.fromkeys(request.exact for request in requests):
-        if closed is not None:
-            warn(closed.warnings())
-    raise typer.Exit(BAD_INPUT if run.failed else 0)
-
-
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet; moodle, a quiz to import."""
 PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
@@ -353,6 +284,7 @@ def worksheet(
     out: options.Out = None,
     decimals: options.Decimals = None,
     standalone: options.Standalone = False,
+    set_: options.Settings = None,
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
     quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
@@ -377,7 +309,8 @@ def worksheet(
         blank=options.listed(blank),
         give=options.listed(give),
     )
-    problems = Run(inputs, Overrides(asked, {}, allow_outside), keep_going, quiet)
+    settings = options.with_settings(asked, set_)
+    problems = Run(inputs, Overrides(settings, {}, allow_outside), keep_going, quiet)
     problems.is_one_file = out is not None and not targets.is_many(out)
     traces = problems.traces(accept=partial(room_of, selection=selection))
     targets.write_format("worksheets", format_, traces, selection, out)

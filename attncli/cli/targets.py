@@ -25,6 +25,7 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
 
 NEXT_STEPS: Mapping[str, str] = {
     **dict.fromkeys(("csv", "tsv", "tidy"), "open {} in a spreadsheet"),
+    "png": "put {} into a document, or on a slide",
     "numpy": "run {} with python3",
     **dict.fromkeys(("html", "svg"), "open {} in a browser"),
     "moodle": "import {} into a question bank of Moodle",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import colorsys
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
 
 import numpy as np
 
-from attncli.core.errors import fail
+from attncli.core.errors import fail, located
+from attncli.core.mechanisms.compute import outlined
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import number_text
@@ -58,12 +60,23 @@ def as_svg(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         for step in _steps(trace, selection):
             maps = [(words, views.of_step(step, at).matrix) for at, words in views.slices(step)]
             count += sum(len(matrix.rows) * len(matrix.columns) for _, matrix in maps)
-            if count > MAX_DRAWN_CELLS:
-                message = f"a picture of more than {MAX_DRAWN_CELLS:,} cells shows nothing"
-                hint = "choose with --only, --head and --rows; -o FILE.npz holds every number"
-                raise fail(message, hint=hint)
+            _refuse_cells(count)
             picture.step(step, maps)
     yield picture.svg().encode(errors="replace")
+
+
+def _refuse_cells(count: int) -> None:
+    if count > MAX_DRAWN_CELLS:
+        message = f"a picture of more than {MAX_DRAWN_CELLS:,} cells shows nothing"
+        hint = "choose with --only, --head and --rows; -o FILE.npz holds every number"
+        raise fail(message, hint=hint)
+
+
+def refuse_large(selection: Selection, problem: Problem) -> None:
+    """Raise an InputError for a problem whose picture would have more than `MAX_DRAWN_CELLS`."""
+    if not (selection.heads or selection.rows):
+        with located(problem.source):
+            _refuse_cells(sum(step.array.size for step in _steps(outlined(problem), selection)))
 
 
 def _steps(trace: Trace, selection: Selection) -> list[Step]:
@@ -72,12 +85,23 @@ def _steps(trace: Trace, selection: Selection) -> list[Step]:
 
 def as_png(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield the same picture in pixels, two for each of the SVG, so that it is sharp on a slide."""
+    draw = _svg_to_bytes()
+    yield bytes(draw(b"".join(as_svg(shown, selection)).decode(), zoom=2))
+
+
+def refuse_png(selection: Selection, problem: Problem) -> None:
+    """Raise an InputError where there is no library for PNG, and as `refuse_large` does."""
+    _svg_to_bytes()
+    refuse_large(selection, problem)
+
+
+def _svg_to_bytes() -> Callable[..., Iterable[int]]:
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
         message = "a PNG needs resvg_py, which is not installed"
         raise fail(message, hint="pip install 'attncli[png]', or write an SVG") from None
-    yield bytes(svg_to_bytes(b"".join(as_svg(shown, selection)).decode(), zoom=2))
+    return svg_to_bytes
 
 
 def _labels(labels: Sequence[str], places: Sequence[int]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,15 @@ import numpy as np
 from attncli.core.errors import fail
 from attncli.core.explaining.explain import Explainer, Explanation, cells, is_blank, written
 from attncli.core.mechanisms.trace import Trace, find
+from attncli.core.problem.key_values import key_of
+from attncli.core.problem.keys import KEYS
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import Cells, Index, cell_name
 from attncli.core.tape.step import Step
 from attncli.core.text.numbers import DEFAULT_DECIMALS, fixed, number_text
 from attncli.core.text.strings import cell_width, kept, regex, visible
 from attncli.printing.formats import ExplanationSelection, Selection
-from attncli.printing.layout import Line, broken, heading_line, plain, wrapped
+from attncli.printing.layout import Line, broken, heading_line, plain, plain_text, wrapped
 
 if TYPE_CHECKING:
     from attncli.core.explaining.exact import Exact
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 NUMBER = regex(r"-?(?:\d{1,15}(?:\.\d{0,17})?|\.\d{1,17})")
 """A number as pages print it."""
+
+SIZE_OR_ROOT = regex(r"(?:√|sqrt)?\(?(\w+)\)?")
+"""The name of a size, or its root, as in √d_k and sqrt(d_k)."""
 
 
 class Request(Record):
@@ -99,6 +105,27 @@ def names_of(text: str, trace: Trace, limit: int) -> list[str]:
     if not names:
         raise fail(f"no cell shows {visible(text)}", hint=f"the nearest is {min(nearest)[1]}")
     return names
+
+
+def facts_of(word: str, trace: Trace) -> Iterator[Line]:
+    """Yield what a size such as d_k is, or an option such as scale, then the formulas with it.
+
+    √d_k is read as d_k, and d as every size whose name begins with it. Other words have no facts.
+    """
+    match = SIZE_OR_ROOT.fullmatch(word.strip())
+    name = match[1] if match else ""
+    key, options, sizes = key_of(name), trace.problem.options(), trace.problem.sizes.bound
+    if key in options:
+        value = options[key]
+        shown = value.get("name") or value if isinstance(value, dict) else value
+        yield [(f"{key} is {shown} here: {KEYS[key].meaning.split(':')[0]}", "")]
+        letters = [letter for letter in sizes if letter in str(shown) and "_" in letter]
+    else:
+        letters = [one for one in sizes if one == name or (name == "d" and one.startswith("d_"))]
+        yield from ([(f"{x} is {sizes[x].size} here: {sizes[x].words}", "")] for x in letters)
+    for line in map(heading_line, trace) if letters else ():
+        if any(re.search(rf"(?<!\w){letter}(?!\w)", plain_text(line)) for letter in letters):
+            yield line
 
 
 def names_to_ask(trace: Trace, width: int | None = None) -> Iterator[Line]:

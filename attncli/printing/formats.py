@@ -100,7 +100,9 @@ class ReportSelection(PageSelection):
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
-    """Return the steps that words mean, names, symbols or patterns, in the order of computation.
+    """Return the steps and inputs that words mean, in the order of computation.
+
+    Words are names, symbols, headings of pages, or patterns.
 
     Raises:
         InputError: for a word that people use for several of the steps.
@@ -111,7 +113,8 @@ def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
 
         meant = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
         names |= {step.name for steps in meant for step in steps}
-    return [step for step in trace if step.name in names]
+    inputs = (one for one in trace.inputs.values() if one.name not in trace)
+    return [step for step in (*inputs, *trace) if step.name in names]
 
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
@@ -151,6 +154,7 @@ class Format(Record):
     binary: bool = False
     is_document: bool = False  # whether problems are one whole, of which no process writes a part
     is_page: bool = True  # whether it is for reading, and may show a part of each step
+    foresee: Callable[..., object] | None = None  # refuses a problem, before it is calculated
 
     def writer(self, kind: FormatKind) -> Write:
         write: Write = getattr(self, kind)
@@ -187,7 +191,7 @@ FORMATS: dict[str, Format] = {
     ),
     "numpy": Format(
         (".py",), "a NumPy program that makes every step", _in("printing.numpy_program.as_numpy"),
-        is_page=False,
+        is_page=False, foresee=_in("printing.numpy_program.refuse_large"),
     ),
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
@@ -204,11 +208,11 @@ FORMATS: dict[str, Format] = {
     ),
     "svg": Format(
         (".svg",), "a picture of the weights, or of steps", _in("pages.picture.as_svg"),
-        is_document=True,
+        is_document=True, foresee=_in("pages.picture.refuse_large"),
     ),
     "png": Format(
         (".png",), "the same picture as pixels", _in("pages.picture.as_png"), binary=True,
-        is_document=True,
+        is_document=True, foresee=_in("pages.picture.refuse_png"),
     ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,

@@ -56,7 +56,7 @@ class Code(CallRecorder):
         return bool(self.full.any())
 
 
-def refuse_large(problem: Problem) -> None:
+def refuse_large(_: Selection, problem: Problem) -> None:
     """Raise an InputError for a matrix with too many numbers to be written out."""
     with located(problem.source):
         for array in problem.matrices().values():

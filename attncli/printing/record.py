@@ -83,7 +83,7 @@ def _lines_of(group: Group, selection: Selection) -> Iterator[str]:
         every = group.matrices.get(key)
         values.append([numbers(array, None)] * count if every is None else numbers(every, None))
     for step in selection.steps(sample):
-        together = group.steps[step.name]
+        together = (group.inputs if step.operation is None else group.steps)[step.name]
         if len(together.array) == 1:
             values.append([numbers(together.value, selection.decimals)] * count)
         else:

@@ -250,7 +250,7 @@ def instruction(trace: Trace, room: Room) -> str:
 
 def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
     for word in words:
-        if not steps_named((key_of(word),), trace):
+        if not any(step.name in trace for step in steps_named((key_of(word),), trace)):
             message = f"there is no step {visible(word)} in this calculation"
             raise fail(message, hint=did_you_mean(word, trace.steps))
     return {step.name: step for step in steps_named([*map(key_of, words)], trace)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -77,7 +78,7 @@ class Chunk(Record):
     """A part of a text that is read by itself; `before` counts the lines above it.
 
     `original` is the text as it is in the file, if `text` is a version with the same lines that
-    YAML can read.
+    YAML can read. Its lines may have fewer blanks before them, or marks of a quotation.
     """
 
     name: str
@@ -89,11 +90,16 @@ class Chunk(Record):
         """Return a place in the file, from 1, of one in this part, from 0; −1 is no column."""
         lines = yaml_lines(self.text)
         shown = lines[line] if line < len(lines) else ""
-        if shown and self.original:  # which may have fewer blanks before the line
+        if shown and self.original:
             read, shown = shown, yaml_lines(self.original)[line]
-            added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
-            column -= min(added, max(column, 0))
+            added = len(read) - len(read.lstrip("> ")) - len(shown) + len(shown.lstrip("> "))
+            column -= min(added, column) if column >= 0 else 0
         return Place(self.name, self.before + line + 1, column + 1, shown)
+
+    def place_at(self, offset: int) -> Place:
+        """Return the place of an offset in the text."""
+        above = yaml_lines(self.text[:offset])
+        return self.place(len(above) - 1, len(above[-1]))
 
 
 class OpenKey(Record):
@@ -199,6 +205,11 @@ def yaml_lines(text: str) -> list[str]:
     for end in ("\r\n", *"\r\x85\u2028\u2029"):
         text = text.replace(end, "\n")
     return text.split("\n")
+
+
+def blanked(text: str, end: int) -> str:
+    """Return a text with blanks up to an offset, so that every place after it stays the same."""
+    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
 def line_ends(text: str) -> int:

@@ -18,7 +18,7 @@ from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
-from attncli.reading.yaml_documents import LINE_OF_JSON, check_length
+from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -46,7 +46,7 @@ def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
                 raise fail(message, hint="save the file as UTF-8") from None
             decoder = codecs.getincrementaldecoder("cp1252")()
         line, is_ascii = line + text.count("\n"), is_ascii and text.isascii()
-        yield text
+        yield text if text.isascii() else text.translate(UNSEEN)
         if not block:
             return
         block = next(data, b"")
@@ -80,6 +80,8 @@ def whole(texts: Iterator[str]) -> str:
 
 
 STDIN = "<stdin>"
+
+UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning: left out
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
@@ -131,9 +133,6 @@ START_BYTES = 4096
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
-
-LINE_OF_NAME = regex(r"[\s#*%]*+([^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n")
-"""A line of two to five words alone, with which a file may begin."""
 
 TSV = regex(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
@@ -236,10 +235,11 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
         student = ""
         if reading.of_class is not None:
             above = next(texts)
-            if line := LINE_OF_NAME.match(above):
-                from attncli.reading.worksheets import name_above
+            if line := LINE_ABOVE.match(above):
+                from attncli.reading.worksheets import is_title_above, name_above
 
-                if student := name_above(line):
+                student = name_above(line)
+                if student or is_title_above(line):
                     above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
             texts = chain([above], texts)
         for one in _of_texts(texts, start, reading):
@@ -376,7 +376,7 @@ def renamed(document: Document, old: str, new: str) -> Document:
 def _looks_like_yaml(text: str) -> bool:
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
-    if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
+    if content.startswith(("{", "[", "%", "- ", "```", "~~~")) or text.startswith("---\n"):
         return True
     if TSV.match(content):  # what follows may be a sentence with a colon
         return False

@@ -16,7 +16,8 @@ from pathlib import Path
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.pasted import cells_of, grid_of, table_rows, without_tex
+from attncli.core.numbers.pasted import grid_of, table_rows
+from attncli.core.numbers.tex_matrices import cells_of, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
@@ -47,6 +48,9 @@ TITLE_WORDS = regex(
     re.IGNORECASE,
 )
 """Beginnings of words of titles: a line with one of them is no student's name."""
+
+KEY = regex(r"[\w.\"']+\s?:\s")
+"""The beginning of a line of YAML."""
 
 KEEP_FORM = "keep the table or matrix as it was, with a number in the place of each blank"
 
@@ -114,17 +118,25 @@ class FoundMatrix(Record):
 
 
 def name_above(line: re.Match[str]) -> str:
-    """Return the student's name, of which a file's first line consists; "" for other words.
+    """Return the student's name, of which a file's `LINE_ABOVE` consists; "" for other words.
 
     The first word and the last are capitalised, none is one of a title, and the line below has the
     name of a step.
     """
-    words = line[1].split()
+    if not line["name"]:
+        return ""
+    words = line["name"].split()
     below = line.string[line.end() :].lstrip("> \t\r\n").partition("\n")[0]
     step = undecorated(re.split(r"\s*(?:[:=\[]|<-)", below)[0])
     is_title = any(map(TITLE_WORDS.match, words))
-    are_words = words[0][0].islower() or words[-1][0].islower() or may_mean_step(line[1], ())
-    return "" if is_title or are_words or not step or not may_mean_step(step, ()) else line[1]
+    are_words = words[0][0].islower() or words[-1][0].islower() or may_mean_step(line["name"], ())
+    return "" if is_title or are_words or not step or not may_mean_step(step, ()) else line["name"]
+
+
+def is_title_above(line: re.Match[str]) -> bool:
+    """Return True for words that name no step, above a line that begins as YAML."""
+    words = line[0].strip()
+    return not may_mean_step(words, ()) and KEY.match(line.string, line.end()) is not None
 
 
 def has_answers(path: Path) -> bool:

@@ -34,6 +34,11 @@ MAX_CHARACTERS = 2**28
 DOCUMENT_START = regex(r"---\s")
 LINE_OF_JSON = regex(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping alone on a line."""
+LINE_ABOVE = regex(
+    r"[\s#*%]*+(?:(?P<name>[^\W\d_][\w'’.-]*+(?:,? [^\W\d_][\w'’.-]*+){1,4})[* ]*\r?\n"
+    r"|[^\W\d_][^\n:=\[\]{}|;]*+\n(?=[\w.\"']+\s?:\s))"
+)
+"""A line of two to five words alone, or of any words above a key of YAML, that begins a file."""
 WITHOUT_COMMAS = regex(r"\s*\[(?:,\d|\d+\][ \t]+[-.\d]|[ \t]*[-+.\d]+[ \t]+[-+.\d])")
 """The beginning of rows as R or MATLAB prints them: [,1], or [1] 0.5, or [1 0]."""
 JSON_STRING = regex(r'"(?:[^"\\]|\\.)*+"|("(?:[^"\\]|\\.)*+)')
@@ -173,7 +178,7 @@ def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
                 yield from _of_value(raw, chunk.name, folder, places.locate)
             if at == len(text):
                 return
-            text = _blanked(text, at)
+            text = document.blanked(text, at)
     yield from _of_yaml(chunk, text, folder)
 
 
@@ -230,12 +235,15 @@ def _of_yaml(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
     text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
     if "?" in text:  # YAML takes it for the start of a key, people for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-    part = replace(chunk, text=text, original=written)
+    part = replace(chunk, text=text, original=chunk.original or written)
     values, error = yaml_values.documents_until(part)
     is_text = ";" in text and not any(isinstance(raw, dict) for raw in values)
     if error is not None or is_text or any(isinstance(raw, str) for raw in values):
-        from attncli.reading.assignments import assignments_in
+        from attncli.reading.assignments import assignments_in, unwrapped
 
+        if (inside := unwrapped(chunk)) is not None:
+            yield from documents(inside, folder)
+            return
         if (lines := assignments_in(replace(chunk, text=written))) is not None:
             yield from _of_assignments(lines, folder)
             return
@@ -267,11 +275,6 @@ def _of_assignments(lines: Assignments, folder: Path) -> Iterator[Document]:
             said = document.twice(key, by_lines.locate((key,)).line)
             error = error_at(one.locate((key,)), said, "keep one of them")
         yield replace(one, values={**one.values, **lines.values}, locate=locate, error=error)
-
-
-def _blanked(text: str, end: int) -> str:
-    """Return a text with blanks up to an offset, so that every place after it stays the same."""
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
 class _Places:
@@ -309,7 +312,7 @@ class _PlacesInJson(_Places):
         # any others will do for the place.
         part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", self.chunk.text[: self.end])
         part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-        return replace(self.chunk, text=_blanked(part, self.start))
+        return replace(self.chunk, text=document.blanked(part, self.start), original="")
 
     @cached_property
     def lines(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.core.errors import InputError, Place
 from attncli.core.text.strings import visible
-from attncli.reading.document import Chunk, error_at, yaml_lines
+from attncli.reading.document import Chunk, error_at
 from attncli.reading.yaml_values import TOO_DEEP, NotAllowedError
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ SENTENCES = (
 def _control_character(chunk: Chunk) -> InputError:
     """Return the error for a character that the parser refuses without its place."""
     match = re.search(CONTROL, chunk.text)
-    above = yaml_lines(chunk.text[: match.start() if match else 0])
-    place = chunk.place(len(above) - 1, len(above[-1]))
+    place = chunk.place_at(match.start() if match else 0)
     character = f" ({visible(match[0])})" if match else ""
     message = f"a control character{character} cannot stand in YAML"
     return error_at(place, message, 'write it as "\\x1b" in double quotes')

@@ -234,9 +234,8 @@ class _Builder:
         mark = start.start_mark
         text = self.chunk.text[mark.index : end.end_mark.index]
         if pair := decimal_comma(text):
-            above = yaml_lines(text[: pair[0]])
-            column = len(above[-1]) + (mark.column if len(above) == 1 else 0)
-            place = yaml.Mark("", 0, mark.line + len(above) - 1, column, "", 0)
+            above = yaml_lines(self.chunk.text[: mark.index + pair[0]])
+            place = yaml.Mark("", 0, len(above) - 1, len(above[-1]), "", 0)
             start = SimpleNamespace(start_mark=place)
             raise NotAllowedError(start, str(ambiguous(pair[1], ("decimal", "separated"))))
 
@@ -315,13 +314,14 @@ def place_of(path: KeyPath, document: Any, chunk: Chunk) -> Place:
             break
         line, column = mark.line, mark.column
         event, value = value[rest.pop(0)]
-    if isinstance(event, yaml.ScalarEvent) and rest and all(isinstance(n, int) for n in rest):
-        line, column = _in_block(chunk.text, event, rest) or (line, column)
+    is_block = isinstance(event, yaml.ScalarEvent) and all(isinstance(n, int) for n in rest)
+    if rest and is_block and (offset := _in_block(chunk.text, event, rest)) is not None:
+        return chunk.place_at(offset)
     return chunk.place(line, column)
 
 
-def _in_block(text: str, event: Any, rest: list[Any]) -> tuple[int, int] | None:
-    """Return the line and column, from 0, of the word in a row and column of a text block."""
+def _in_block(text: str, event: Any, rest: list[Any]) -> int | None:
+    """Return the offset of the word in a row and column of a text block; None for no such word."""
     from attncli.core.numbers.pasted import grid_of
 
     start, end = event.start_mark.index, event.end_mark.index
@@ -334,8 +334,6 @@ def _in_block(text: str, event: Any, rest: list[Any]) -> tuple[int, int] | None:
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
-        at, _ = grid_of(text[start:end]).rows[row][column]
+        return int(start + grid_of(text[start:end]).rows[row][column][0])
     except (NumberError, IndexError):  # such as an ambiguous comma: a fault of the whole block
         return None
-    above = yaml_lines(text[: start + at])
-    return len(above) - 1, len(above[-1])

@@ -146,11 +146,11 @@ def survey(count: int, seed: int) -> tuple[Counter[str], list[str]]:
         except attncli.InputError:  # a problem that cannot be calculated
             continue
         trace = attncli.compute(problem)
-        page = Page(script, trace)
+        page, key = Page(script, trace), attncli.AnswerKey(problem)
         for name, texts, sorts in sheets:
             codes, mistake = page.says(name, texts)
-            expected = said_by_check(problem, name, texts)
-            if mistake and not is_named(problem, name, texts, mistake):
+            expected = said_by_check(key, name, texts)
+            if mistake and not is_named(key, name, texts, mistake):
                 wrong.append(
                     f"only the page names {mistake!r}: {texts} in {name}; {problem.written}"
                 )
@@ -177,7 +177,7 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             trace = attncli.compute(problem)
         except attncli.InputError:  # a problem that cannot be calculated
             continue
-        page = Page(script, trace)
+        page, key = Page(script, trace), attncli.AnswerKey(problem)
         names = page.data["steps"].keys()
         every = attncli.classroom.answer_table.wrong_numbers(trace.unrounded or trace, names, 6)
         for name in names:
@@ -190,13 +190,13 @@ def survey_of_mistakes(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 right = trace[name].value.ravel().tolist()
                 texts = _some_typed(random, mistake.numbers.ravel().tolist(), right)
                 codes, says = page.says(name, texts)
-                finding = report_on(problem, name, texts)[0].findings.get(name)
+                finding = report_on(key, name, texts)[0].findings.get(name)
                 by_check = "one" if finding and finding.id not in LOCAL else "none"
                 by_page = "one" if says else "none"
                 if not says and codes.count("wrong") < 2:
                     by_page += " (fewer than two are surely wrong)"
                 tally[f"{by_check} by check, {by_page} by the page"] += 1
-                if says and not is_named(problem, name, texts, says):
+                if says and not is_named(key, name, texts, says):
                     told = finding.sentence(solution=False) if finding else "nothing"
                     wrong.append(
                         f"page {says!r}, check {told!r}: {texts} in {name}; {problem.written}"

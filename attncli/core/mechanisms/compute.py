@@ -104,14 +104,15 @@ def compute(
 
 
 def _check_names(names: Collection[str]) -> None:
-    """Raise an InputError for a name that no calculation has a step of."""
+    """Raise an InputError for a plain name that no calculation has a step of."""
     if not names:
         return
-    from attncli.core.tape.cell_names import ALIASES, may_mean_step
+    from attncli.core.tape.cell_names import ALIASES, PLAIN_WORD, may_mean_step
 
-    for name in (name for name in names if not may_mean_step(name, KEYS)):
+    plain = (name for name in names if name.isascii() and PLAIN_WORD.fullmatch(name))
+    for name in (name for name in plain if not may_mean_step(name, KEYS)):
         message = f"there is no step {visible(name)} in any calculation"
-        raise fail(message, hint=did_you_mean(name, ALIASES))
+        raise fail(message, hint=did_you_mean(name, ALIASES, "attn explain INPUT"))
 
 
 def _check_course_names(tape: Tape, problem: Problem) -> None:
@@ -194,6 +195,13 @@ def memory_of(problem: Problem, tape: Tape) -> int:
         tape.kept = None
         return memory_of(problem, tape)
     return Outline.peak - before
+
+
+def outlined(problem: Problem) -> Trace:
+    """Return the trace of a problem without numbers: each array is an outline, with its shape."""
+    tape = OutlinedTape({}, problem.columns)
+    tape.uniform = lambda low, high, shape: outline(shape, float)
+    return _recorded(tape, problem, None)
 
 
 class OutlinedTape(Tape):

@@ -155,7 +155,7 @@ def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
         meant = meant or find_steps(word, wide.steps, wide.inputs, wide.added)
         if not meant:
             message = f"there is no step {visible(word)} in this calculation"
-            raise fail(message, hint=did_you_mean(word, trace.steps))
+            raise fail(message, hint=did_you_mean(word, trace.steps, "attn explain INPUT"))
         names.update(step.name for step in meant)
     return with_named_steps(trace, names)
 

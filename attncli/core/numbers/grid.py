@@ -160,13 +160,14 @@ def _rewritten(rows: Sequence[Words], comma: str) -> list[Words]:
     return [[(at, w if "(" in w else w.replace(",", comma)) for at, w in row] for row in rows]
 
 
-def ambiguous(word: str, readings: Collection[str]) -> NumberError:
+def ambiguous(word: str, readings: Collection[str], at: int | None = None) -> NumberError:
     """Return the error for a comma with several readings: decimal, thousands, separated."""
     ways = {"decimal": ".", "thousands": ""}
     written = [word.replace(",", sign) for reading, sign in ways.items() if reading in readings]
     if "separated" in readings:
         written.append(f"{word.replace(',', ', ')} with a blank")
-    return NumberError(f"{visible(word)} may mean several numbers; write {' or '.join(written)}")
+    message = f"{visible(word)} may mean several numbers; write {' or '.join(written)}"
+    return NumberError(message, at=at)
 
 
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]

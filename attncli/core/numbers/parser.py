@@ -23,15 +23,17 @@ SEPARATED = (  # digits with separators, or with a decimal comma
     r"[+-]?(?:\d+(?:_\d+)+(?:\.\d+)?|\d+,\d+|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:,\d{3})+\.\d+)"
 )
 MISREAD = {ord("l"): "1", ord("I"): "1", ord("O"): "0", ord("o"): "0"}  # letters like digits
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+SMALL_SIGNS = str.maketrans({"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "²": "^2"})
 INFINITE = ("inf", "infinity", "∞")
 
 
 class NumberError(ValueError):
-    """Raised for a text that is not a number; `needs` is that of a `Fault`."""
+    """Raised for a text that is not a number, at an offset `at`; `needs` is that of a `Fault`."""
 
-    def __init__(self, message: str, needs: str = "") -> None:
+    def __init__(self, message: str, needs: str = "", at: int | None = None) -> None:
         super().__init__(message)
-        self.needs = needs
+        self.needs, self.at = needs, at
 
 
 def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
@@ -185,6 +187,10 @@ class _Parser:
         if re.fullmatch(SEPARATED, text):
             *whole, last = re.split("[.,]", text.replace("_", ""))
             message += f"; write {''.join(whole)}{'.' if whole else ''}{last}"
+        elif text.lower() in NUMBER_WORDS:
+            message += f"; write {NUMBER_WORDS.index(text.lower())}"
         elif re.fullmatch(r"[+-]?\d+(?:\.\d+)?", digits := text.translate(MISREAD)):
             message += f"; write {digits} if its letters are digits"
+        elif (plain := re.sub(r"(\d+)([½⅓⅔¼¾])", r"(\1+\2)", text).translate(SMALL_SIGNS)) != text:
+            message += f"; write {visible(plain[:40])}"
         return NumberError(message)

@@ -1,4 +1,4 @@
-"""Matrices as people paste them: output of programs, Markdown, LaTeX, spreadsheets.
+"""Matrices as people paste them: output of programs, Markdown, spreadsheets.
 
 Each form is rewritten as lines of words or of cells, in which every number keeps its offset.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from itertools import accumulate
 
 from attncli.core.numbers.grid import (
@@ -25,18 +24,39 @@ from attncli.core.numbers.grid import (
     whole_number,
     words_of,
 )
-from attncli.core.numbers.parser import MAX_DEPTH, NumberError
+from attncli.core.numbers.parser import NumberError
+from attncli.core.numbers.tex_matrices import matrix_rows, without_tex
 from attncli.core.numbers.written import SEVERAL
+from attncli.core.records import replace
 from attncli.core.text.strings import regex, visible
 
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
 LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
 PRINTED = (
-    r"\s*+(?:Parameter containing:\s*+)?(?:[\w.]++\(\s*+)?(\[.*\])"
-    r"(?:\s*+,\s*+\w++=[\w.':<>]++)*+[\s,]*+\)?[\s;,.]*+"
+    r"\s*+(?:Parameter containing:\s*+)?"
+    r"(?:(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parameter)\(\s*+)?"
+    r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\)))*+[\s,]*+\)?[\s;,.]*+"
 )
-"""A matrix in brackets, as it is or as NumPy and PyTorch print it."""
+"""A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""
+FILLED = regex(
+    r"\s*((?:np|numpy|torch|jnp)\.)?(?:(eye|identity)|(zeros)|ones)"
+    r"\(\s*[(\[]?\s*(\d{1,3})(?:\s*,\s*(\d{1,3}))?[\s,]*[)\]]?\s*\)[\s;]*"
+)
+"""A call for a matrix of zeros, of ones, or with ones on its diagonal, and its sizes."""
+FACTOR = regex(r"\s*1\.0+(e[-+]\d{2,3})[ \t]*\*[ \t\r]*(?=\n)")
+"""The line `1.0e+03 *`, which MATLAB prints above the numbers of which it is a factor."""
+CODE = (
+    (
+        r"(?:\.m?T|\.t\(\)|\.transpose\([^()]*\)|(?<=[\])])['’ᵀ])\Z",
+        "{} makes columns of rows; write the matrix with its rows and columns exchanged",
+    ),
+    (
+        r"\A\s*+(?!(?:sqrt|exp|abs)\()[A-Za-z_][\w.]*(?=\((?s:.*)\)\Z)",
+        "{} is a function, which is not called here; paste the numbers that it returns",
+    ),
+)
+"""Code beside or in the place of a matrix, each pattern with what to write instead."""
 IN_ROUND_BRACKETS = rf"\s*+\(?\s*+(?:\(\s*+{SEVERAL}\s*+\)[\s,;]*+)++\)?\s*+"
 """Rows in round brackets."""
 ROW_CONTINUED = regex(r";[ \t]*\.\.\.[ \t]*$", re.MULTILINE)
@@ -46,7 +66,6 @@ R_VECTOR = regex(r"\bc\s*\(((?:[^()]|\([^()]*\))*+)\)")
 R_SIZES = ("nrow", "ncol", "byrow")
 """The arguments of matrix(c(1, 2, 3, 4), nrow = 2, byrow = TRUE), in their order."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
-NUMBERS_MISSING = "the numbers in place of … are missing; print or copy the whole matrix"
 SEVERAL_MATRICES = "the text holds several matrices; write {}"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """The line below the headings of a table; `| - | - |` is a row of cells."""
@@ -60,16 +79,27 @@ def grid_of(text: str) -> LabelledGrid:
     >>> grid_of("| am | 1 | 0 |")
     LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
+    if len(text) > 2**16 and not re.search(r"\w", text):  # longer than 100 × 100 blank cells
+        raise NumberError("there is no number in it")
     if ";" in text:
         text = ROW_CONTINUED.sub(lambda end: ";".ljust(len(end[0])), text)
     if re.search(ELLIPSIS, text):
-        raise NumberError(NUMBERS_MISSING)
+        raise NumberError("the numbers in place of … are missing; print or copy the whole matrix")
     text = _without_name(text)
     if call := R_CALL.fullmatch(text):
         return LabelledGrid(_of_r(call))
+    if (filled := FILLED.fullmatch(text)) and (filled[1] or filled[2] or filled[5]):
+        return LabelledGrid(_filled(filled))
+    if factor := FACTOR.match(text):
+        return _multiplied(_grid(" " * factor.end() + text[factor.end() :]), factor[1])
+    return _grid(text)
+
+
+def _grid(text: str) -> LabelledGrid:
+    """Return the numbers of a text that is no call, without a name before it."""
     text = _without_r_signs(text)
     if "\\" in text:
-        if is_matrix(text):
+        if "\\\\" in text or "&" in text or "\\begin" in text:
             return _of_cells(matrix_rows(text))
         text = without_tex(text)
     text = _without_brackets(text)
@@ -120,9 +150,26 @@ def _of_r(call: re.Match[str]) -> list[Words]:
     return [numbers[row::rows] for row in range(rows)]
 
 
+def _filled(call: re.Match[str]) -> list[Words]:
+    """Return the rows of a call such as `eye(2)` or `zeros((2, 3))`; of `np.zeros(3)` one row."""
+    _, unit, zero, first, second = call.groups()
+    numbers = "10" if unit else "00" if zero else "11"  # on the diagonal, beside it
+    height, width = int(first) if unit or second else 1, int(second or first)
+    return [[(call.start(4), numbers[i != j]) for j in range(width)] for i in range(height)]
+
+
+def _multiplied(grid: LabelledGrid, power: str) -> LabelledGrid:
+    """Return numbers without a power of ten with one."""
+    words = [word for row in grid.rows for _, word in row]
+    if other := next((w for w in words if not re.fullmatch(r"[-+−]?[\d.]+|-?Inf|NaN", w)), None):
+        raise NumberError(f"{visible(other)} is written below a factor of all numbers; multiply it")
+    rows = [[(at, w + power if w[-1].isdigit() else w) for at, w in row] for row in grid.rows]
+    return replace(grid, rows=rows)
+
+
 def _without_r_signs(text: str) -> str:
     """Return a text with blanks in place of the numbers that R prints: [1,], [,1], [1]."""
-    if len(re.findall(r"(?m)^[ \t]*\[,\d+\]", text)) > 1:
+    if len(re.findall(r"(?m)^[ \t]*(?:\[,\d+\]|Columns? \d)", text)) > 1:
         raise NumberError("its columns are in several parts; print all of them side by side")
     signs = r"\[,\d+\](?=[ \t]*(?:\[,|$))|^[ \t]*\[\d+,\](?=[ \t])"
     if re.match(r"\s*\[1\][ \t]+[-\d.]", text):  # a vector: its lines are one row
@@ -134,6 +181,8 @@ def _without_brackets(text: str) -> str:
     """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines."""
     if re.fullmatch(IN_ROUND_BRACKETS, text):
         text = text.translate(str.maketrans("()", "[]"))
+    if "{" in text and text.lstrip().startswith("{{"):  # of Mathematica
+        text = text.translate(str.maketrans("{}", "[]"))
     is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
     text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
     if is_drawn:
@@ -144,12 +193,13 @@ def _without_brackets(text: str) -> str:
         return text.replace("[", " ").replace("]", " ")
     whole = re.fullmatch(PRINTED, text, re.DOTALL) if "[" in text else None
     if whole is None or whole[1].count("[") != whole[1].count("]"):
+        _refuse_code(text.rstrip("; \t\r\n"))
         return text
     inner = whole[1]
     if re.match(r"\[\s*\[\s*\[", inner):
         raise NumberError(SEVERAL_MATRICES.format("the lists without quotes around them"))
     if pair := decimal_comma(inner):
-        raise ambiguous(pair[1], ("decimal", "separated"))
+        raise ambiguous(pair[1], ("decimal", "separated"), whole.start(1) + pair[0])
     between = re.sub(r"\[[^\[\]]*\]", "", inner)
     if not re.fullmatch(r"\[?[\s,;]*\]?", between):
         return text
@@ -158,6 +208,14 @@ def _without_brackets(text: str) -> str:
     if "," in between:  # in lists a comma separates numbers, as YAML reads it too
         inner = inner.replace(",", " ")
     return " " * whole.start(1) + inner.replace("[", " ").replace("]", "\n")
+
+
+def _refuse_code(text: str) -> None:
+    """Raise a NumberError for a text that is a calculation of a program."""
+    for pattern, sentence in CODE:
+        if code := re.search(pattern, text):
+            word = code[0].lstrip()
+            raise NumberError(sentence.format(visible(word[:40])), at=code.end() - len(word))
 
 
 def _rows_at_semicolons(lines: Words) -> Words:
@@ -285,126 +343,3 @@ def _fitting(labels: Labels, rows: Sequence[Words]) -> Labels:
     if heads and firsts is None and len(heads) == width + 1:
         heads = heads[1:]  # the first is above labels that are left out
     return firsts, heads if heads and len(heads) == width else None
-
-
-PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
-BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
-LAYOUT = (
-    r"\\(?:begin|end)\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular|smallmatrix)\*?\s*\}"
-    r"(?:\s*\[[a-z]*\])?(?:\s*\{[lcr|\s]*\})?"
-    r"|\\(?:begin|end)\s*\{\s*(?:equation|align|displaymath|math|center|gather)\*?\s*\}"
-    r"|\\(?:left|right|[bB]igg?[lr]?)\s*(?:\\[{}|]|[\[\]().|])"
-    r"|\\[hv]?phantom\s*\{[^{}]*\}"
-    r"|\\(?:hline|toprule|midrule|bottomrule|displaystyle|q?quad|notag|attnroom)(?![a-zA-Z])"
-    r"|\\[,;:!\s\[\]()]|\$"
-)
-"""Commands that change no number; \\attnroom is an empty field of a worksheet."""
-COMMENT_SIGN = regex(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
-"""The sign of a comment at the end of a line; \\% is percent."""
-AFTER_MATRIX = (
-    r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
-    r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
-)
-ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
-BEFORE, POWER = r"((?<![\d.])[\d.]++(?<=\d)|[/^]\s*+)?", r"(?=(\s*\^)?)"
-"""The number or the sign before a fraction, and the sign of a power behind it."""
-WORK_OUT = "write the matrix itself, worked out"
-PLAIN_SIGNS = (
-    (r"\\infty(?![a-zA-Z])", "inf"),
-    (r"\\pi(?![a-zA-Z])", "pi"),
-    (r"\\(?:cdot|times)(?![a-zA-Z])", "*"),
-    (r"\\approx(?![a-zA-Z])", "≈"),
-    (r"\\exp(?![a-zA-Z])", "exp"),
-    (r"\\%", "%"),
-    (r"\\&", " "),
-    (r"\\#", "#"),
-    (r"\\_", "_"),
-)
-
-
-def is_matrix(text: str) -> bool:
-    """Return True if a text is a matrix of LaTeX, not only a text with numbers of LaTeX."""
-    return "\\\\" in text or "&" in text or "\\begin" in text
-
-
-def matrix_rows(text: str) -> list[Words]:
-    """Return the cells of a matrix of LaTeX; refuse several, and more beside it than a name."""
-    text = COMMENT_SIGN.sub(_without_comment_sign, text)
-    begins = re.findall(BEGIN, text)
-    if len(begins) > 1:
-        raise NumberError("the text holds several matrices; write each under its own key")
-    start = text.index(begins[0]) if begins else 0
-    if begins:
-        before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
-        after = re.sub(AFTER_MATRIX, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
-        if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
-            raise NumberError(f"{before[:20]} is written before the matrix; {WORK_OUT}")
-        if after:
-            raise NumberError(f"{after[:20]} is written after the matrix; {WORK_OUT}")
-    end = re.search(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", text)
-    rows = cells_of(text[start : end.start() if end else None], start)
-    return [row for row in rows if len(row) > 1 or row[0][1]]
-
-
-def cells_of(text: str, start: int = 0) -> list[Words]:
-    r"""Return the cells of a text of LaTeX whose rows end with `\\`, separated by `&`.
-
-    >>> cells_of(r"1 & \frac{1}{2} \\ & 3")
-    [[(0, '1'), (4, '1/2')], [(19, ''), (21, '3')]]
-    """
-    text = re.sub(r"[\r\n]", " ", text)
-    rows = [row for row in pieces_of(text, ROW_END, start) if row[1].strip()]
-    lines = (pieces_of(row, r"(?<!\\)&", at) for at, row in rows)
-    return [[trimmed(at, without_tex(cell)) for at, cell in cells] for cells in lines]
-
-
-def without_tex(text: str) -> str:
-    r"""Return a text of the same length, with numbers in LaTeX rewritten for the parser.
-
-    >>> without_tex(r"\frac{1}{2} & -\infty").split()
-    ['1/2', '&', '-inf']
-    """
-    if "\\" not in text and "{" not in text and "$" not in text:
-        return text
-    text = re.sub(LAYOUT, lambda m: " " * len(m[0]), text)
-    for sign, plain in PLAIN_SIGNS:
-        text = re.sub(sign, partial(_instead, plain), text)
-    words = r"\\(?:text\w*|math\w+|operatorname)\s*\{([^{}]*)\}"
-    text = re.sub(words, lambda m: m[1].rjust(len(m[0]) - 1).ljust(len(m[0])), text)
-    text = re.sub(rf"{BEFORE}\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.]){POWER}", _fraction, text)
-    text = re.sub(r"\\sqrt\s*(\d)(?![\d.])", lambda m: f"√{m[1]}".ljust(len(m[0])), text)
-    text = re.sub(r"(?<=\d)\{,\}(\d+)", r",\1  ", text)
-    for _ in range(MAX_DEPTH if "{" in text else 0):  # from the inside out
-        before = text
-        braces = r"\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
-        text = re.sub(rf"{BEFORE}\\[dtc]?frac{braces}{POWER}", _fraction, text)
-        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
-        text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
-        if text == before:
-            break
-    return text.replace("{", "(").replace("}", ")")
-
-
-def _without_comment_sign(match: re.Match[str]) -> str:
-    if match.string[: match.start()][-1:].isdigit() and not match[1]:
-        raise NumberError(r"in LaTeX % begins a comment; write \% for percent")
-    return match[1].ljust(len(match[0]))
-
-
-def _instead(plain: str, match: re.Match[str]) -> str:
-    return plain.ljust(len(match[0]))
-
-
-def _fraction(match: re.Match[str]) -> str:
-    before, above, below, power = match[1] or "", match[2].strip(), match[3].strip(), match[4]
-    if before[:1].isdigit():
-        mixed = rf"{before}\frac may be a mixed number or a product"
-        raise NumberError(f"{mixed}; write {above}/{below}")
-    is_operand = power or before
-    are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
-    plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
-    return before + plain.ljust(len(match[0]) - len(before))
-
-
-def _root(match: re.Match[str]) -> str:
-    return f"sqrt({match[1]})".ljust(len(match[0]))

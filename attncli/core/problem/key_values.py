@@ -84,7 +84,7 @@ def _weight(word: str) -> str:
 def keys_of(words: str | Iterable[str] | None, names: Mapping[str, str] = EMPTY) -> tuple[str, ...]:
     """Return the keys, or the steps by a course's names, that words mean; a text is one word."""
     listed = [words] if isinstance(words, str) else words or ()
-    return tuple(called_by(word, names) or key_of(word) for word in listed)
+    return tuple(called_by(word, names) or with_key(word) for word in listed)
 
 
 def names_of(key: str) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def hint_for(word: str) -> str:
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
-    return hints[0] if hints else did_you_mean(word, KEYS)
+    return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}

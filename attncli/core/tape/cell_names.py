@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, product
 
 from attncli.core.formulas.text import text
 from attncli.core.formulas.tree import Cell, Vector
 from attncli.core.records import Record
-from attncli.core.tape.step import LEADING, Step, row_letter
+from attncli.core.tape.evaluation import walk
+from attncli.core.tape.step import LEADING, Operation, Step, notation_of, row_letter
 from attncli.core.text.strings import OF_LAYER, regex
 
 Index = tuple[int, ...]
@@ -216,7 +217,7 @@ OTHERS = (
     *("sink", "phi", "g", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
-    *("explogits", "sumlogits"),
+    *("explogits", "sumlogits", "upstream"),
 )
 """The beginnings of the names of all steps that have no aliases, after `d_` or `new_`."""
 
@@ -237,6 +238,25 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
     same = [step for step in steps if plain in (_plain(step), _plain(OF_LAYER.sub("", step)))]
     names = same or [step for step in steps if plain in words_of(step)]
     return [step for step in names if step not in added] or names
+
+
+def step_under(heading: str, steps: Iterable[Step]) -> Step | None:
+    """Return the step that pages show under a formula, or beside an operand with that formula.
+
+    >>> from attncli import Problem, compute
+    >>> trace = compute(Problem(X=[[1, 0]], score="dot"))
+    >>> step_under("scores = Q Kᵀ", trace).name, step_under("Kᵀ", trace).name
+    ('scores', 'scores')
+    """
+    words = " ".join(heading.split())
+    for step in steps:
+        operation = step.operation
+        parts = [] if operation is None else [*walk(operation)]
+        if isinstance(operation, Operation):
+            parts += [one for one in operation.layout(step.columns) if not isinstance(one, str)]
+        if words in (step.formula, *(text(notation_of(part, step.columns)) for part in parts)):
+            return step
+    return None
 
 
 def may_mean_step(word: str, inputs: Collection[str]) -> bool:

@@ -15,7 +15,7 @@ from attncli.core.tape import cell_names
 from attncli.core.tape.cell_names import Cells, meant
 from attncli.core.tape.operations import mixes_values
 from attncli.core.tape.step import Step, row_letter
-from attncli.core.text.strings import near_words, regex, visible
+from attncli.core.text.strings import near_words, regex, those_like, visible
 
 Steps: TypeAlias = Mapping[str, Step]
 
@@ -52,6 +52,8 @@ def find_cells(
         if bracket and inside.endswith(")"):
             with suppress(InputError):
                 return reader.read(f"{before}[{inside[:-1]}]")
+        if (step := cell_names.step_under(name, steps.values())) is not None:
+            return _cells(step, (), name)
         for other, reason in _likely_names(name, reader):
             if reader.accepts(other):
                 hint = f"write {visible(other)}{reason}"
@@ -174,7 +176,8 @@ class _Reader(Record):
         words = near_words(base, known)
         near = [step for word in words for step in meant(word, self.steps, self.added)]
         near += near_words(base, self.inputs)
-        hint, nearest = f"there are {', '.join(self.steps)}", next(iter(near), "")
+        nearest = next(iter(near), "")
+        hint = f"there are {those_like(base, [*self.steps], 'attn explain INPUT')}"
         if nearest:
             places = visible(rest) if self.accepts(nearest + rest) else ""
             hint = f"did you mean {nearest}{places}?"
@@ -185,7 +188,8 @@ class _Reader(Record):
 def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
     """Return the steps that a word, a symbol or a pattern such as `d_*` means, which may be none.
 
-    The arguments are as for `find_cells`; the name of an input means no step.
+    A name, or a heading, is one that `find_cells` reads, with the same arguments, and may be that
+    of an input.
 
     Raises:
         InputError: for a word that people use for several of the steps.
@@ -197,7 +201,13 @@ def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -
             return [steps[name]]
     if of_layers := [one for one in steps.values() if word in (one.plain, one.called)]:
         return of_layers
-    step = None if word in inputs else _Reader(steps, inputs, added).called(word)
+    try:
+        cells = find_cells(word, steps, inputs, added)
+    except InputError as error:
+        if isinstance(error.faults[0], NotThere):
+            return []
+        raise
+    step = cells.step if cells.is_whole else cell_names.step_under(word, steps.values())
     return [] if step is None else [step]
 
 

@@ -188,11 +188,29 @@ MIN_SIMILARITY, MIN_OF_SHORT = 0.6, 0.8
 """Minimum similarity (of `difflib`) of a word to one that may be meant."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
+MAX_LISTED_WORDS, MAX_NEAR_WORDS = 20, 5
+"""Maximum number of known words that a message lists, and of those nearest if there are more."""
+
+
+def did_you_mean(word: str, known: Iterable[str], lists_all: str = "") -> str:
+    """Return a hint for a misspelt word: the nearest known one, or `those_like` it."""
     words = list(known)
     near = near_words(word, words)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(words)}"
+    return f"did you mean {near[0]}?" if near else f"known: {those_like(word, words, lists_all)}"
+
+
+def those_like(word: str, known: Sequence[str], lists_all: str = "") -> str:
+    """Return known words as a list; of many only those most like a word, and what lists them all.
+
+    >>> those_like("c", ["a", "b"]), those_like("k30", [f"k{n}" for n in range(40)], "attn schema")
+    ('a, b', 'k30, k3, k0, k39, k38, … (40 in all: see attn schema)')
+    """
+    if len(known) <= MAX_LISTED_WORDS:
+        return ", ".join(known)
+    import difflib  # which only a misspelt word needs
+
+    near = difflib.get_close_matches(word, known, n=MAX_NEAR_WORDS, cutoff=0)
+    return f"{', '.join(near)}, … ({len(known)} in all{lists_all and f': see {lists_all}'})"
 
 
 def near_words(word: str, known: Iterable[str]) -> list[str]:

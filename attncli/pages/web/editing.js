@@ -232,25 +232,25 @@ window.attnEditing = (function () {
   );
 
   // Sideways by a tenth of the unit in the last place every few pixels; with Shift by the unit.
-  let drag = null;
+  let drag = null; // what is pressed, and the cell whose number follows the pointer
   document.addEventListener("pointerdown", (event) => {
-    const td = cellOf(event);
-    const begins = td && event.target === td && event.button === 0 && !isMask(td);
-    drag = begins ? { td, x: event.clientX, text: textOf(td), moved: false } : null;
+    const { target, clientX: x } = event, cell = cellOf(event), td = cell === target && !isMask(cell) && cell;
+    drag = event.button === 0 ? { target, td, x, text: td && textOf(td), moved: false } : null;
   });
   document.addEventListener("pointermove", (event) => {
-    if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 5)) return;
+    if (!drag || !drag.td || (!drag.moved && Math.abs(event.clientX - drag.x) < 5)) return;
     drag.moved = true;
     const by = Math.round((event.clientX - drag.x) / 5);
     set([[drag.td, event.shiftKey ? stepped(drag.text, by) : stepped(drag.text, by / 10, 1)]], drag);
   });
   document.addEventListener("pointercancel", () => { drag = null; });
   document.addEventListener("click", (event) => {
-    const td = cellOf(event), word = wordOf(event),
-      isDragged = drag && drag.moved;
+    // A finger is lifted over something else if the page moved when it was put down.
+    const at = event.pointerType && drag ? drag : event;
+    const td = cellOf(at), word = wordOf(at), isDragged = drag && drag.moved;
     drag = null;
     if (word) editWord(...word);
-    if (!td || event.target !== td || isDragged) return;
+    if (!td || at.target !== td || isDragged) return;
     if (isMask(td)) toggle(td);
     else edit(td, "");
   });

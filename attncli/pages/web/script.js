@@ -178,8 +178,15 @@
     var from = linkOf(event);
     if (from) follow(from.getAttribute("data-to"));
     else if (back.contains(event.target)) goBack();
-    else if (!cellOf(event) && !isTool(event)) leave();
   });
+  // Not at the click: where a finger opens the box, it is lifted over the box.
+  document.addEventListener("mousedown", function (event) {
+    if (!cellOf(event) && !isTool(event) && !linkOf(event)) leave();
+  });
+  // The box does not stay over the cell that it explains.
+  new ResizeObserver(function () {
+    if (chosen && chosen === document.activeElement) chosen.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }).observe(why.closest("#side") || why);
   // Steps that are folded: a link opens the one that it leads to, and paper shows all.
   var folds = Array.from(document.querySelectorAll("details"));
   var folded = [];

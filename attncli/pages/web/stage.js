@@ -3,10 +3,10 @@
 (function () {
   "use strict";
   const { all, make, region, tell, enlist, reach, openers } = window.attnLive;
-  const root = document.documentElement, main = document.querySelector("main");
+  const root = document.documentElement, main = document.querySelector("main"), why = document.getElementById("why");
   const stops = Array.from(document.querySelectorAll("article .step"));
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
-  const SIZES = [1.5, 1.3, 1.15, 1, 0.88, 0.76, 0.66];
+  const SIZES = [1.5, 1.3, 1.15, 1, 0.88, 0.76], SMALLEST = 0.88; // of a step, to be read from afar
   const SLOWEST = 900, WHOLE = 9000; // milliseconds for a cell, and for a step of many
   let at = 0, timer = 0, made = [], last = 0; // the step, and its cells, of which the last was just made
   const isOpen = () => root.classList.contains("stage");
@@ -38,14 +38,14 @@
     root.classList.add("stage");
     address("#stage");
     go(place);
-    next.focus();
+    next.focus({ preventScroll: true });
   }
   function close() {
     if (!isOpen()) return;
     halt();
     tell(null);
     root.classList.remove("stage");
-    stops.forEach((stop) => { stop.removeAttribute("style"); });
+    [why, ...stops].forEach((element) => { element.removeAttribute("style"); });
     address("#");
     stops[at].scrollIntoView();
     openers.find((opener) => opener.offsetParent).focus({ preventScroll: true });
@@ -75,7 +75,7 @@
     // A number is made where it is first on the page, unless the problem gives it.
     made = one.cells.filter(({ td, input }) => !input && stop.contains(td) && window.attnLive.isFirst(td)).map(({ td }) => td);
     if (!isStill.matches && made.length > 1) made.forEach((td) => td.classList.add("later"));
-    root.style.setProperty("--pace", `${Math.min(250, pace() / 2)}ms`);
+    root.style.setProperty("--pace", `${Math.min(120, pace() / 4)}ms`);
     if (made.length) makeCell(0);
     else tell(null);
   }
@@ -105,11 +105,16 @@
       stop.dataset.heads = way;
       return stop.scrollWidth <= main.clientWidth && stop.scrollHeight <= main.clientHeight;
     };
-    if (!SIZES.some((size) => ["beside", "below", "wrapped"].some((way) => fits(size, way)))) fits(1, "wrapped");
+    if (!SIZES.some((size) => size >= SMALLEST && ["beside", "below", "wrapped"].some((way) => fits(size, way)))) fits(1, "wrapped");
   }
 
-  // Draws around the cells of each matrix that are lit, or that are made, one frame that moves along.
+  // Chooses the largest type in which the explanation is seen whole, and draws around the cells of each matrix that are lit, or that are made, one frame that moves along.
   function frame() {
+    SIZES.some((size) => {
+      why.style.fontSize = `${size}em`;
+      const isAbove = why.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top;
+      return isAbove && why.scrollHeight <= why.clientHeight;
+    });
     stops[at].querySelectorAll("table").forEach((table) => {
       const now = table.querySelectorAll("td.now"), lit = Array.from(now.length ? now : table.querySelectorAll("td.from"));
       const box = table.parentNode, mark = box.querySelector(".frame") || make("div", { className: "frame" });

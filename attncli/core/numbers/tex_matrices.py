@@ -1,0 +1,127 @@
+"""Matrices and numbers of LaTeX, rewritten for the parser; every number keeps its offset."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from attncli.core.numbers.grid import Words, pieces_of, trimmed
+from attncli.core.numbers.parser import MAX_DEPTH, NumberError
+from attncli.core.text.strings import regex
+
+PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
+BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
+LAYOUT = (
+    r"\\(?:begin|end)\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular|smallmatrix)\*?\s*\}"
+    r"(?:\s*\[[a-z]*\])?(?:\s*\{[lcr|\s]*\})?"
+    r"|\\(?:begin|end)\s*\{\s*(?:equation|align|displaymath|math|center|gather)\*?\s*\}"
+    r"|\\(?:left|right|[bB]igg?[lr]?)\s*(?:\\[{}|]|[\[\]().|])"
+    r"|\\[hv]?phantom\s*\{[^{}]*\}"
+    r"|\\(?:hline|toprule|midrule|bottomrule|displaystyle|q?quad|notag|attnroom)(?![a-zA-Z])"
+    r"|\\[,;:!\s\[\]()]|\$"
+)
+"""Commands that change no number; \\attnroom is an empty field of a worksheet."""
+COMMENT_SIGN = regex(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
+"""The sign of a comment at the end of a line; \\% is percent."""
+AFTER_MATRIX = (
+    r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
+    r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
+)
+ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
+BEFORE, POWER = r"((?<![\d.])[\d.]++(?<=\d)|[/^]\s*+)?", r"(?=(\s*\^)?)"
+"""The number or the sign before a fraction, and the sign of a power behind it."""
+WORK_OUT = "write the matrix itself, worked out"
+PLAIN_SIGNS = (
+    (r"\\infty(?![a-zA-Z])", "inf"),
+    (r"\\pi(?![a-zA-Z])", "pi"),
+    (r"\\(?:cdot|times)(?![a-zA-Z])", "*"),
+    (r"\\approx(?![a-zA-Z])", "≈"),
+    (r"\\exp(?![a-zA-Z])", "exp"),
+    (r"\\%", "%"),
+    (r"\\&", " "),
+    (r"\\#", "#"),
+    (r"\\_", "_"),
+)
+
+
+def matrix_rows(text: str) -> list[Words]:
+    """Return the cells of a matrix of LaTeX; refuse several, and more beside it than a name."""
+    text = COMMENT_SIGN.sub(_without_comment_sign, text)
+    begins = re.findall(BEGIN, text)
+    if len(begins) > 1:
+        raise NumberError("the text holds several matrices; write each under its own key")
+    start = text.index(begins[0]) if begins else 0
+    if begins:
+        before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
+        after = re.sub(AFTER_MATRIX, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
+        if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
+            raise NumberError(f"{before[:20]} is written before the matrix; {WORK_OUT}")
+        if after:
+            raise NumberError(f"{after[:20]} is written after the matrix; {WORK_OUT}")
+    end = re.search(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", text)
+    rows = cells_of(text[start : end.start() if end else None], start)
+    return [row for row in rows if len(row) > 1 or row[0][1]]
+
+
+def cells_of(text: str, start: int = 0) -> list[Words]:
+    r"""Return the cells of a text of LaTeX whose rows end with `\\`, separated by `&`.
+
+    >>> cells_of(r"1 & \frac{1}{2} \\ & 3")
+    [[(0, '1'), (4, '1/2')], [(19, ''), (21, '3')]]
+    """
+    text = re.sub(r"[\r\n]", " ", text)
+    rows = [row for row in pieces_of(text, ROW_END, start) if row[1].strip()]
+    lines = (pieces_of(row, r"(?<!\\)&", at) for at, row in rows)
+    return [[trimmed(at, without_tex(cell)) for at, cell in cells] for cells in lines]
+
+
+def without_tex(text: str) -> str:
+    r"""Return a text of the same length, with numbers in LaTeX rewritten for the parser.
+
+    >>> without_tex(r"\frac{1}{2} & -\infty").split()
+    ['1/2', '&', '-inf']
+    """
+    if "\\" not in text and "{" not in text and "$" not in text:
+        return text
+    text = re.sub(LAYOUT, lambda m: " " * len(m[0]), text)
+    for sign, plain in PLAIN_SIGNS:
+        text = re.sub(sign, partial(_instead, plain), text)
+    words = r"\\(?:text\w*|math\w+|operatorname)\s*\{([^{}]*)\}"
+    text = re.sub(words, lambda m: m[1].rjust(len(m[0]) - 1).ljust(len(m[0])), text)
+    text = re.sub(rf"{BEFORE}\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.]){POWER}", _fraction, text)
+    text = re.sub(r"\\sqrt\s*(\d)(?![\d.])", lambda m: f"√{m[1]}".ljust(len(m[0])), text)
+    text = re.sub(r"(?<=\d)\{,\}(\d+)", r",\1  ", text)
+    for _ in range(MAX_DEPTH if "{" in text else 0):  # from the inside out
+        before = text
+        braces = r"\s*\{([^{}]*)\}\s*\{([^{}]*)\}"
+        text = re.sub(rf"{BEFORE}\\[dtc]?frac{braces}{POWER}", _fraction, text)
+        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
+        text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
+        if text == before:
+            break
+    return text.replace("{", "(").replace("}", ")")
+
+
+def _without_comment_sign(match: re.Match[str]) -> str:
+    if match.string[: match.start()][-1:].isdigit() and not match[1]:
+        raise NumberError(r"in LaTeX % begins a comment; write \% for percent")
+    return match[1].ljust(len(match[0]))
+
+
+def _instead(plain: str, match: re.Match[str]) -> str:
+    return plain.ljust(len(match[0]))
+
+
+def _fraction(match: re.Match[str]) -> str:
+    before, above, below, power = match[1] or "", match[2].strip(), match[3].strip(), match[4]
+    if before[:1].isdigit():
+        mixed = rf"{before}\frac may be a mixed number or a product"
+        raise NumberError(f"{mixed}; write {above}/{below}")
+    is_operand = power or before
+    are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
+    plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
+    return before + plain.ljust(len(match[0]) - len(before))
+
+
+def _root(match: re.Match[str]) -> str:
+    return f"sqrt({match[1]})".ljust(len(match[0]))
