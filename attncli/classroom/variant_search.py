@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, combinations, islice, product
-from math import ceil, inf
+from math import inf
 from random import Random
 
 import numpy as np
@@ -19,13 +19,12 @@ import numpy as np
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
 from attncli.classroom.distractors import Distractor, Distractors, Key, Question, alike_pairs
-from attncli.classroom.drawing import Drawing, Matrices, numbers_of
+from attncli.classroom.drawing import Drawing, Matrices, Projections, numbers_of
 from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.tape.evaluation import array_of, walk
-from attncli.core.tape.operations import TOKEN_AXES, MatMul, MatVec, Transposed
-from attncli.core.tape.step import Operation, Step
+from attncli.core.tape.evaluation import walk
+from attncli.core.tape.step import Step
 
 LARGE_NUMBER = 1000.0
 """Minimum size of a number that is a flaw, as it has too many digits before the point. Chosen."""
@@ -48,9 +47,8 @@ MAX_STALE = 60
 WORK_DIFFERENCE = 0.1
 """Difference in work from the original problem, relative to it, that counts as one small flaw."""
 
-MAX_PRODUCTS_DIFFERENCE = 0.2
-"""Maximum difference in the products of the projections from the original problem, relative to it,
-that is no flaw. Chosen."""
+MAX_DRAWS_IN_BOUND = 10
+"""Maximum number of draws until one has about as many products as the original problem. Chosen."""
 
 LIKELY_FAULTS = 40
 """Number of places in which most faults were, and which are looked at before the others. Chosen."""
@@ -128,10 +126,13 @@ class Candidate:
     if they give the same numbers, though other numbers tell them apart.
     """
 
-    def __init__(self, matrices: Matrices, trace: Trace, question: Question) -> None:
+    def __init__(
+        self, matrices: Matrices, trace: Trace, question: Question, projections: Projections
+    ) -> None:
         self.matrices = matrices
         self.trace = trace
         self.question = question
+        self._projections = projections
         self.saturated = saturated(trace)
         sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
         large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
@@ -144,11 +145,7 @@ class Candidate:
 
     @cached_property
     def excess(self) -> int:
-        """How often the maximum difference in products is exceeded: 0 if it is not."""
-        original = self.question.original
-        usual = original.kept("products", lambda: projection_products(original))
-        difference = abs(projection_products(self.trace) - usual) / (usual or 1)
-        return max(ceil(difference / MAX_PRODUCTS_DIFFERENCE - 1e-9) - 1, 0)
+        return self._projections.excess(self.trace)
 
     @cached_property
     def small(self) -> int:
@@ -257,21 +254,25 @@ class Search:
                 break
             candidate = self._redrawn(random, current, number)
             stale += 1
-            if candidate is None or candidate.excess > current.excess:
-                continue
-            if candidate.grave <= self.fewest:
+            if candidate is not None and candidate.grave <= self.fewest:
                 self._examine(candidate, current)
                 if candidate.faults < current.faults:
                     current, stale = candidate, 0
         return current
 
     def _redrawn(self, random: Random, current: Candidate | None, number: int) -> Candidate | None:
-        """Return `current` with some numbers redrawn, or fresh draws; None if they have no use."""
-        if current is None:
-            matrices = self.drawing.draw(random)
-        else:
-            among = self._weighing if current.saturated else ()
-            matrices = self.drawing.redrawn(random, current.matrices, number, among)
+        """Return `current` with some numbers redrawn, or fresh draws; None if they have no use.
+
+        They are drawn so often, at most, until they have about as many products as the original.
+        """
+        among = self._weighing if current is not None and current.saturated else ()
+        for _ in range(MAX_DRAWS_IN_BOUND):
+            if current is None:
+                matrices = self.drawing.draw(random)
+            else:
+                matrices = self.drawing.redrawn(random, current.matrices, number, among)
+            if not self.drawing.excess(matrices):
+                break
         numbers = numbers_of(matrices)
         self.drawn.add(numbers)
         if numbers in self._used:
@@ -281,7 +282,8 @@ class Search:
         except InputError:  # such as for the cosine of a row of zeros
             return None
         is_alike = tuple(trace.steps) == self.question.steps
-        return Candidate(matrices, trace, self.question) if is_alike else None
+        projections = self.drawing.projections
+        return Candidate(matrices, trace, self.question, projections) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
         """Set the faults of a candidate, unless they are as many as those of `other`."""
@@ -303,28 +305,6 @@ class Search:
         else:
             candidate.faults = faults
         self._faulty.update(candidate.places)
-
-
-def projection_products(trace: Trace) -> int:
-    """Return how many products of two numbers that are not 0 the projections have.
-
-    >>> from attncli import Problem, compute
-    >>> projection_products(compute(Problem(X=[[1, 2], [3, 0]], W_q=[[1, 0], [1, 1]])))
-    5
-    """
-    count = 0
-    for step in trace:
-        for node in walk(step.operation) if isinstance(step.operation, Operation) else ():
-            if isinstance(node, MatMul):
-                left, right = node.left, node.right
-            elif isinstance(node, MatVec):
-                left, right = node.vectors, Transposed(node.matrix)
-            else:
-                continue
-            if not step.backward and not TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}:
-                factors = (array_of(left) != 0).sum(axis=-2), (array_of(right) != 0).sum(axis=-1)
-                count += int((factors[0] * factors[1]).sum())
-    return count
 
 
 def rough_work(trace: Trace) -> int:

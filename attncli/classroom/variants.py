@@ -194,7 +194,7 @@ class _Variation:
             if (others := self.drawing.others) < count:
                 message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
                 raise fail(message, *self.first, hint=MORE_VALUES)
-            trace = calculated(problem)
+            trace = self.drawing.calculation
             self.marking, meant = with_step_names(problem.marking, trace)
             same = equal_steps(trace)
             names = [meant[name][0].name for name in self.marking.ask]
