@@ -63,8 +63,7 @@ def live_trace(problem: Problem) -> Trace:
     scale that layers share, but that is a different number in each (√d_k), cannot be changed. The
     step `masked` is there even if nothing is blocked, so that cells can be blocked on the page.
     """
-    scales = {one.rules.scale and float(one.rules.scale.over) for one in problem.layers}
-    tagged = problem.with_rules(partial(_with_tagged_numbers, is_one_scale=len(scales) < 2))
+    tagged = with_tagged_numbers(problem)
     trace = compute(tagged)
     m, is_softmax = problem.keys, problem.rules.normalize.name == "softmax"
     is_masked = any(step.plain == "mask" for step in trace.inputs.values())
@@ -74,6 +73,12 @@ def live_trace(problem: Problem) -> Trace:
         return trace
     masked = tagged.with_rules(lambda rules, named: replace(rules, mask={"shown": True}))
     return replace(compute(masked), problem=tagged)
+
+
+def with_tagged_numbers(problem: Problem) -> Problem:
+    """Return a problem whose operations know which of their numbers come from its keys."""
+    scales = {one.rules.scale and float(one.rules.scale.over) for one in problem.layers}
+    return problem.with_rules(partial(_with_tagged_numbers, is_one_scale=len(scales) < 2))
 
 
 def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale: bool) -> Rules:

@@ -12,6 +12,7 @@ import numpy as np
 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.problem.problem import Problem
 from attncli.core.tape.step import LEADING, Step
 from attncli.core.tape.tape import TakeRows
 from attncli.core.text.numbers import floats, joined, texts
@@ -49,25 +50,30 @@ def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) 
     """Yield a problem; before one that `follows` another there is a line between."""
     steps = selection.steps(trace)
     if selection.only and len(steps) == 1:
-        for number, (_, matrix) in enumerate(_slices(steps[0].value)):
+        for number, (_, matrix) in enumerate(slices(steps[0].value)):
             yield "\n" if follows or number else ""
             yield from _bare(matrix, selection.decimals, delimiter)
         return
     yield "---\n" if follows else ""
     if not selection.only:
         problem = trace.problem
-        options = [[key, as_cell(text)] for key, text in problem.texts.items()]
-        yield csv_text([*options, *_flat(problem.options())], delimiter)
+        yield csv_text(option_rows(problem), delimiter)
         for key, array in problem.matrices().items():
-            for index, matrix in _slices(array):
+            for index, matrix in slices(array):
                 yield f"{key}{index}\n"
                 yield from _bare(matrix, None, delimiter)
         yield "steps\n"
     for step in steps:
-        for index, matrix in _slices(step.value):
+        for index, matrix in slices(step.value):
             yield f"{step.name}{index}\n"
             numbers = _bare(matrix, selection.decimals, delimiter)
             yield from _labelled(numbers, step, matrix.shape, delimiter)
+
+
+def option_rows(problem: Problem) -> Iterator[list[str]]:
+    """Yield a row for each key of a problem that holds no matrix, and for each part of one."""
+    yield from ([key, as_cell(text)] for key, text in problem.texts.items())
+    yield from _flat(problem.options())
 
 
 def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
@@ -83,7 +89,7 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
             yield [prefix + key, *(x if PLAIN_NUMBER.fullmatch(x) else as_cell(x) for x in items)]
 
 
-def _slices(value: Array) -> Iterator[tuple[str, Array]]:
+def slices(value: Array) -> Iterator[tuple[str, Array]]:
     """Yield each matrix of a stack with its place, such as `[2]`, from 1; a vector as a row."""
     value = np.atleast_2d(value)
     for place in np.ndindex(value.shape[:-2]):

@@ -214,6 +214,11 @@ FORMATS: dict[str, Format] = {
         (".png",), "the same picture as pixels", _in("pages.picture.as_png"), binary=True,
         is_document=True, foresee=_in("pages.picture.refuse_png"),
     ),
+    "xlsx": Format(
+        (".xlsx",), "a workbook, each number a formula", _in("pages.workbook.traces"),
+        worksheets=_in("pages.workbook.traces"), binary=True, is_document=True,
+        foresee=_in("pages.workbook.refuse_unwritable"),
+    ),
     "moodle": Format(
         (".xml",), "a quiz in Moodle XML, a Cloze question per problem", nothing,
         worksheets=_in("pages.moodle.worksheets"), is_page=False,

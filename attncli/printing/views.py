@@ -33,7 +33,12 @@ class Panel(Record, eq=False):
     name: Formula  # such as Kᵀ
     on_page: Callable[[Array], Array]  # cuts the matrix out of an array in the layout of `part`
     words: str = ""  # which head or batch it is, where that is not said otherwise
-    answer: str = ""  # of a matrix that is open on a worksheet, its name as a key of answers
+    key: str = ""  # of a matrix of a step, its name as a key of answers
+
+    @property
+    def answer(self) -> str:
+        """The key of a matrix that is open on a worksheet; else nothing."""
+        return self.key if self.matrix.is_open else ""
 
 
 class WeightedTerm(Record):
@@ -169,14 +174,14 @@ class Views:
         """
         joined = isinstance(step.operation, SplitHeads)
         panel = self._panel(step, place, step.columns, joined=joined)
+        at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
+        panel = replace(panel, key=matrix_name(step, (*at, *place[len(LEADING) :])))
         if not self.is_open(step):
             return panel
-        at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
-        name = matrix_name(step, (*at, *place[len(LEADING) :]))
         asked = panel.on_page(step.from_paper(self.room.asked[step.name]))
         cells = {at: TO_WRITE if asked[at] else EMPTY_CELL for at in np.ndindex(asked.shape)}
         matrix = replace(panel.matrix, is_open=True, cells=cells)
-        return replace(panel, matrix=matrix, answer=name)
+        return replace(panel, matrix=matrix)
 
     def of_input(self, part: Expression, place: Index, words: str) -> Panel:
         """Return a matrix of an input with all its rows; `words` say which it is."""

@@ -148,9 +148,21 @@ class Call(CallRecorder):
         return self.name == "not_equal"
 
 
+class PlainCall(Call):
+    """A call of operations that are as plain as their formulas, without what floats need."""
+
+    dtype = np.dtype(np.uint64)  # neither of floats nor of objects
+
+
+def _kind(operands: Any) -> type[Call]:
+    """Return what the result of operands is: plain if one of them is."""
+    return PlainCall if any(isinstance(one, PlainCall) for one in operands) else Call
+
+
 def _called(name: str, function: Callable[..., Any], operands: Any, *options: Any) -> Call:
     array = np.asarray(function(*each(operands, Call, lambda call: call.array), *options))
-    return Call(array.astype(float) if array.dtype == object else array, name, operands, options)
+    numbers = array.astype(float) if array.dtype == object else array
+    return _kind(operands)(numbers, name, operands, options)
 
 
 def _reduced(
@@ -192,4 +204,4 @@ def _moved(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> 
 
     places = function(each(first, Call, placed), *others, **options)
     numbers = np.concatenate([part.array.ravel() for part in operands])
-    return Call(numbers[places], "move", tuple(operands), (places,))
+    return _kind(operands)(numbers[places], "move", tuple(operands), (places,))

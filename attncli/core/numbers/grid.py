@@ -173,8 +173,10 @@ def ambiguous(word: str, readings: Collection[str], at: int | None = None) -> Nu
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The labels of a matrix's rows and of its columns."""
 
-LIKE_NUMBER = regex(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
-"""A misspelt number, such as 1O, 1:2 and 1.5.2; it is not a label."""
+LIKE_NUMBER = regex(
+    r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+|#N/A|#[A-Z/0]+[!?]"
+)
+"""A misspelt number, such as 1O, 1:2 and 1.5.2, or an error such as #DIV/0!; it is not a label."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Headings of a column of labels, which may then be numbers that count."""
 LIKE_DIGITS = frozenset("lIOo")
