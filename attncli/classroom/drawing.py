@@ -111,11 +111,13 @@ def zero_lines(matrix: Array) -> int:
 
 
 class Projections:
-    """The products of tokens with weight matrices in a calculation, and how many there are."""
+    """The products of tokens with weight matrices in a calculation."""
+
+    count: int  # how many products of two numbers that are not 0 they have
 
     def __init__(self, trace: Trace) -> None:
         self._factors = [*_projections(trace)]
-        self._usual = self._count(lambda step: step.array)
+        self.count = self._counted(lambda step: step.array)
 
     def excess(self, trace: Trace) -> int:
         """Return how often the maximum difference is exceeded in a trace: 0 if it is not."""
@@ -124,13 +126,12 @@ class Projections:
 
     def excess_with(self, value_of: Callable[[Step], Array]) -> int:
         """Return the same for other arrays of inputs and steps."""
-        if not self._usual:
+        if not self.count:
             return 0
-        difference = abs(self._count(value_of) / self._usual - 1)
+        difference = abs(self._counted(value_of) / self.count - 1)
         return max(ceil(difference / MAX_PRODUCTS_DIFFERENCE - 1e-9) - 1, 0)
 
-    def _count(self, value_of: Callable[[Step], Array]) -> int:
-        """Return how many products of two numbers that are not 0 the projections have."""
+    def _counted(self, value_of: Callable[[Step], Array]) -> int:
         count = 0
         for left, right in self._factors:
             columns = (evaluate(left, value_of) != 0).sum(axis=-2)

@@ -19,7 +19,7 @@ import numpy as np
 from attncli.checking.answers.step_names import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import Question
-from attncli.classroom.drawing import Drawing, calculated, numbers_of, read_values
+from attncli.classroom.drawing import Drawing, Projections, calculated, numbers_of, read_values
 from attncli.classroom.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.errors import fail, located
@@ -51,6 +51,7 @@ COUNTED_DECIMALS = 9
 class Work(Record):
     """The amount of work in a calculation by hand."""
 
+    projections: int  # products with weight matrices in which neither factor is 0
     products: int  # multiplications and divisions, except by 0, 1 and −1
     exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
     digits: int  # of the numbers of all steps; whole numbers are written without decimals
@@ -78,7 +79,7 @@ class Variant(Record, eq=False):
     alike: tuple[tuple[str, str], ...]  # pairs of mistakes that only other variants tell apart
     flaws: int  # saturated rows, numbers of 1000 and more, warnings; above the least of any draw
     shown: tuple[str, ...]  # the mistakes that it shows
-    excess: int  # how often 20 % are exceeded by which products of projections differ; 0 if not
+    excess: int  # how often the products of its projections exceed a difference of 20 %
     form: VariantForm
 
     @property
@@ -270,7 +271,9 @@ def work_of(trace: Trace, decimals: int) -> Work:
             counts.update(node.op for node in nodes.values() if not _is_trivial(node))
     products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
     numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
-    return Work(products, powers, sum(_digits(x, decimals) for x in numbers))
+    return Work(
+        Projections(trace).count, products, powers, sum(_digits(x, decimals) for x in numbers)
+    )
 
 
 def _is_trivial(node: Made) -> bool:
