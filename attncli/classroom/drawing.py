@@ -143,7 +143,7 @@ def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
     """Yield the two factors of each product of matrices that sums over features.
 
     >>> from attncli import Problem, compute
-    >>> [step.key for step, _ in _projections(compute(Problem(X=[[1, 2]], W_q=[[1], [2]])))]
+    >>> [step.key for step, _ in _projections(compute(Problem(X=[[1, 2]], W_q=[[1, 0], [0, 1]])))]
     ['X']
     """
     for step in trace:

@@ -105,9 +105,8 @@ def vary(
 
     In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
     numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
-    saturated; no number is 1000 or more; no weight matrix has a row or a column of zeros that the
-    original does not have; and the projections have as many products of numbers that are not 0 as
-    those of the original, to 20 %.
+    saturated; no number is 1000 or more; and the projections have as many products without a 0 as
+    the original ones, to 20 %. No weight matrix has more rows and columns of zeros than before.
 
     Args:
         problem: the original problem.
@@ -125,8 +124,8 @@ def vary(
     >>> original = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(original, 2, seed=7, ask="weights"):
     ...     print(one.problem.written["X"], one.is_fair, one.work)
-    [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
-    [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
+    [[0, 2], [1, 0], [1, 1]] True Work(projections=6, products=13, exponentials=8, digits=116)
+    [[2, 0], [1, 1], [1, 0]] True Work(projections=7, products=14, exponentials=8, digits=119)
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
@@ -260,7 +259,7 @@ def work_of(trace: Trace, decimals: int) -> Work:
 
     >>> from attncli import Problem, compute
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
-    Work(products=10, exponentials=4, digits=70)
+    Work(projections=0, products=10, exponentials=4, digits=70)
     """
     worked, counts = StepTerms(), Counter[str]()
     for step in trace:
