@@ -24,7 +24,7 @@ from attncli.reading.workbooks import Position, Sheet, cell_name, refuse_large
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
 """A sign between the matrices of a calculation, if it is alone in its cell."""
-CALCULATED = regex(r"=\s*\S")
+CALCULATED = regex(r"=\s*\S|\(given\)")
 """The part of a title such as scores = Q Kᵀ that tells that the matrix is a result."""
 SHORT = frozenset(word for words in ALIASES.values() for word in words if len(word) < 3)
 """Names of steps of one or two letters, in lower case."""
@@ -117,7 +117,7 @@ def name_in(text: str) -> str:
     >>> name_in("2. scores[head 1] = Q Kᵀ"), name_in("Homework")
     ('scores[head 1]', '')
     """
-    name = undecorated(text.partition("=")[0]).strip("[(&> ")
+    name = undecorated(undecorated(text.partition("=")[0])).strip("[(&> ")
     word, key = _word(name), re.sub(r"\A(d|new)_", "", _key(name))
     is_key = key in KEYS and word not in KEYS_BESIDE_STEPS
     is_short = word in LETTERS or word.casefold() in SHORT
@@ -151,17 +151,22 @@ class Page:
         matrices: list[Matrix] = []
         for block, some in by_block.items():
             if some and block not in operands:
-                titles = [some[0].name, self._above(block)]
-                numbers = [one for one in before.get(block, ()) if not one.are_words]
-                is_result = bool(numbers) or any(map(CALCULATED.search, titles))
-                for first in before.get(block, ())[:1]:
+                line = before.get(block, [])
+                titles = [some[0].name, self._above(block, name_in(some[0].name))]
+                for first in line[:1]:
                     heading = [one.name for one in by_block[first]] or [self.words[first.start]]
                     titles += [one for one in heading[:1] if first.are_words or "=" in one]
                     titles.append(self._above(first))
                 title = next(filter(None, titles), "")
-                matrices.append(replace(some[0], name=name_in(title) or title, is_result=is_result))
+                name = name_in(title) or title
+                formulas = [one for one in titles[:2] if CALCULATED.search(one)]
+                if are_answers:  # above a result may be what it is made of
+                    formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
+                is_result = bool(formulas) or not all(one.are_words for one in line)
+                matrices.append(replace(some[0], name=name, is_result=is_result))
                 matrices += some[1:]
-        self.matrices = (_answers if are_answers else _inputs)(matrices)
+        is_copy = any(row[0] not in options for _, row in self.settings)
+        self.matrices = _answers(matrices, is_copy) if are_answers else _inputs(matrices)
 
     def _matrices(self, block: Block) -> list[Matrix]:
         """Return the matrices of a block; note the settings and the other words in it."""
@@ -174,10 +179,13 @@ class Page:
                 self.settings.append((start, cells[first:]))
             elif block.are_words:
                 self.words |= {(number, left + n): cells[n] for n in (first, *others)}
-            elif not others and is_word(text) and (not rows or name_in(text)):
+            elif not others and is_word(text) and (name_in(text) or not rows):
+                if not rows and heading[1]:
+                    is_other = name_in(text) == "" != name_in(heading[1])
+                    self.words |= dict([(start, text) if is_other else heading])
+                    heading = heading if is_other else (start, text)
+                    continue
                 matrices += _named(heading, rows)
-                if heading[1] and not rows:
-                    self.words |= dict([heading])
                 heading, rows = (start, text), []
             else:
                 rows.append(((number, left), cells))
@@ -187,16 +195,25 @@ class Page:
         """Return True for a key that is no matrix, and its value."""
         key, values = _key(cells[0]), list(filter(None, cells[1:]))
         is_key = key in KEYS and not isinstance(KEYS[key].form, ArrayForm)
-        may_be_list = self._options.get(cells[0], False)
+        may_be_list = "." in cells[0] or self._options.get(cells[0], False)
         return (is_key or cells[0] in self._options) and (
             len(values) == 1 or (may_be_list and len(values) > 1)
         )
 
-    def _above(self, block: Block) -> str:
-        """Return the words with a name above a block, with an empty row between; or ""."""
-        row, column = block.start
-        places = ((row - 2, column + n) for n in range(len(block.rows[0][1])))
-        return next(filter(name_in, (self.words.get(place, "") for place in places)), "")
+    def _above(self, block: Block, name: str = "") -> str:
+        """Return the words with a name, or with this name, in the lines above a block; or "".
+
+        One row between is empty.
+        """
+        (row, left), cells = block.rows[0]
+        lines: list[str] = []
+        for above in range(row - 2, 0, -1):
+            texts = (self.words.get((above, left + n), "") for n in range(len(cells)))
+            if not (text := next(filter(name_in, texts), "")):
+                break
+            lines.append(text)
+        same = [text for text in lines if _word(name_in(text)) == _word(name)]
+        return [*same, *lines, ""][0]
 
 
 def _blocks(cells: Mapping[Position, str], signs: Mapping[Position, str]) -> list[Block]:
@@ -226,15 +243,19 @@ def _calculations(
 
     Those before another one are operands, so that only what follows the last = is a result.
     """
-    rows = defaultdict[int, list[tuple[int, str | Block]]](list)
+    by_row = defaultdict[int, list[tuple[int, str | Block]]](list)
     for (row, column), text in signs.items():
-        rows[row].append((column, text))
-    for block in blocks:
-        for (row, column), _ in block.rows:
-            if row in rows:
-                rows[row].append((column, block))
+        by_row[row].append((column, text))
     before: dict[Block, list[Block]] = {}
-    for items in rows.values():
+    for row, items in by_row.items():
+        tops = [
+            one.start[0] for one in blocks if one.start[0] <= row < one.start[0] + len(one.rows)
+        ]
+        first = max(tops, default=row) - 1  # beside a block with labels, others begin a row later
+        for block in blocks:
+            top, column = block.start
+            if first <= top <= first + 2 or top <= row < top + len(block.rows):
+                items.append((column, block))
         line, between = list[Block](), set[str]()
         for _, item in sorted(items, key=itemgetter(0)):
             if isinstance(item, str):
@@ -270,12 +291,17 @@ def _named(heading: tuple[Position, str], rows: Rows) -> list[Matrix]:
     return matrices
 
 
-def _answers(matrices: Sequence[Matrix]) -> list[Matrix]:
-    """Return the matrices without the inputs of a problem."""
+def _answers(matrices: Sequence[Matrix], is_copy: bool) -> list[Matrix]:
+    """Return the matrices without the inputs, which in a copy of a problem may be named A or b."""
     results = {one.name for one in matrices if one.is_result}
-    inputs = KEYS.keys() - REPLACES.keys() - ALIASES.keys() - LETTERS.keys()
-    names = [(one, {one.name} & results or {_key(one.name)} & inputs) for one in matrices]
-    return [one for one, others in names if one.is_result or not others]
+    inputs = KEYS.keys() - REPLACES.keys() - ALIASES.keys()
+    inputs = inputs if is_copy else inputs - LETTERS.keys()
+
+    def is_answer(one: Matrix) -> bool:
+        is_known = not is_copy or name_in(one.name) != ""
+        return is_known and one.name not in results and _key(one.name) not in inputs
+
+    return [one for one in matrices if one.is_result or is_answer(one)]
 
 
 def _inputs(matrices: Sequence[Matrix]) -> list[Matrix]:
@@ -313,7 +339,9 @@ def _document(
 ) -> CsvDocument:
     """Return what some sheets hold together; the name of one is the value of a key without one."""
     table = WorkbookTable(name)
-    settings = [(page, row) for page in pages for row in page.settings if row[1][0] in options]
+    settings = [
+        (page, row) for page in pages for row in page.settings if row[1][0].split(".")[0] in options
+    ]
     if key and all(row[1][0] != key for _, row in settings):
         table.add(pages[0].name, [((1, 1), [key, pages[0].name])])
     for page, row in settings:
