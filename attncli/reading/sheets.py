@@ -7,20 +7,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
-from typing import TypeAlias
 
-from attncli.core.errors import Place, fail
+from attncli.core.errors import fail
 from attncli.core.numbers.forms import ArrayForm
-from attncli.core.numbers.grid import GROUPED, edges, is_word, undecorated
+from attncli.core.numbers.grid import edges, is_word, undecorated
 from attncli.core.problem.key_values import key_of
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import ALIASES, LETTERS, may_mean_step
-from attncli.core.text.strings import regex
-from attncli.reading.csv_blocks import WITH_COMMA, CsvDocument, CsvRow, Table
+from attncli.core.text.strings import OF_LAYER, regex
+from attncli.reading.csv_blocks import RESULTS, CsvDocument
 from attncli.reading.document import KEYS_BESIDE_STEPS, PROBLEM, TITLE, KnownClass, Options
-from attncli.reading.workbooks import Position, Sheet, cell_name, refuse_large
+from attncli.reading.workbooks import (
+    Position,
+    Rows,
+    Sheet,
+    WorkbookTable,
+    cell_name,
+    rectangle,
+    refuse_large,
+    without_end,
+)
 
 SIGN = regex(r"[^\w\s.,;:?~'\"#%&@∞-]{1,3}")
 """A sign between the matrices of a calculation, if it is alone in its cell."""
@@ -31,64 +39,6 @@ SHORT = frozenset(word for words in ALIASES.values() for word in words if len(wo
 
 MAX_BLOCKS = 2000
 """Maximum number of blocks in a sheet. Chosen."""
-SMALL, MAX_EMPTY = 10_000, 4
-"""Number of cells up to which the rectangle around some cells may be as empty as it is, and maximum
-number of cells in a larger one for each that is not empty. Chosen."""
-
-Rows: TypeAlias = list[tuple[Position, list[str]]]
-"""The texts of rows of cells, each with the position of its first cell."""
-
-
-class WorkbookTable(Table):
-    """Rows of cells, which may be from several sheets."""
-
-    delimiter = "\t"
-
-    def __init__(self, name: str) -> None:
-        self.name, self.rows = name, []
-        self._starts: dict[int, tuple[str, Position]] = {}
-
-    def add(self, sheet: str, rows: Rows) -> None:
-        for start, cells in rows:
-            self._starts[len(self._starts) + 1] = sheet, start
-            if texts := _without_end(cells):
-                self.rows.append(CsvRow(len(self._starts), list(map(_with_point, texts))))
-
-    def place(self, line: int, cell: int | None = None) -> Place:
-        if line not in self._starts:
-            return Place(self.name)
-        sheet, (row, column) = self._starts[line]
-        column += cell or 0
-        said = f"sheet {sheet}, cell {cell_name((row, column))}"
-        return Place(self.name, row, column, cell=said)
-
-
-def _with_point(text: str) -> str:
-    is_decimal = "," in text and WITH_COMMA.fullmatch(text) and not GROUPED.fullmatch(text)
-    return text.replace(",", ".") if is_decimal else text
-
-
-def _without_end(cells: Sequence[str]) -> list[str]:
-    return list(cells[: max((n for n, cell in enumerate(cells, 1) if cell), default=0)])
-
-
-def class_table(sheet: Sheet, name: str) -> WorkbookTable:
-    """Return the rows of a sheet as those of the table of a class; none if most cells are empty."""
-    table = WorkbookTable(name)
-    table.add(sheet[0], _rectangle(sheet[1], [*sheet[1]]))
-    return table
-
-
-def _rectangle(cells: Mapping[Position, str], some: Sequence[Position]) -> Rows:
-    """Return the rows of the smallest rectangle around some cells; none if it is too empty."""
-    rows, columns = zip(*some, strict=True) if some else ((0,), (1,))
-    top, bottom, left, right = min(rows), max(rows), min(columns), max(columns) + 1
-    if (bottom - top + 1) * (right - left) > max(SMALL, MAX_EMPTY * len(some)):
-        return []
-    return [
-        ((row, left), [cells.get((row, column), "") for column in range(left, right)])
-        for row in range(top, bottom + 1)
-    ]
 
 
 class Matrix(Record):
@@ -130,7 +80,7 @@ def _word(name: str) -> str:
 
 def _key(name: str) -> str:
     """Return the key of a problem that a name means, without the part of it behind a point."""
-    return key_of(_word(name).partition(".")[0])
+    return key_of(OF_LAYER.sub("", _word(name)).partition(".")[0])
 
 
 class Page:
@@ -154,7 +104,9 @@ class Page:
                 line = before.get(block, [])
                 titles = [some[0].name, self._above(block, name_in(some[0].name))]
                 for first in line[:1]:
-                    heading = [one.name for one in by_block[first]] or [self.words[first.start]]
+                    heading = [one.name for one in by_block[first]] or [
+                        self.words.get(first.start, "")
+                    ]
                     titles += [one for one in heading[:1] if first.are_words or "=" in one]
                     titles.append(self._above(first))
                 title = next(filter(None, titles), "")
@@ -166,6 +118,7 @@ class Page:
                 matrices.append(replace(some[0], name=name, is_result=is_result))
                 matrices += some[1:]
         is_copy = any(row[0] not in options for _, row in self.settings)
+        self.words = {} if is_copy else self.words  # which are not the student's
         self.matrices = _answers(matrices, is_copy) if are_answers else _inputs(matrices)
 
     def _matrices(self, block: Block) -> list[Matrix]:
@@ -228,7 +181,7 @@ def _blocks(cells: Mapping[Position, str], signs: Mapping[Position, str]) -> lis
                 if near in left:
                     left.remove(near)
                     stack.append(near)
-        if not (rows := _rectangle(cells, group)):
+        if not (rows := rectangle(cells, group)):
             first = cell_name(min(group))
             raise fail(f"the cells from {first} on are no table", hint="write each matrix alone")
         refuse_large("separate blocks of cells", len(blocks), MAX_BLOCKS)
@@ -246,6 +199,7 @@ def _calculations(
     by_row = defaultdict[int, list[tuple[int, str | Block]]](list)
     for (row, column), text in signs.items():
         by_row[row].append((column, text))
+    refuse_large("rows with signs", len(by_row), MAX_BLOCKS)
     before: dict[Block, list[Block]] = {}
     for row, items in by_row.items():
         tops = [
@@ -276,7 +230,7 @@ def _named(heading: tuple[Position, str], rows: Rows) -> list[Matrix]:
     if name or not rows:
         return [Matrix(name, at, rows)] if rows else []
     start, cells = rows[0]
-    corner = edges([_without_end(cells) for _, cells in rows], is_csv=True).corner
+    corner = edges([without_end(cells) for _, cells in rows], is_csv=True).corner
     if name_in(corner):
         return [Matrix(corner, start, [(start, ["", *cells[1:]]), *rows[1:]])]
     firsts = [cells[0] for _, cells in rows]
@@ -298,8 +252,9 @@ def _answers(matrices: Sequence[Matrix], is_copy: bool) -> list[Matrix]:
     inputs = inputs if is_copy else inputs - LETTERS.keys()
 
     def is_answer(one: Matrix) -> bool:
-        is_known = not is_copy or name_in(one.name) != ""
-        return is_known and one.name not in results and _key(one.name) not in inputs
+        is_part = "." in OF_LAYER.sub("", one.name)  # such as score.W
+        is_input = _key(one.name) in (KEYS if is_part else inputs)
+        return not is_input and one.name not in results and (not is_copy or name_in(one.name) != "")
 
     return [one for one in matrices if one.is_result or is_answer(one)]
 
@@ -347,6 +302,8 @@ def _document(
     for page, row in settings:
         table.add(page.name, [row])
     matrices = [(page, one) for page in pages for one in page.matrices]
+    if of_class and (len(matrices) > 1 or any(one.name for _, one in matrices)):
+        table.add(pages[0].name, [((1, 1), [RESULTS])])  # names with points are those of steps
     for page, one in matrices:
         if one.name or len(matrices) > 1:
             table.add(page.name, [(one.at, [one.name or f"cell {cell_name(one.at)}"])])

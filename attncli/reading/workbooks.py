@@ -8,13 +8,15 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 from zipfile import ZipFile
 
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import InputError, Place, fail
+from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
 from attncli.core.text.strings import regex
+from attncli.reading.csv_blocks import WITH_COMMA, CsvRow, Table
 from attncli.reading.files import MAX_FILE, PACKED_BY, ZipBytes
 
 MAX_UNPACKED, MAX_PARTS = 32_000_000, 1000
@@ -24,6 +26,10 @@ MAX_ELEMENTS, MAX_STYLES = 400_000, 50_000
 the styles, which take 13 µs each."""
 MAX_ROWS = 2**20
 """Number of rows of a sheet in Excel."""
+
+SMALL, MAX_EMPTY = 10_000, 4
+"""Number of cells up to which the rectangle around some cells may be as empty as it is, and maximum
+number of cells in a larger one for each that is not empty. Chosen."""
 
 UNCALCULATED = regex(
     r"<(?:\w+:)?c\b(?![^>]*\bt=.str)[^>]*?\br=.(\w+)[^>]*>\s*<(?:\w+:)?f\b[^>]*?(?:/>|>[^<]*</[^>]*>)"
@@ -46,6 +52,8 @@ DIGITS = regex(
 
 Position: TypeAlias = tuple[int, int]
 """The row and the column of a cell, from 1."""
+Rows: TypeAlias = list[tuple[Position, list[str]]]
+"""The texts of rows of cells, each with the position of its first cell."""
 Sheet: TypeAlias = tuple[str, Mapping[Position, str]]
 """The name of a sheet, and the texts of the cells that are not empty."""
 
@@ -153,3 +161,57 @@ def number_text(value: float, code: str) -> str:
     shown = value * 100 if is_percent else value
     text = fixed(shown, len(decimals), "e" if digits["power"] else "f")
     return (every_digit(float(text)) if digits["more"] else text) + "%" * is_percent
+
+
+class WorkbookTable(Table):
+    """Rows of cells, which may be from several sheets."""
+
+    delimiter = "\t"
+
+    def __init__(self, name: str) -> None:
+        self.name, self.rows = name, []
+        self._starts: dict[int, tuple[str, Position]] = {}
+
+    def add(self, sheet: str, rows: Rows) -> None:
+        for start, cells in rows:
+            self._starts[len(self._starts) + 1] = sheet, start
+            if texts := without_end(cells):
+                self.rows.append(CsvRow(len(self._starts), list(map(_with_point, texts))))
+
+    def place(self, line: int, cell: int | None = None) -> Place:
+        if line not in self._starts:
+            return Place(self.name)
+        sheet, (row, column) = self._starts[line]
+        column += cell or 0
+        said = f"sheet {sheet}, cell {cell_name((row, column))}"
+        return Place(self.name, row, column, cell=said)
+
+
+def _with_point(text: str) -> str:
+    is_decimal = "," in text and WITH_COMMA.fullmatch(text) and not GROUPED.fullmatch(text)
+    return text.replace(",", ".") if is_decimal else text
+
+
+def without_end(cells: Sequence[str]) -> list[str]:
+    """Return cells without the empty ones at their end, but for one behind a label."""
+    end = max((n for n, cell in enumerate(cells, 1) if cell), default=0)
+    return list(cells[: max(end, 2) if end else 0])
+
+
+def class_table(sheet: Sheet, name: str) -> WorkbookTable:
+    """Return the rows of a sheet as those of the table of a class; none if most cells are empty."""
+    table = WorkbookTable(name)
+    table.add(sheet[0], rectangle(sheet[1], [*sheet[1]]))
+    return table
+
+
+def rectangle(cells: Mapping[Position, str], some: Sequence[Position]) -> Rows:
+    """Return the rows of the smallest rectangle around some cells; none if it is too empty."""
+    rows, columns = zip(*some, strict=True) if some else ((0,), (1,))
+    top, bottom, left, right = min(rows), max(rows), min(columns), max(columns) + 1
+    if (bottom - top + 1) * (right - left) > max(SMALL, MAX_EMPTY * len(some)):
+        return []
+    return [
+        ((row, left), [cells.get((row, column), "") for column in range(left, right)])
+        for row in range(top, bottom + 1)
+    ]
