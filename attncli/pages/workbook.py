@@ -18,6 +18,7 @@ from attncli.core.formulas.cells import Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.grid import is_word
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
@@ -262,7 +263,7 @@ class _Sheet:
             for index, values in slices(written):
                 n, m = map(range, values.shape)
                 matrix = Matrix(values, n, m, row_labels=rows, column_labels=columns)
-                blocks.append(Block(f"{step.key}{index}", matrix))
+                blocks.append(Block(f"{step.key}{index}", _labelled(matrix)))
         arranged = self.arranged(blocks)
         for block in arranged:
             self.write_block(block, {})
@@ -361,4 +362,11 @@ class _Sheet:
 
 
 def _block(panel: Panel, name: str, is_result: bool = False) -> Block:
-    return Block(name, panel.matrix, panel, is_result)
+    return Block(name, _labelled(panel.matrix), panel, is_result)
+
+
+def _labelled(matrix: Matrix) -> Matrix:
+    """Return a matrix with labels also above it if those beside it may be taken for numbers."""
+    if not matrix.row_labels or matrix.column_labels or any(map(is_word, matrix.row_labels)):
+        return matrix
+    return replace(matrix, column_labels=[str(at + 1) for at in range(matrix.values.shape[1])])
