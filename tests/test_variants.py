@@ -170,7 +170,7 @@ ZEROS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("seed", "keys"), enumerate(ZEROS))
+@pytest.mark.parametrize(("seed", "keys"), [*enumerate(ZEROS)])
 def test_weights_have_no_more_zero_lines_and_about_as_many_products(
     seed: int, keys: dict[str, Any]
 ) -> None:
