@@ -75,8 +75,7 @@ class DrawnMatrix(Record, eq=False):
         Where it keeps zeros, they are those of the original one, with rows and columns in another
         order: as many, so that products are about as many, and no other rows or columns of zeros.
         """
-        others, shape, share = self._others, self.original.shape, 0.0
-        zeros = self.original == 0
+        others, shape, zeros = self._others, self.original.shape, self.original == 0
         if 0.0 not in self.values:
             new = draw(random, shape, others, 0.0)
         elif self.keeps_zeros and (zeros.any() or len(others) > 1):
