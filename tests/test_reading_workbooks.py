@@ -26,7 +26,7 @@ from attncli.core.errors import InputError
 from attncli.reading.document import KnownClass, Submission
 from attncli.reading.sheets import documents_of
 from attncli.reading.workbooks import class_table, number_text
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, Attn
 from tests.test_submissions import SURVEYS, cases_of, said
 from tests.test_zips import zipped
 
@@ -471,14 +471,9 @@ def test_formulas_and_control_characters_are_texts(attn: Attn, tmp_path: Path) -
 
 # Workbooks that the program writes
 
-UNLIKE = ("score_distance",)
-"""Samples whose labels are numbers, which no reader can tell from those of a matrix."""
 
-
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.stem)
 def test_a_written_workbook_is_read_again(path: Path, attn: Attn, tmp_path: Path) -> None:
-    if path.stem in UNLIKE:
-        pytest.skip("its labels are numbers")
     workbook = tmp_path / "hw.xlsx"
     attn("compute", path, "-o", workbook)
     (again,), (before,) = (

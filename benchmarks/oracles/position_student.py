@@ -74,7 +74,7 @@ class Student:
         base = float(self.p.get("base", 10000))
         if self.does("another_base"):
             base = (100000.0, 1000.0)[self.way]
-        frequency = 1 / base ** (2 * pair / size)
+        frequency: float = 1 / base ** (2 * pair / size)
         if "scaling" not in self.p or self.does("scaling_left_out"):
             return frequency
         factor = self.p["scaling"]["factor"]
