@@ -81,7 +81,7 @@ class Frequencies(FromPositions):
     """The angle from one token to the next of each pair, scaled for long texts (`rope_scaling`)."""
 
     shape = "n' d -> pair"
-    why = "Slow pairs are scaled for longer texts; fast ones, which tell neighbours apart, less."
+    why = "Slower turns keep the angles of long texts as small as those of the training."
 
     @property
     def note(self) -> tree.Formula | None:
