@@ -158,7 +158,7 @@ def test_worksheets_are_read_in_folders_where_answers_are_marked(
 
 
 def test_a_file_of_another_program_is_unread_for_its_student(attn: Attn, tmp_path: Path) -> None:
-    names = ("Tom.docx", "Uma.xlsx", "Vic.pdf", "Wim.zip", "Ada.pdf", "hw 1.pdf", "Bo/a/scan.jpg")
+    names = ("Tom.docx", "Uma.xls", "Vic.pdf", "Wim.zip", "Ada.pdf", "hw 1.pdf", "Bo/a/scan.jpg")
     own = {"in/Ada.yaml": RIGHT["Small"], **{f"in/{name}": "x" for name in names}}
     write(tmp_path, {"hw.yaml": SMALL, **own, **{f"in/{n:02}.log": "x" for n in range(7)}})
     assert book(attn, tmp_path, "hw.yaml", "in") == [

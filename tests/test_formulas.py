@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import attncli
+from attncli.core.formulas import cells
 from attncli.core.formulas.printers import mathml, tex
 from attncli.core.formulas.text import Printer, text
 from attncli.core.formulas.tree import (
@@ -157,9 +158,13 @@ def test_mathml_is_that_of_the_specification() -> None:
 
 
 def test_every_printer_prints_every_node() -> None:
-    nodes = {node.__name__.lower() for node in Formula.__subclasses__()}
+    def of_notation(kinds: list[type]) -> list[type]:
+        # Formulas of cells have nodes of their own, and no other node than those of arithmetic.
+        return [kind for kind in kinds if kind.__module__ != cells.__name__]
+
+    nodes = {node.__name__.lower() for node in of_notation(Formula.__subclasses__())}
     assert len(nodes) > 20
-    for printer in Printer.__subclasses__():
+    for printer in of_notation(Printer.__subclasses__()):
         assert nodes <= {name for name in dir(printer) if not name.startswith("_")}, printer
 
 

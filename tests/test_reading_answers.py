@@ -537,10 +537,9 @@ def test_remarks_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("a.xlsx", b"PK\x03\x04", "this is a spreadsheet"),
-        ("a", b"PK\x03\x04" + b"\0" * 40 + b"xl/workbook.xml", "this is a spreadsheet"),
-        ("a.ods", b"x", "Text CSV"),
-        ("a.numbers", b"x", "Export To, CSV"),
+        ("a.xls", b"x", "save it as .xlsx: in Excel by File, Save As, Excel Workbook"),
+        ("a.ods", b"x", "save it as .xlsx: in LibreOffice"),
+        ("a.numbers", b"x", "Export To, Excel"),
         ("a.docx", b"PK", "this is a text document, not a file of answers"),
         ("a", b"PK\x03\x04" + b"\0" * 40 + b"word/document.xml", "a text document"),
         ("a.csv", b"%PDF-1.4\n\xff", "this is a PDF, not a file of answers"),

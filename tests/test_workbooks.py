@@ -229,3 +229,13 @@ def test_without_xlsxwriter_one_sentence_says_what_to_install(
     assert result.status == 2
     assert "pip install 'attncli[xlsx]'" in result.err
     assert not target.exists()
+
+
+def test_variants_are_worksheets_in_workbooks(attn: Attn, tmp_path: Path) -> None:
+    pattern = tmp_path / "{number}.xlsx"
+    result = attn("vary", SAMPLES / "integers.yaml", "-n", "2", "--key", "-o", pattern)
+    assert "in for attn check" in result.err
+    for number in (1, 2):
+        sheet = opened((tmp_path / f"{number}.xlsx").read_bytes()).worksheets[0]
+        assert any(cell.value == "?" for row in sheet.iter_rows() for cell in row)
+    assert "weights: [[" in (tmp_path / "keys" / "1.yaml").read_text()

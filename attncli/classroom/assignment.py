@@ -20,7 +20,7 @@ from attncli.reading.document import FileName, Submission, error_at
 from attncli.reading.files import files_in, is_folder, is_hidden
 from attncli.reading.load import Overrides, load_each
 
-PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz")
+PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".xlsx", ".xlsm")
 """Suffixes of the files in a folder that are read."""
 
 SOLUTIONS = "keys"

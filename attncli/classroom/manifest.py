@@ -29,10 +29,9 @@ from attncli.classroom.submissions import ReadAnswers, by_student, merged, tells
 from attncli.core.errors import Fault, InputError, Place, collected, refuse
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import all_of, as_cell, count_of, regex, visible
-from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import is_file, is_folder, is_hidden, natural, without_zip
-from attncli.reading.read import read_text
+from attncli.reading.read import read_table
 
 OPEN, PASSED_OVER = "open", "passed over"
 """The beginnings of rules for files that the teacher should look at, and that count for nobody."""
@@ -262,7 +261,7 @@ def read_manifest(file: str, course: Course) -> list[ManifestEntry]:
     Raises:
         InputError: for missing columns, an unknown student or problem, and a missing file.
     """
-    table = CsvText(read_text(file), file)
+    table = read_table(file)
     header = [cell.casefold() for cell in table.rows[0].cells] if table.rows else []
     if missing := [name for name in COLUMNS[:3] if name not in header]:
         hint = f"the first line of a manifest is {','.join(COLUMNS)}"

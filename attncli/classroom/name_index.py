@@ -12,9 +12,9 @@ from attncli.core.errors import Place
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import lines_of, regex, visible
 from attncli.reading.class_csv import NO_STUDENTS, folded_heading, name_columns
-from attncli.reading.csv_blocks import CsvText
+from attncli.reading.csv_blocks import CsvText, Table
 from attncli.reading.document import FileName, error_at
-from attncli.reading.read import STDIN, read_text
+from attncli.reading.read import read_table
 
 Owner = TypeVar("Owner")
 """Who or what has a name: the full name of a student, the index of a problem."""
@@ -296,11 +296,10 @@ def read_roster(source: FileName, stdin: BinaryIO | None = None) -> Roster:
     The first line of a CSV file heads a column Name or Student, or First name and Last name; any
     other file has one name per line. "-" is standard input.
     """
-    text = read_text(source, stdin)
-    name = STDIN if source == "-" else str(source)
-    table = CsvText(text, name)
-    if table.delimiter == " ":  # no cells, so each line is a name
-        people, heads = [Person(line, (line,)) for line in _lines(text)], ["name"]
+    table = read_table(source, stdin)
+    name = table.name
+    if isinstance(table, CsvText) and table.delimiter == " ":  # no cells, so each line is a name
+        people, heads = [Person(line, (line,)) for line in _lines(table.text)], ["name"]
     else:
         heads = table.rows[0].cells
         people = list(_told_apart(list(_people(table, name))))
@@ -317,7 +316,7 @@ def _lines(text: str) -> Iterator[str]:
             yield plain
 
 
-def _people(table: CsvText, name: str) -> Iterator[Person]:
+def _people(table: Table, name: str) -> Iterator[Person]:
     header, *rows = table.rows
     words = list(map(folded_heading, header.cells))
     columns = name_columns(words)

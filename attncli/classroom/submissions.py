@@ -19,7 +19,6 @@ from attncli.core.problem.kinds import REPLACES
 from attncli.core.records import Record, replace
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import visible
-from attncli.reading.csv_blocks import CsvText
 from attncli.reading.document import (
     KEYS_BESIDE_STEPS,
     PROBLEM,
@@ -33,7 +32,7 @@ from attncli.reading.document import (
 )
 from attncli.reading.files import Folder, is_file
 from attncli.reading.load import flag_place, matrix_of, names_file
-from attncli.reading.read import CSV_SUFFIXES, read, read_text, renamed
+from attncli.reading.read import TABLE_SUFFIXES, read, read_table, renamed
 
 UNKNOWN_CLASS = KnownClass()
 
@@ -67,7 +66,7 @@ def load_answers(
     """Read every submission of a file of hand-worked answers.
 
     Args:
-        source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
+        source: a YAML, JSON, CSV, XLSX or NPZ file of matrices by step name, also one that
             `attn compute` wrote; "-" for standard input.
         stdin: what to read for "-".
         allow_outside: whether they may name files outside the folder of the file and those below.
@@ -345,8 +344,8 @@ def _pairs_in(name: str) -> Sequence[tuple[str, str]]:
     suffix = Path(name).suffix.lower()
     if not suffix:
         raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=MAP_HINT)
-    if suffix in CSV_SUFFIXES:
-        table = CsvText(read_text(name), name)
+    if suffix in TABLE_SUFFIXES:
+        table = read_table(name)
         for row in table.rows:
             if len(row.cells) != 2:
                 message = "a line of a map has two cells: the heading and what it means"

@@ -25,7 +25,7 @@ shows it. Without any, what can be asked is listed."""
 MAX_SHOWING = 12
 """Maximum number of cells that are explained because they show a number. Chosen."""
 
-INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
+INPUT_HELP = "A YAML, JSON, CSV, XLSX or NPZ file; - is stdin."
 DEEP_HELP = "Go on to the operands, down to the input."
 EXPLANATION_FORMATS = "table, json, latex or markdown."
 CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."

@@ -61,7 +61,7 @@ SET_HELP = """Set any key, such as --set round=2, --set gradient=sum; attn compu
 lists them."""
 Settings = Annotated[WordList, Option("--set", metavar="KEY=VALUE", help=SET_HELP)]
 
-INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
+INPUTS_HELP = "YAML, JSON, CSV, XLSX or NPZ files; - is standard input."
 OUT_HELP = """Write to this file; its suffix tells the format. FOLDER/, or a pattern such as
 pages/{}: a file for each {}."""
 

@@ -11,7 +11,7 @@ from typer import Option
 from attncli.cli import options
 from attncli.cli.options import prepare
 from attncli.cli.output import counted, quoted, tell, tell_written, write_bytes
-from attncli.cli.targets import Targets, is_many
+from attncli.cli.targets import NEXT_STEPS, Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.core.errors import Place, fail, located
 from attncli.core.records import EMPTY, replace
@@ -19,6 +19,7 @@ from attncli.core.text.strings import visible
 
 if TYPE_CHECKING:
     from attncli.classroom.variants import Variant
+    from attncli.core.mechanisms.trace import Trace
     from attncli.core.problem.problem import Problem
     from attncli.reading.load import Overrides
 
@@ -144,9 +145,8 @@ def vary(
     else:
         write_lines(map(table, summaries), Display(color, theme, pager=False))
     if out is not None:
-        place = quoted(paths[0].parent) + "/" if paths[0] else quoted(out)
-        next_step = f"next: attn worksheet {place} -f html -o pages/"
-        tell_written([path or Path(out) for path in paths], next_step)
+        written_to = [path or Path(out) for path in paths]
+        tell_written(written_to, _next_step(written_to[0], is_many(out)))
     if unfair := sum(len(one.unfair) for one in summaries):
         few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
@@ -196,8 +196,11 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path | 
 def _write(
     sets: Iterable["Variants"], paths: Sequence[Path | None], out: str | None, seed: int, key: bool
 ) -> list["Variants"]:
-    """Write each student's variants, and their solutions, to a file, or all to one; return them."""
-    from attncli.printing.formats import pieces
+    """Write each student's variants, and their solutions, to a file, or all to one; return them.
+
+    Files of pages, by their suffix, such as `.xlsx`, are worksheets; others hold the problems.
+    """
+    from attncli.printing.formats import FORMATS, WorksheetSelection, pieces
     from attncli.printing.worksheet import answer_sheet, problem_file
 
     written = list["Variants"]()
@@ -207,14 +210,40 @@ def _write(
             written.append(variants)
             yield from (problem_file(one.problem, above=f"seed {seed}") for one in variants)
 
+    def traces(sets: Iterable["Variants"]) -> Iterator["Trace"]:
+        for variants in sets:
+            written.append(variants)
+            yield from (one.trace for one in variants)
+
     one_file = None if out is None else Path(out)
     groups = zip(paths, ([one] for one in sets), strict=True) if any(paths) else [(one_file, sets)]
     for path, group in groups:
         first = len(written)
-        write_bytes(pieces(problems(group), SEPARATOR), path)
+        if page := _page_format(path):
+            row = FORMATS[page]
+            sheet = row.writer("worksheets")(traces(group), WorksheetSelection())
+            write_bytes(sheet, path, row.binary)
+        else:
+            write_bytes(pieces(problems(group), SEPARATOR), path)
         if key and path is not None:
             of_file = chain.from_iterable(written[first:])
             above = f"solutions, seed {seed}"
             sheets = (answer_sheet(one.problem, one.trace, above) for one in of_file)
-            write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTION_FOLDER / path.name)
+            name = path.with_suffix(".yaml").name if page else path.name
+            write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTION_FOLDER / name)
     return written
+
+
+def _next_step(path: Path, is_folder: bool) -> str:
+    place = quoted(path.parent) + "/" if is_folder else quoted(path)
+    if _page_format(path):
+        return NEXT_STEPS["worksheets"].format(place)
+    return f"next: attn worksheet {place} -f html -o pages/"
+
+
+def _page_format(path: Path | None) -> str | None:
+    """Return the format of worksheets that a file's suffix names, if it is one for reading."""
+    from attncli.printing.formats import FORMATS, format_of_file
+
+    name = None if path is None else format_of_file(path.name, "worksheets")
+    return name if name and FORMATS[name].is_page else None

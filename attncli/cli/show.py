@@ -268,7 +268,7 @@ def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
 
 SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet; moodle, a quiz to import."""
-PROBLEMS_HELP = "YAML, JSON, CSV or NPZ files, or folders of them; - is standard input."
+PROBLEMS_HELP = "YAML, JSON, CSV, XLSX or NPZ files, or folders of them; - is standard input."
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
 ASK_HELP = "The steps, or cells, that are asked; other numbers are left out."

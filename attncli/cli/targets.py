@@ -24,8 +24,7 @@ PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
 """The fields of a pattern; the first is the name of the files of a folder."""
 
 NEXT_STEPS: Mapping[str, str] = {
-    **dict.fromkeys(("csv", "tsv", "tidy"), "open {} in a spreadsheet"),
-    "xlsx": "open {} in a spreadsheet, and change a blue number",
+    **dict.fromkeys(("csv", "tsv", "tidy", "xlsx"), "open {} in a spreadsheet"),
     "png": "put {} into a document, or on a slide",
     "numpy": "run {} with python3",
     **dict.fromkeys(("html", "svg"), "open {} in a browser"),

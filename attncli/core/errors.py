@@ -21,15 +21,21 @@ EXCERPT_WIDTH = 76
 
 
 class Place(Record):
-    """A position in a file. Lines and columns count from 1; 0 means that there is none."""
+    """A position in a file. Lines and columns count from 1; 0 means that there is none.
+
+    Of a workbook, `cell` says which sheet and cell it is, and no `text` is shown.
+    """
 
     file: str
     line: int = 0
     column: int = 0
     text: str = ""
+    cell: str = ""
 
     def __str__(self) -> str:
         """`file:line:column`, as compilers write it."""
+        if self.cell:
+            return f"{visible(self.file)}, {visible(self.cell)}"
         position = [n for n in (self.line, self.line and self.column) if n]
         return ":".join([visible(self.file), *map(str, position)])
 

@@ -13,103 +13,27 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import Call
+from attncli.core.arithmetic.calls import Call, PlainCall
 from attncli.core.arithmetic.elements import Array, filled
 from attncli.core.formulas import tree
-from attncli.core.formulas.text import ATOM, POWER, PRODUCT, SUM, Printer
+from attncli.core.formulas.cells import BLOCKED, NEARLY_BLOCKED, Range, Reference
 from attncli.core.formulas.tree import Formula
-
-BLOCKED = -1e300
-"""The number that stands for −∞, which spreadsheets do not have; its power is 0, too."""
-
-NEARLY_BLOCKED = -1e290
-"""Numbers below this one are −∞, also after a division by a temperature. Chosen."""
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.tape.evaluation import array_of, evaluate
+from attncli.core.tape.step import Expression, Step
 
 MAX_WHOLE = 1e15
 """Whole numbers below are written with all their digits, others with an exponent. Chosen."""
 
-FEW = 3
+MIN_TERMS_OF_RANGE = 3
 """Number of terms from which a sum of cells in a line is a function of their range. Chosen."""
 
-MAX_PRODUCTS = 8
+MAX_WRITTEN_PRODUCTS = 8
 """Maximum number of products of a row and a column that are written out. Chosen."""
-
-
-class Reference(Formula):
-    """A cell, by its row and its column from 0."""
-
-    row: int
-    column: int
-
-    @property
-    def text(self) -> str:
-        from xlsxwriter.utility import xl_rowcol_to_cell
-
-        return str(xl_rowcol_to_cell(self.row, self.column))
-
-
-class Range(Formula):
-    """The cells of a row, or of a column, from the first to the last."""
-
-    first: Reference
-    last: Reference
-
-    @property
-    def is_row(self) -> bool:
-        return self.first.row == self.last.row
 
 
 Item: TypeAlias = Formula | float
 """A formula, or a number that no cell changes."""
-
-
-class _Spreadsheet(Printer):
-    """Prints formulas as spreadsheets read them."""
-
-    def sign(self, sign: str, prefix: bool = False) -> str:
-        return sign.replace("−", "-")
-
-    def fenced(self, pair: str, text: str) -> str:
-        return f"({text})"
-
-    def reference(self, node: Reference, first: bool) -> str:
-        return node.text
-
-    def range(self, node: Range, first: bool) -> str:
-        return f"{node.first.text}:{node.last.text}"
-
-    def number(self, node: tree.Number, first: bool) -> str:
-        return node.text
-
-    def fence(self, node: tree.Fence, first: bool) -> str:
-        return self.group(self(node.inner))
-
-    def times(self, node: tree.Times, first: bool) -> str:
-        return "*".join(self.factors(node, first))
-
-    def fraction(self, node: tree.Fraction, first: bool) -> str:
-        return f"{self.inside(node.over, PRODUCT, first)}/{self.inside(node.under, POWER)}"
-
-    def power(self, node: tree.Power, first: bool) -> str:
-        return f"{self.inside(node.base, ATOM)}^{self.inside(node.exponent, ATOM)}"
-
-    def relation(self, node: tree.Relation, first: bool) -> str:
-        return node.last.join(self.inside(part, SUM) for part in node.parts)
-
-    def root(self, node: tree.Root, first: bool) -> str:
-        return f"SQRT({self(node.operand)})"
-
-    def call(self, node: tree.Call, first: bool) -> str:
-        return f"{node.function}({','.join(map(self, node.arguments))})"
-
-
-def spreadsheet_text(item: Item) -> str:
-    """Return what is written into a cell for an item.
-
-    >>> spreadsheet_text(tree.Power(Reference(4, 2), tree.Number("2")))
-    '=C5^2'
-    """
-    return f"={_Spreadsheet()(_formula(item))}"
 
 
 def _formula(item: Item) -> Formula:
@@ -206,6 +130,18 @@ def _erf(item: Item) -> Item:
 
 Rule: TypeAlias = Callable[..., Item]
 
+SHEET_SIGNS = {
+    "equal": "=", "not_equal": "<>", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=",
+}  # fmt: skip
+SHEET_FUNCTIONS = {
+    "maximum": "MAX", "minimum": "MIN", "absolute": "ABS", "log": "LN", "floor": "INT",
+    "bitwise_and": "AND", "bitwise_or": "OR", "invert": "NOT", "exp": "EXP", "tanh": "TANH",
+    "sqrt": "SQRT", "cos": "COS", "sin": "SIN", "cosh": "COSH", "sinh": "SINH", "tan": "TAN",
+    "sign": "SIGN",
+}  # fmt: skip
+"""Signs and functions of spreadsheets by the names of those of NumPy."""
+
 OF_NUMBERS: Mapping[str, Rule] = {
     "add": _plus,
     "subtract": _minus,
@@ -217,27 +153,11 @@ OF_NUMBERS: Mapping[str, Rule] = {
     "erf": _erf,
     "where": _where,
     "isfinite": lambda x: _compared("<>")(x, -np.inf),
-    "maximum": partial(_call, "MAX"),
-    "minimum": partial(_call, "MIN"),
-    "absolute": partial(_call, "ABS"),
-    "log": partial(_call, "LN"),
-    "floor": partial(_call, "INT"),
-    "bitwise_and": partial(_call, "AND"),
-    "bitwise_or": partial(_call, "OR"),
-    "invert": partial(_call, "NOT"),
-    "equal": _compared("="),
-    "not_equal": _compared("<>"),
-    "less": _compared("<"),
-    "less_equal": _compared("<="),
-    "greater": _compared(">"),
-    "greater_equal": _compared(">="),
+    **{name: _compared(sign) for name, sign in SHEET_SIGNS.items()},
+    **{name: partial(_call, word) for name, word in SHEET_FUNCTIONS.items()},
     # Floats need numbers moved by a power of 2 so that no square of them is too large.
     "exponent": lambda x: 0.0,
     "ldexp": lambda x, exponent: x,
-    **{
-        name: partial(_call, name.upper())
-        for name in ("exp", "tanh", "sqrt", "cos", "sin", "cosh", "sinh", "tan", "sign")
-    },
 }
 """Functions of each number, by the names that NumPy has for them."""
 
@@ -267,7 +187,7 @@ def _of_line(function: str) -> Callable[[Sequence[Item]], list[Item]]:
 def _added(items: Sequence[Item]) -> Item:
     """Return the sum of items; that of cells in a line, or of what is made of them, by ranges."""
     terms = [item for item in items if not (isinstance(item, float) and item == 0)]
-    if len(terms) >= FEW:
+    if len(terms) >= MIN_TERMS_OF_RANGE:
         if line := _line(terms):
             return _call("SUM", line)
         if folded := _folded(terms):
@@ -349,60 +269,109 @@ def _smallest(items: Sequence[Item], place: int) -> Item:
 def _dot(left: Sequence[Item], right: Sequence[Item]) -> Item:
     """Return the sum of the products of two lines of items."""
     row, column = _line(left), _line(right)
-    if len(left) > MAX_PRODUCTS and row and column and row.is_row > column.is_row:
+    if len(left) > MAX_WRITTEN_PRODUCTS and row and column and row.is_row > column.is_row:
         return _call("SUMPRODUCT", _call("MMULT", row, column))
     return _added([*map(_times, left, right)])
 
 
-def items_of(
-    call: Any, items_of_source: Callable[[Any], Array], may_be_blocked: bool = True
-) -> Array:
-    """Return the items of recorded calls, in their shape; they are floats if no cell changes them.
+class SheetFormulas:
+    """The formulas of one trace, whose numbers stand in cells of a sheet.
 
-    `items_of_source` returns those of a source, such as a step. If no line of scores
-    `may_be_blocked`, no quotient has the case of a sum that is 0.
+    Attributes:
+        cells: by a step or an operand, what formulas write for its numbers: references, if the
+            numbers stand in cells, or else what makes them.
+        settings: by a key of one number, that number and its cell.
+        read: the keys whose cells a formula reads.
+        fixed: the names of steps that no formula makes.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.rounding = trace.problem.round
+        keys = {step.key for step in trace.inputs.values()}
+        # Only where scores may be −∞ is a sum of powers 0.
+        self.may_block = not keys.isdisjoint(("mask", "bias", "scores"))
+        self.cells: dict[Expression, Array] = {}
+        self.settings: dict[str, tuple[float, Reference]] = {}
+        self.read: dict[str, None] = {}
+        self.fixed: dict[str, None] = {}
+
+    def of(self, part: Expression) -> Array:
+        """Return the items of a step, or of an operand; floats if no cell changes them."""
+        if part in self.cells:
+            return self.cells[part]
+        expression, array = part.operation if isinstance(part, Step) else part, array_of(part)
+        if expression is None:
+            return array.astype(object)
+        try:
+            call = evaluate(expression, self._recorded, self._number)
+            items = np.broadcast_to(self._known(call, {}), array.shape)
+            if isinstance(part, Step) and self.rounding:
+                items = rounded(items, **self.rounding)
+        except NotImplementedError:
+            items = array.astype(object)
+            self.fixed[part.word if isinstance(part, Step) else "a part of a step"] = None
+        self.cells[part] = items
+        return items
+
+    def place(self, step: Step, places: Array, cells: Array) -> None:
+        """Note that the numbers at some places of a step's array stand in cells."""
+        items = self.of(step).copy()
+        items.flat[places] = cells
+        self.cells[step] = items
+
+    def _recorded(self, step: Step) -> PlainCall:
+        return PlainCall(step.array, source=step)
+
+    def _number(self, number: float) -> Any:
+        """Return a number of an operation, recorded if it is a root, or that of a key."""
+        written, value = getattr(number, "formula", None), float(number)
+        if isinstance(written, tree.Own):
+            if self.settings.get(written.key, ("",))[0] == value:
+                return PlainCall(np.asarray(value), source=written.key)
+            written = written.inner
+        is_root = isinstance(written, tree.Root) and isinstance(written.operand, tree.Number)
+        return PlainCall(np.asarray(value), source=written) if is_root else value
+
+    def _known(self, part: Any, done: dict[int, Array]) -> Array:
+        """Return the items of a call or a number; `done` has those of calls, by their identity."""
+        if not isinstance(part, Call):
+            return np.asarray(part, float).astype(object)
+        if id(part) not in done:
+            operands = [self._known(operand, done) for operand in part.operands]
+            items = _made(part, operands) if part.source is None else self._of_source(part.source)
+            done[id(part)] = items if self.may_block else _each(_unguarded, items)
+        return done[id(part)]
+
+    def _of_source(self, source: Step | Formula | str) -> Array:
+        if isinstance(source, str):
+            self.read[source] = None
+            return np.array(self.settings[source][1], object)
+        return np.array(source, object) if isinstance(source, Formula) else self.of(source)
+
+
+def _made(call: Call, operands: Sequence[Array]) -> Array:
+    """Return the items of a call.
 
     Raises:
         NotImplementedError: for a function that spreadsheets do not have.
     """
-    done: dict[int, Array] = {}
-
-    def known(part: Any) -> Array:
-        if not isinstance(part, Call):
-            return np.asarray(part, float).astype(object)
-        if id(part) not in done:
-            if part.source is not None:
-                items = items_of_source(part.source)
-            else:
-                items = _made(part, [known(operand) for operand in part.operands])
-            done[id(part)] = items if may_be_blocked else _each(_unguarded, items)
-        return done[id(part)]
-
-    return known(call)
+    if not any(isinstance(item, Formula) for one in operands for item in one.flat):
+        return call.array.astype(float).astype(object)
+    if call.name == "move":
+        moved: Array = np.concatenate([one.ravel() for one in operands])[call.options[0]]
+        return moved
+    if call.name == "matmul":
+        return _product(*operands)
+    if call.name in OF_LINES:
+        return _along(OF_LINES[call.name], call.options[0], *operands)
+    if call.name in OF_NUMBERS:
+        return _each(OF_NUMBERS[call.name], *operands)
+    raise NotImplementedError(call.name)
 
 
 def _each(rule: Callable[..., Item], *arrays: Array) -> Array:
     """Return the items that a rule makes of those at the same place."""
-    made: Any = np.frompyfunc(rule, len(arrays), 1)(*arrays)
-    return np.asarray(made, object)
-
-
-def _made(call: Call, operands: Sequence[Array]) -> Array:
-    """Return the items of a call."""
-    if not any(isinstance(item, Formula) for one in operands for item in one.flat):
-        return call.array.astype(float).astype(object)
-    result: Array
-    if call.name == "move":
-        result = np.concatenate([one.ravel() for one in operands])[call.options[0]]
-    elif call.name in OF_LINES:
-        result = _along(OF_LINES[call.name], call.options[0], *operands)
-    elif call.name == "matmul":
-        result = _product(*operands)
-    elif call.name in OF_NUMBERS:
-        result = _each(OF_NUMBERS[call.name], *operands)
-    else:
-        raise NotImplementedError(call.name)
-    return result
+    return np.asarray(np.frompyfunc(rule, len(arrays), 1)(*arrays), object)
 
 
 def rounded(

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from attncli.core.arithmetic.calls import PlainCall
 from attncli.core.arithmetic.elements import Array, filled
-from attncli.core.errors import InputError, fail
+from attncli.core.errors import fail
 from attncli.core.formulas import tree
+from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.grid import is_word
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.records import Record, replace
-from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of, label_text
 from attncli.pages.live import with_tagged_numbers
-from attncli.pages.spreadsheet import BLOCKED, Reference, items_of, rounded, spreadsheet_text
+from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
 from attncli.printing.csv import PLAIN_NUMBER, option_rows, slices
 from attncli.printing.formats import Selection
@@ -35,8 +35,8 @@ from attncli.printing.page import Entry, page_of
 from attncli.printing.views import Panel
 from attncli.printing.worksheet import OPEN
 
-MAX_CELLS = 200_000
-"""Maximum number of cells of a workbook, which take about 10 seconds. Chosen."""
+MAX_NUMBERS = 100_000
+"""Maximum count of numbers in the steps of a workbook, which take about 15 seconds. Chosen."""
 
 MAX_FORMULA = 8_192
 """Maximum number of characters of a formula in Excel (Microsoft, Excel specifications)."""
@@ -47,13 +47,13 @@ MAX_COLUMNS = 26
 THIN = 5
 """Height in pixels of the row that parts a sentence from the matrices below it."""
 
-FIRST_COLUMN = 14
-"""Width in characters of the column that has the names of keys."""
+MIN_WIDTH = 8
+"""Minimum width of a column in characters."""
 
 SHOWN_BLOCKED = '[<-1E+290]"−∞";'
 """The beginning of a number format that shows −∞ for the number that stands for it."""
 
-STYLES: Mapping[str, Mapping[str, Any]] = {
+CELL_STYLES: Mapping[str, Mapping[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "group": {"bold": True, "font_size": 12, "font_color": "#1D5FD1"},
     "formula": {"bold": True},
@@ -118,12 +118,17 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield a workbook with a sheet for each problem.
 
     Raises:
-        InputError: if XlsxWriter is not installed, or for more than `MAX_CELLS` cells.
+        InputError: if XlsxWriter is not installed, or for more than `MAX_NUMBERS` cells.
     """
     buffer = io.BytesIO()
     book = _workbook()(buffer, {"in_memory": True})
     book.set_properties({"created": datetime(2000, 1, 1)})  # the same at any time
+    size = 0
     for trace in shown:
+        size += sum(step.array.size for step in selection.steps(trace))
+        if size > MAX_NUMBERS:
+            message = f"a workbook of {size:,} numbers and more is too large to work with"
+            raise fail(message, hint="choose steps with --only, or write -o FILE.npz")
         tagged = replace(compute(with_tagged_numbers(trace.problem)), problem=trace.problem)
         _Sheet(book, tagged, replace(selection, full=True)).write()
     book.close()
@@ -131,10 +136,8 @@ def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def refuse_unwritable(_: Selection, problem: Problem) -> None:
-    """Raise an InputError where there is no library for workbooks, or the problem is too large."""
+    """Raise an InputError where there is no library for workbooks."""
     _workbook()
-    if sum(array.size for array in problem.matrices().values()) > MAX_CELLS:
-        raise _too_large()
 
 
 def _workbook() -> Any:
@@ -144,11 +147,6 @@ def _workbook() -> Any:
         message = "a workbook needs XlsxWriter, which is not installed"
         raise fail(message, hint="pip install 'attncli[xlsx]', or -o FILE.csv") from None
     return Workbook
-
-
-def _too_large() -> InputError:
-    message = f"a workbook of more than {MAX_CELLS:,} cells is too large to work with"
-    return fail(message, hint="choose steps with --only, or write -o FILE.npz")
 
 
 def sheet_name(title: str, others: Iterable[str]) -> str:
@@ -171,13 +169,10 @@ class _Sheet:
         self.page = page_of(trace, selection, lambda figures: True)
         others = [sheet.name for sheet in book.worksheets()]
         self.sheet = book.add_worksheet(sheet_name(self.page.title, others))
-        self.row = self.cells = 0
-        self.settings: dict[str, tuple[float, Reference]] = {}
-        keys = {step.key for step in trace.inputs.values()}
-        self.may_block = not keys.isdisjoint(("mask", "bias", "scores"))
-        self.items: dict[Expression, Array] = {}
+        self.row = 0
+        self.formulas = SheetFormulas(trace)
         self.is_plain = selection.is_worksheet  # whether there are no formulas, which would tell
-        self.fixed: dict[str, None] = {}  # steps that no formula makes
+        self.widths: dict[int, int] = {}  # of the longest number or label of each column
         self.formats: dict[object, Any] = {}
 
     def write(self) -> None:
@@ -185,7 +180,6 @@ class _Sheet:
         self.sheet.hide_gridlines(2)
         self.sheet.set_landscape()
         self.sheet.fit_to_pages(1, 0)
-        self.sheet.set_column(0, 0, FIRST_COLUMN)
         self.line(self.page.title, "title")
         for words in (*self.page.notes.splitlines(), self.page.asked):
             self.line(words, "faint")
@@ -196,8 +190,13 @@ class _Sheet:
         self.row += 1
         for words in (*self.page.closing, *self.page.warnings):
             self.line(words, "faint")
-        if self.fixed:
-            words = f"No formula of a spreadsheet makes {all_of([*self.fixed])}."
+        for column, width in self.widths.items():
+            self.sheet.set_column(column, column, max(MIN_WIDTH, width + 2))
+        for key in self.formulas.read:
+            value, cell = self.formulas.settings[key]
+            self.put(cell.row, cell.column, value, "input")
+        if fixed := [*self.formulas.fixed]:
+            words = f"No formula of a spreadsheet makes {all_of(fixed)}."
             self.line(f"{words} The numbers stay as they are.", "faint")
 
     def line(self, words: str, style: str) -> None:
@@ -207,18 +206,18 @@ class _Sheet:
 
     def put(self, row: int, column: int, value: str | float, style: str, **more: Any) -> None:
         """Write a text, which no program takes for a formula, or a number."""
-        self.cells += 1
-        if self.cells > MAX_CELLS:
-            raise _too_large()
         if isinstance(value, str):
             self.sheet.write_string(row, column, value, self.format(style, **more))
         else:
             self.sheet.write_number(row, column, max(value, BLOCKED), self.format(style, **more))
 
+    def widen(self, column: int, width: int) -> None:
+        self.widths[column] = max(self.widths.get(column, 0), width)
+
     def format(self, style: str, **more: Any) -> Any:
         key = style, *more.items()
         if key not in self.formats:
-            self.formats[key] = self.book.add_format({**STYLES[style], **more})
+            self.formats[key] = self.book.add_format({**CELL_STYLES[style], **more})
         return self.formats[key]
 
     def options(self) -> None:
@@ -234,8 +233,9 @@ class _Sheet:
                 continue  # which the lines above, or its matrix, say
             is_number = len(values) == 1 and PLAIN_NUMBER.fullmatch(values[0]) is not None
             if is_number:
-                self.settings[key] = float(values[0]), Reference(self.row, 1)
+                self.formulas.settings[key] = float(values[0]), Reference(self.row, 1)
             self.put(self.row, 0, key, "label")
+            self.widen(0, len(key))
             for column, word in enumerate(values, 1):
                 value = float(word) if PLAIN_NUMBER.fullmatch(word) else word
                 self.put(self.row, column, value, "option")
@@ -263,13 +263,13 @@ class _Sheet:
             for index, values in slices(written):
                 n, m = map(range, values.shape)
                 matrix = Matrix(values, n, m, row_labels=rows, column_labels=columns)
-                blocks.append(Block(f"{step.key}{index}", matrix))
+                blocks.append(Block(f"{step.key}{index}", _labelled(matrix)))
         arranged = self.arranged(blocks)
         for block in arranged:
             self.write_block(block, {})
         cells = np.concatenate([block.cells.ravel() for block in arranged])
         for step, places in layouts:
-            self.items[step] = cells[places].reshape(step.array.shape)
+            self.formulas.cells[step] = cells[places].reshape(step.array.shape)
             cells = cells[places.size :]
 
     def entry(self, entry: Entry) -> None:
@@ -291,7 +291,12 @@ class _Sheet:
             blocks += self.arranged([*operands, *(["="] if operands else []), *results])
         made: dict[Expression, Array] = {}
         for step in () if self.is_plain else entry.steps:
-            made[step] = self.place(step, blocks)
+            made[step] = self.formulas.of(step)
+            places = np.arange(step.array.size).reshape(step.array.shape)
+            for block in blocks:
+                if block.panel is not None and block.is_result and block.panel.part is step:
+                    at = block.panel.on_page(places)[block.shown]
+                    self.formulas.place(step, at, block.cells)
         for block in blocks:
             self.write_block(block, made)
 
@@ -300,56 +305,7 @@ class _Sheet:
         if block.panel is None or self.is_plain:
             return block.matrix.values
         part = block.panel.part
-        return block.panel.on_page(made[part] if block.is_result else self.of(part))
-
-    def place(self, step: Step, blocks: Sequence[Block]) -> Array:
-        """Return what makes a step; from now on, formulas read its numbers from its cells."""
-        made = self.of(step)
-        items, places = made.copy(), np.arange(made.size).reshape(made.shape)
-        for block in blocks:
-            if block.is_result and block.panel and block.panel.part is step:
-                items.flat[block.panel.on_page(places)[block.shown]] = block.cells
-        self.items[step] = items
-        return made
-
-    def of_source(self, source: Step | tree.Formula | str) -> Array:
-        """Return the items of what a call begins with: a step, a number, or the number of a key."""
-        if isinstance(source, str):
-            value, cell = self.settings[source]
-            self.put(cell.row, cell.column, value, "input")  # which changes what follows
-            return np.array(cell, object)
-        return np.array(source, object) if isinstance(source, tree.Formula) else self.of(source)
-
-    def of(self, part: Expression) -> Array:
-        """Return the items of a step, or of an operand."""
-        if part in self.items:
-            return self.items[part]
-        expression = part.operation if isinstance(part, Step) else part
-        array = array_of(part)
-        if expression is None:
-            return array.astype(object)
-        try:
-            recorded = evaluate(
-                expression, lambda step: PlainCall(step.array, source=step), self.number
-            )
-            items = np.broadcast_to(items_of(recorded, self.of_source, self.may_block), array.shape)
-            if isinstance(part, Step) and (rounding := self.trace.problem.round):
-                items = rounded(items, **rounding)
-        except NotImplementedError:
-            items = array.astype(object)
-            self.fixed[part.word if isinstance(part, Step) else "a part of a step"] = None
-        self.items[part] = items
-        return items
-
-    def number(self, number: float) -> Any:
-        """Return a number of an operation, recorded if it is a root, or that of a key."""
-        written, value = getattr(number, "formula", None), float(number)
-        if isinstance(written, tree.Own):
-            if self.settings.get(written.key, ("",))[0] == value:
-                return PlainCall(np.asarray(value), source=written.key)
-            written = written.inner
-        is_root = isinstance(written, tree.Root) and isinstance(written.operand, tree.Number)
-        return PlainCall(np.asarray(value), source=written) if is_root else value
+        return block.panel.on_page(made[part] if block.is_result else self.formulas.of(part))
 
     def arranged(self, parts: Sequence[Block | str]) -> list[Block]:
         """Return blocks with their places side by side, below each other if there are many.
@@ -377,11 +333,14 @@ class _Sheet:
         """Write a matrix; `made` has the items of the steps whose results are written."""
         matrix, row, left, items = block.matrix, block.row, block.left, self.items_in(block, made)
         self.put(row - 1 - bool(matrix.column_labels), block.column, block.name, "name")
+        for at, width in enumerate(matrix.widths(len)):
+            self.widen(left + at, width)
         for at, j in enumerate(block.columns if matrix.column_labels else ()):
             self.put(row - 1, left + at, label_text(matrix.column_labels[j]), "label")
         for at, i in enumerate(block.rows if matrix.row_labels else ()):
             self.put(row + at, block.column, label_text(matrix.row_labels[i]), "label")
-        style, last = "input" if block.panel is None else "number", block.columns[-1]
+        is_input, last = block.panel is None and not self.is_plain, block.columns[-1]
+        style = "input" if is_input else "number"
         shown: dict[str, Any] = {"num_format": block.number_format}
         for (at, i), (place, j) in product(enumerate(block.rows), enumerate(block.columns)):
             sides = {"left": int(place == 0 or j in matrix.bars), "right": int(j == last)}
@@ -392,7 +351,7 @@ class _Sheet:
                 self.put(row + at, left + place, value, style, **sides, **shown)
                 formula = spreadsheet_text(item) if isinstance(item, tree.Formula) else ""
                 if len(formula) > MAX_FORMULA:
-                    self.fixed[block.name] = None
+                    self.formulas.fixed[block.name] = None
                 elif formula:  # with the number, for programs that do not calculate
                     form = self.format(style, **sides, **shown)
                     number = max(value, BLOCKED)
@@ -403,4 +362,11 @@ class _Sheet:
 
 
 def _block(panel: Panel, name: str, is_result: bool = False) -> Block:
-    return Block(name, panel.matrix, panel, is_result)
+    return Block(name, _labelled(panel.matrix), panel, is_result)
+
+
+def _labelled(matrix: Matrix) -> Matrix:
+    """Return a matrix with labels also above it if those beside it may be taken for numbers."""
+    if not matrix.row_labels or matrix.column_labels or any(map(is_word, matrix.row_labels)):
+        return matrix
+    return replace(matrix, column_labels=[str(at + 1) for at in range(matrix.values.shape[1])])

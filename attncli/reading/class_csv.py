@@ -1,4 +1,4 @@
-"""The answers of a class in one CSV table: one row per student, or one row per number.
+"""The answers of a class in one table: one row per student, or one row per number.
 
 A wide table has cells in its headings, such as `Name, "What is scores[1,1]?", "2: scores[1,1]"`; a
 long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
@@ -19,7 +19,7 @@ from attncli.core.numbers.grid import is_word
 from attncli.core.tape.cell_names import may_mean_step
 from attncli.core.text.strings import all_of, did_you_mean, regex, visible, whole_names
 from attncli.reading import document
-from attncli.reading.csv_blocks import CsvRow, CsvText, likely_cell, named_cell
+from attncli.reading.csv_blocks import CsvRow, Table, likely_cell, named_cell
 from attncli.reading.document import PROBLEM, STUDENT_KEYS, Document, KnownClass, twice
 
 NAMES = (
@@ -81,7 +81,7 @@ class ClassColumns:
         others: the headings of all other columns.
     """
 
-    def __init__(self, table: CsvText, known: KnownClass) -> None:
+    def __init__(self, table: Table, known: KnownClass) -> None:
         self._table, self._known = table, known
         tops = table.rows[:MAX_HEADERS]
         keys = [self._keys(meanings(row, known)) for row in tops]
@@ -223,12 +223,11 @@ NO_RESPONSE = "-"
 """The text in the responses that Moodle exports for a question that was not answered."""
 
 
-def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Iterator[Document]:
-    """Yield the submissions of a table of a class; none if the CSV text is no such table.
+def submissions_in(table: Table, folder: Path, known: KnownClass) -> Iterator[Document]:
+    """Yield the submissions of a table of a class; none if it is no such table.
 
     The error of a submission says what is wrong with its lines.
     """
-    table = CsvText(text, name)
     if not table.rows:
         return
     words = map(folded_heading, meanings(table.rows[0], known))
@@ -244,7 +243,7 @@ def submissions_in(text: str, name: str, folder: Path, known: KnownClass) -> Ite
 class _Answers:
     """The answers of one student to one problem, or to all, with their places and faults."""
 
-    def __init__(self, table: CsvText, line: int) -> None:
+    def __init__(self, table: Table, line: int) -> None:
         self._table, self._line = table, line
         self._cells: dict[str, tuple[str, int, int]] = {}
         self.faults: list[Fault] = []
@@ -268,7 +267,7 @@ class _Answers:
         return self._table.place(line, column)
 
 
-def _wide(table: CsvText, columns: ClassColumns, known: KnownClass) -> Iterator[_Answers]:
+def _wide(table: Table, columns: ClassColumns, known: KnownClass) -> Iterator[_Answers]:
     """Yield the answers of each student; of several rows for one problem, the latest counts."""
     faults = [*columns.faults()]
     if not columns.students or not columns.rows:
@@ -336,7 +335,7 @@ def _moment(time: str, order: Sequence[int]) -> list[int]:
     return [*date, *numbers[3:6]] if date[1] <= 12 else []
 
 
-def _long(table: CsvText, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
+def _long(table: Table, meant: Sequence[str], known: KnownClass) -> Iterable[_Answers]:
     rows = table.rows[1:]
     lines = [defaultdict(str, zip(meant, row.cells, strict=False)) for row in rows]
     with_rows = {cells["step"] for cells in lines if cells["row"]}

@@ -35,11 +35,26 @@ class CsvRow(Record):
     cells: list[str]
 
 
-class CsvText:
-    """The rows of a CSV text: lines that are not blank, without the empty cells at their ends.
+class Table:
+    """The rows of a table, without empty rows, and without the empty cells at their ends.
 
     `delimiter` is the sign between cells, or " " for any blanks.
     """
+
+    name: str  # of the file
+    delimiter: str
+    rows: list[CsvRow]
+
+    def place(self, line: int, cell: int | None = None) -> Place:
+        """Return the place of a line, or of a cell of it, from 0."""
+        raise NotImplementedError
+
+    def error(self, line: int, message: str, hint: str = "", cell: int | None = None) -> InputError:
+        return error_at(self.place(line, cell), message, hint)
+
+
+class CsvText(Table):
+    """The rows of a CSV text."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
@@ -85,13 +100,9 @@ class CsvText:
         return lines
 
     def place(self, line: int, cell: int | None = None) -> Place:
-        """Return the place of a line, or of a cell of it, from 0."""
         written = "".join(lines_of(self.text)[line - 1 : line])
         column = 0 if cell is None else _column(written, self.delimiter, cell)
         return Place(self.name, line, column, written)
-
-    def error(self, line: int, message: str, hint: str = "", cell: int | None = None) -> InputError:
-        return error_at(self.place(line, cell), message, hint)
 
 
 class CsvBlock(Record):
@@ -105,13 +116,13 @@ class CsvBlock(Record):
 
 
 class CsvDocument:
-    """One problem of a CSV text.
+    """One problem of a CSV text, or of a workbook.
 
     `W_q[2]` is the key of the labels of a second matrix, and ("W_q", 1) its path in `blocks`;
     `remarks` are comments and titles, each by the key that it would be.
     """
 
-    def __init__(self, source: CsvText, rows: list[CsvRow], options: Options) -> None:
+    def __init__(self, source: Table, rows: list[CsvRow], options: Options) -> None:
         self.values: dict[str, Raw] = {}
         self.labels: dict[str, Labels] = {}
         self.blocks: dict[KeyPath, CsvBlock] = {}
@@ -194,7 +205,8 @@ class CsvDocument:
         """Refuse a known key; note the line of another, also for all that it is a part of."""
         first = row.cells[0]
         if known:
-            raise self._source.error(row.line, twice(first, known), cell=0)
+            message = twice(first, known, self._source.place(known, 0))
+            raise self._source.error(row.line, message, cell=0)
         # A line before the first numbers may be a title if it names no step.
         may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option

@@ -162,9 +162,10 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
     return InputError(Fault(message, hint=hint, place=place))
 
 
-def twice(word: str, line: int) -> str:
-    """Return the message for a key that is in a line of the file already."""
-    return f"{visible(word)} is written twice, first in line {line}"
+def twice(word: str, line: int, place: Place | None = None) -> str:
+    """Return the message for a key that is in a line, or in a cell, of the file already."""
+    first = place.cell if place and place.cell else f"line {line}"
+    return f"{visible(word)} is written twice, first in {visible(first)}"
 
 
 MAX_PARTS = 64

@@ -151,7 +151,7 @@ def _refused(message: str) -> InputError:
     return fail(message, hint="unpack the zip file, and give the folder")
 
 
-class _Bytes(io.BufferedReader):
+class ZipBytes(io.BufferedReader):
     """The bytes of a zip file, of which `zipfile` reads the list of files all at once."""
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -174,7 +174,7 @@ class _Zip:
         self._counted: set[str] = around[0]._counted if around else set()
         self.folders = defaultdict[str, set[str]](set, {"": set()})
         self.files = defaultdict[str, list["ZipInfo"]](list)
-        file = _Bytes(raw)
+        file = ZipBytes(raw)
         weakref.finalize(self, file.close)
         if len(around) >= MAX_ZIPS:
             raise _refused(f"more than {MAX_ZIPS} zip files are inside each other")

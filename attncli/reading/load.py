@@ -14,7 +14,7 @@ from attncli.core.numbers.matrices import as_block, grid_in
 from attncli.core.problem.alike import Forms
 from attncli.core.problem.key_values import key_of, names_of, with_keys
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import WITH_PARTS
+from attncli.core.problem.kinds import KINDS, WITH_PARTS
 from attncli.core.problem.marking import FLAGS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import EMPTY, Record, replace
@@ -50,7 +50,7 @@ def load(
     """Read the one problem of a file.
 
     Args:
-        source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
+        source: a YAML, JSON, CSV, XLSX, NPZ or NPY file; "-" for standard input.
         stdin: what to read for "-".
         allow_outside: whether it may name matrix files outside its folder and those below.
 
@@ -156,8 +156,10 @@ def _problem(
                 raise fail(f"the layers have a {key} of their own", key, hint=hint)
             source.set_matrix(key, name, None)
         source.fetch_files(Folder(document.folder, overrides.allow_outside))
+        kind = KINDS.get(str(source.values.get("kind", "self")))
         for key, labels in source.labels.items():
-            source.values.setdefault(key, list(labels))
+            if kind is None or key in kind.keys:  # a mask of a transformer has labels, too
+                source.values.setdefault(key, list(labels))
         return Problem.of_values(source.values, source.locate, forms=forms)
 
 

@@ -16,9 +16,9 @@ from attncli.reading import yaml_documents
 from attncli.reading.document import Chunk, Document, Options, line_ends
 from attncli.reading.files import open_file
 from attncli.reading.read import (
-    CSV_SUFFIXES,
     NUMPY_STARTS,
     STDIN,
+    TABLE_SUFFIXES,
     begun,
     cut_text,
     decoded,
@@ -110,7 +110,8 @@ def _parts(source: str, stdin: BinaryIO | None) -> Iterator[str | bytes | InputE
         ):
             start, rest = begun(file, suffix)
             data, copy = tee(chain([start], rest))
-            is_whole = start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy", *CSV_SUFFIXES)
+            is_numpy = start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy")
+            is_whole = is_numpy or suffix in TABLE_SUFFIXES
             parts, is_cut = (
                 (iter(()), False) if is_whole else cut_text(decoded(data, place.file), suffix)
             )

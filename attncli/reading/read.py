@@ -7,18 +7,22 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.core.errors import InputError, KeyPath, Place, fail, located
+from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
+from attncli.reading.programs import WORKBOOK_SUFFIXES, is_workbook, unsupported
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
+
+if TYPE_CHECKING:
+    from attncli.reading.csv_blocks import CsvDocument, Table
 
 
 def decoded(data: Iterator[bytes], name: str) -> Iterator[str]:
@@ -85,51 +89,9 @@ UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
+TABLE_SUFFIXES = (*CSV_SUFFIXES, *WORKBOOK_SUFFIXES)
 WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
-
-SPREADSHEET = "a spreadsheet, which is not read as it is"
-AS_CSV = "save it as CSV: {} and give that file"
-DOCUMENT = "not a file of answers or of a problem"
-AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
-
-EXCEL = SPREADSHEET, AS_CSV.format("in Excel by File, Save As, CSV UTF-8,")
-LIBREOFFICE = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
-APPLE_NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
-WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
-PDF = f"a PDF, {DOCUMENT}", AS_TEXT
-PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
-PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
-ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
-
-BY_SUFFIX = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), EXCEL),
-    ".ods": LIBREOFFICE,
-    ".numbers": APPLE_NUMBERS,
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
-    ".pdf": PDF,
-    **dict.fromkeys((".html", ".htm"), PAGE),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
-    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
-}
-FIRST_BYTES = {
-    b"%PDF-": PDF,
-    b"\x89PNG": PICTURE,
-    b"\xff\xd8\xff": PICTURE,
-    b"{\\rtf": WORD_PROCESSOR,
-    b"\x1f\x8b": ARCHIVE,
-}
-ZIP_PARTS = {
-    b"xl/": EXCEL,
-    b"spreadsheet": LIBREOFFICE,
-    b"Index/": APPLE_NUMBERS,
-    b"word/": WORD_PROCESSOR,
-    b"opendocument.text": WORD_PROCESSOR,
-}
-"""Names of parts near the start of the zip files that these programs write."""
-
-START_BYTES = 4096
-"""Number of bytes that are searched for these names."""
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
@@ -192,6 +154,20 @@ def read_text(source: FileName, stdin: BinaryIO | None = None) -> str:
         return "".join(decoded(chain([start], data), name))
 
 
+def read_table(source: FileName, stdin: BinaryIO | None = None) -> Table:
+    """Return the rows of a CSV file, or of the first sheet of a workbook."""
+    from attncli.reading.csv_blocks import CsvText
+
+    path = Path(source)
+    if path.suffix.lower() not in WORKBOOK_SUFFIXES:
+        return CsvText(read_text(source, stdin), STDIN if source == "-" else os.fspath(source))
+    with located(lambda _: Place(os.fspath(source))), open_file(path) as file:
+        from attncli.reading import workbooks
+
+        first, *_ = workbooks.sheets_of(blocks(file), as_shown=True)
+        return workbooks.class_table(first, os.fspath(source))
+
+
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
     """Read a CSV or NPY file of one matrix, as a document with the key X."""
     reading = _Reading(name, path.parent, path.suffix.lower(), as_arrays=as_arrays)
@@ -228,6 +204,9 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
     place, suffix = Place(reading.name), reading.suffix
     with located(lambda _: place):
         start, data = begun(file, suffix)
+        if is_workbook(start, suffix):
+            yield from _of_workbook(chain([start], data), reading)
+            return
         if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
@@ -243,7 +222,40 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
                     above = re.sub(r"[^\r\n]", " ", line[0]) + above[line.end() :]
             texts = chain([above], texts)
         for one in _of_texts(texts, start, reading):
-            yield replace(one, values={"student": student, **one.values}) if student else one
+            yield _of_student(student, one)
+
+
+def _of_student(student: str, one: Document) -> Document:
+    return replace(one, values={"student": student, **one.values}) if student else one
+
+
+def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]:
+    from attncli.reading import sheets, workbooks
+    from attncli.reading.worksheets import name_above
+
+    name, folder, known = reading.name, reading.folder, reading.of_class
+    every = workbooks.sheets_of(data, as_shown=known is not None)
+    if known is not None:
+        from attncli.reading import class_csv
+
+        class_tables = (workbooks.class_table(sheet, name) for sheet in every)
+        rows = [*chain(*(class_csv.submissions_in(one, folder, known) for one in class_tables))]
+        if rows:
+            yield from rows
+            return
+    tables = sheets.documents_of(every, name, reading.options, known)
+    for table in tables:
+        first, *_ = [*table.remarks.items(), ("", "")]
+        key = next(iter(table.values.get("steps", table.values)), "")
+        line = LINE_ABOVE.match(f"{first[1]}\n{key}\n")
+        if student := name_above(line) if line and known else "":
+            del table.remarks[first[0]]
+        for one in _of_tables([table], reading):
+            yield _of_student(student, one)
+    if not tables and known is None:
+        raise fail("the workbook holds no matrix under a name", hint="write X above its numbers")
+    if not tables:
+        yield Document(name, folder, {}, lambda _: Place(name))
 
 
 def _of_texts(texts: Iterator[str], start: bytes, reading: _Reading) -> Iterator[Document]:
@@ -320,8 +332,9 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
     name, folder = reading.name, reading.folder
     if reading.of_class is not None:
         from attncli.reading import class_csv
+        from attncli.reading.csv_blocks import CsvText
 
-        submissions = class_csv.submissions_in(text, name, folder, reading.of_class)
+        submissions = class_csv.submissions_in(CsvText(text, name), folder, reading.of_class)
         if (first := next(submissions, None)) is not None:
             yield first
             yield from submissions
@@ -341,11 +354,15 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
 
 
 def _of_blocks(text: str, reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
     from attncli.reading.csv_blocks import csv_documents
 
+    return _of_tables(csv_documents(text, reading.name, reading.options), reading)
+
+
+def _of_tables(tables: Iterable[CsvDocument], reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
-    for table in csv_documents(text, name, reading.options):
+    for table in tables:
         place = table.locate
         values = dict(table.values)
         if are_answers and table.remarks:
@@ -386,14 +403,3 @@ def _looks_like_yaml(text: str) -> bool:
     from attncli.reading.assignments import is_assigned  # which most files do not need
 
     return is_assigned(content)
-
-
-def unsupported(data: bytes, suffix: str) -> InputError | None:
-    """Return the error for a file of another program, known by its suffix or its first bytes."""
-    program = BY_SUFFIX.get(suffix)
-    if program is None:
-        start = data[:START_BYTES]
-        program = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
-        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
-            program = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
-    return fail(f"this is {program[0]}", hint=program[1]) if program else None

@@ -25,7 +25,7 @@ from attncli.core.text.strings import did_you_mean, visible
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""
 
-MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
+MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".xlsx")
 """The suffixes of files that hold a matrix."""
 
 

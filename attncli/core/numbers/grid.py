@@ -173,8 +173,10 @@ def ambiguous(word: str, readings: Collection[str], at: int | None = None) -> Nu
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The labels of a matrix's rows and of its columns."""
 
-LIKE_NUMBER = regex(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
-"""A misspelt number, such as 1O, 1:2 and 1.5.2; it is not a label."""
+LIKE_NUMBER = regex(
+    r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+|#N/A|#[A-Z/0]+[!?]"
+)
+"""A misspelt number, such as 1O, 1:2 and 1.5.2, or an error such as #DIV/0!; it is not a label."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Headings of a column of labels, which may then be numbers that count."""
 LIKE_DIGITS = frozenset("lIOo")
@@ -182,7 +184,8 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
+    r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*|\d{1,2}\s*[.:)]\s*(?=[^\W\d]))?"
+    r"(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""
