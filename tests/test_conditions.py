@@ -131,6 +131,8 @@ def test_a_bias_may_have_conditions_and_remainders() -> None:
     )
     for other in others:
         np.testing.assert_allclose(other, first, rtol=1e-15)
+    constants = attncli.compute(attncli.Problem(X=X, bias="0*i*π*PI + e/inf + 1/∞")).output
+    np.testing.assert_array_equal(constants, attncli.compute(attncli.Problem(X=X)).output)
     biased = attncli.compute(attncli.Problem(X=X, bias="(i - 1) // 2 + i % 3 - 2*(j > i)"))
     rows = range(1, 6)
     expected = [[(i - 1) // 2 + i % 3 - 2 * (j > i) for j in rows] for i in rows]

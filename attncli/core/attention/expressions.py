@@ -16,7 +16,7 @@ from attncli.core.arithmetic.elements import Array
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
-from attncli.core.numbers.parser import FUNCTIONS, MAX_LENGTH, SIGNS, NumberError, Parser
+from attncli.core.numbers.parser import FUNCTIONS, INFINITE, MAX_LENGTH, SIGNS, NumberError, Parser
 from attncli.core.numbers.written import TRUTHS, WORK, decimal_of, dotted, operation_of
 from attncli.core.numbers.written import evaluate as number_of
 from attncli.core.text.strings import did_you_mean, visible
@@ -91,7 +91,8 @@ class _Expressions(Parser):
             return tree.Number(f"{TRUTHS[text]:g}")
         entries = [f"{name}[{place}]" for name in self.lists for place in "ij"]
         known = [*self.names, *entries, *FUNCTIONS, *OF_SEVERAL, "e", "pi"]
-        if text in known and text not in OF_SEVERAL:
+        is_constant = text.lower() in ("pi", "π", "nan", *INFINITE)
+        if is_constant or (text in known and text not in OF_SEVERAL):
             return super().named(text)
         way = INSTEAD.get(text) or did_you_mean(text, known)
         if self.taken("["):
