@@ -121,6 +121,7 @@ class Page:
                 formulas = [one for one in titles[:2] if CALCULATED.search(one)]
                 if are_answers:  # above a result may be what it is made of
                     formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
+                    formulas = [one for one in formulas if "(given)" not in one]
                 is_result = bool(formulas) or not all(one.are_words for one in line)
                 matrices.append(replace(some[0], name=name, is_result=is_result))
                 matrices += some[1:]
