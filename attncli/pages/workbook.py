@@ -14,7 +14,7 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, filled
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.formulas.cells import Reference, spreadsheet_text
+from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
@@ -26,7 +26,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of, label_text, of_cell
 from attncli.pages.live import with_tagged_numbers
-from attncli.pages.spreadsheet import BLOCKED, SheetFormulas
+from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
 from attncli.printing.csv import PLAIN_NUMBER, option_rows, slices
 from attncli.printing.formats import Selection
@@ -53,7 +53,7 @@ MIN_WIDTH = 8
 SHOWN_BLOCKED = '[<-1E+290]"−∞";'
 """The beginning of a number format that shows −∞ for the number that stands for it."""
 
-STYLES: Mapping[str, Mapping[str, Any]] = {
+CELL_STYLES: Mapping[str, Mapping[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "group": {"bold": True, "font_size": 12, "font_color": "#1D5FD1"},
     "formula": {"bold": True},
@@ -217,7 +217,7 @@ class _Sheet:
     def format(self, style: str, **more: Any) -> Any:
         key = style, *more.items()
         if key not in self.formats:
-            self.formats[key] = self.book.add_format({**STYLES[style], **more})
+            self.formats[key] = self.book.add_format({**CELL_STYLES[style], **more})
         return self.formats[key]
 
     def options(self) -> None:
