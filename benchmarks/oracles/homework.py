@@ -141,5 +141,7 @@ class Drawing:
             "window": {"window": [1, 0]},
             "sliding": {"causal": True, "window": [1, 2]},
             "lengths": {"lengths": self.m - 1},
+            "chunks": {"when": "j <= i and (i - 1) // 2 == (j - 1) // 2"},
+            "first": {"when": "j <= i and j <= 2"},
         }
         return forms.get(form, form)

@@ -284,6 +284,26 @@ def mask_part_forgotten(paper: Paper, name: str, known: Known, wrong: Wrong) -> 
 
 
 @student
+def mask_counted_from_0(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
+    return _masked_by(paper.counted_from_0(), paper, name, known)
+
+
+@student
+def mask_and_or(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
+    """Asks for one part of a condition, of which both are needed."""
+    kept = [j < 2 or j <= i for i in range(paper.n) for j in range(paper.m)]
+    return _masked_by(np.array(kept).reshape(paper.n, paper.m), paper, name, known)
+
+
+def _masked_by(keep: Numbers, paper: Paper, name: str, known: Known) -> Numbers | None:
+    if name != "masked":
+        return None
+    if np.array_equal(keep, paper.keep != 0) or keep.all():
+        raise ImpossibleError
+    return np.where(keep, scores_before(paper, name, known), -np.inf)
+
+
+@student
 def padding_at_wrong_end(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
     if (real := bounds(paper, name)) is None:
         return None

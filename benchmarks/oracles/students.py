@@ -123,6 +123,9 @@ class Paper:
                     before, after = mask["window"]
                     keep[i, j] = i - before - left <= j <= i + after + right
                     keep[i, j] *= j <= i + later or "causal" not in mask
+                elif "when" in mask:
+                    chunks = "//" in mask["when"]
+                    keep[i, j] = j <= i and (i // 2 == j // 2 if chunks else j < 2)
                 else:
                     keep[i, j] = j < mask["lengths"] + later
         return keep
@@ -467,6 +470,13 @@ class Paper:
             keep = self._off_by_one(wrong.way)
         return np.where(keep != 0, s, -np.inf)
 
+    def counted_from_0(self) -> Numbers:
+        """Return a mask whose condition, on positions from 1, is asked of positions from 0."""
+        chunks = "//" in self.keys["mask"]["when"]
+        places = [(i, j) for i in range(self.n) for j in range(self.m)]
+        kept = [j <= i and ((i - 1) // 2 == (j - 1) // 2 if chunks else j <= 2) for i, j in places]
+        return np.array(kept).reshape(self.n, self.m)
+
     def _future(self) -> Numbers:
         return np.array([[float(j >= i) for j in range(self.m)] for i in range(self.n)])
 
@@ -476,6 +486,8 @@ class Paper:
             if (mask != np.tril(np.ones(mask.shape))).any():
                 raise ImpossibleError
             mask = "causal"
+        if isinstance(mask, dict) and "when" in mask:  # a number of the condition, off by one
+            return self.counted_from_0()
         if isinstance(mask, dict) and "window" in mask:
             bound = ("left", "right", "later")[way // 2]
             return self._kept(mask, **{bound: by})

@@ -146,6 +146,10 @@ CASES: dict[str, list[Case]] = {
         *(Case("masked", {"mask": "window"}, way) for way in range(4)),
     ],
     "mask_part_forgotten": [Case("masked", {"mask": "sliding"}, way) for way in (0, 1)],
+    "mask_counted_from_0": [
+        Case("masked", SQUARE | {"mask": form}) for form in ("chunks", "first")
+    ],
+    "mask_and_or": [Case("masked", SQUARE | {"mask": "first"})],
     "mask_after_softmax": [
         Case("weights", CAUSAL, skip=("masked", "exp", "sum")),
         Case("weights", CAUSAL | {"columns": True}, skip=("masked", "exp", "sum")),
