@@ -409,8 +409,8 @@ class Gate(Sigmoid):
     why = "Each token says by its own features how much passes: all at 1, nothing at 0."
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        for operand, slope in super().derivative(result, upstream):
-            yield operand, ThroughGate(*slope.operands)
+        """Dx = gate ⊙ (dgate − dgate ⊙ gate), a step of its own."""
+        yield self.operand, ThroughGate(result, Subtract(upstream, Hadamard(upstream, result)))
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Call(self.function, self.notations(columns))

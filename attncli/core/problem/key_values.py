@@ -261,9 +261,6 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for key in kind.needs:
         if key not in keys:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
-    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
-        hint = "write X, or leave out gate"
-        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
     if "learning_rate" in keys and "gradient" not in keys:
         message = "learning_rate has no use without gradient"
         yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
@@ -290,6 +287,9 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
+    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
+        hint = "write X, or leave out gate"
+        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:

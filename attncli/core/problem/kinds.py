@@ -25,7 +25,17 @@ PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u", "gate.W",
 """The weight matrices: those that `weights_as: out_in` transposes; `gate.W` is the step W_gate."""
 
 WITH_PARTS = (
-    *("past", "score", "gate", "qk_norm", "positions", "mask", "normalize", "embedding", "final_norm"),
+    *(
+        "past",
+        "score",
+        "gate",
+        "qk_norm",
+        "positions",
+        "mask",
+        "normalize",
+        "embedding",
+        "final_norm",
+    ),
     "gradient",
 )
 """Keys that are mappings in which there may be matrices."""
