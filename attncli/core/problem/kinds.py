@@ -21,22 +21,15 @@ COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "ma
 """Keys of every kind."""
 
 
-PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u", "gate.W", "W_gate")
-"""The weight matrices: those that `weights_as: out_in` transposes; `gate.W` is the step W_gate."""
+PROJECTIONS = (
+    *("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u"),
+    *("gate.W", "W_gate"),  # a key, and its name in formulas
+)
+"""The weight matrices: those that `weights_as: out_in` transposes."""
 
 WITH_PARTS = (
-    *(
-        "past",
-        "score",
-        "gate",
-        "qk_norm",
-        "positions",
-        "mask",
-        "normalize",
-        "embedding",
-        "final_norm",
-    ),
-    "gradient",
+    *("past", "score", "gate", "qk_norm", "positions", "mask", "normalize", "embedding"),
+    *("final_norm", "gradient"),
 )
 """Keys that are mappings in which there may be matrices."""
 
