@@ -107,10 +107,13 @@ SWAPPED = "Perhaps the scores are transposed: queries and keys have changed plac
 
 
 def test_what_follows_from_rounding_alone_is_no_slip(attn: Attn) -> None:
-    """Ben rounded every step and went on, so that his output is not the right one rounded."""
+    """Ben rounded every step and went on, so that his output is not the right one rounded.
+
+    Two of the weights of Dora, who did not scale, are right all the same.
+    """
     folder = ROOT / "docs" / "teaching"
     flags = ("--follow", "0", "-f", "csv")
-    for sheet, points in (("02-ben.csv", "10"), ("04-dora.yaml", "2")):
+    for sheet, points in (("02-ben.csv", "10"), ("04-dora.yaml", "2.67")):
         out = attn("check", folder / "variants", folder / "sheets" / sheet, *flags).out
         (row,) = csv.DictReader(io.StringIO(out))
         assert (int(row["follows"]) > 0, row["points"]) == (True, points)

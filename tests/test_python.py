@@ -136,7 +136,7 @@ def test_records_of_plain_values_compare_by_value() -> None:
     assert (
         Marking(points={"Q": 1.0}) == attncli.Problem(X=[[1]], marking={"points": "Q: 1"}).marking
     )
-    assert Work(1, 2, 3) == Work(1, 2, 3) != Work(1, 2, 4)
+    assert Work(0, 1, 2, 3) == Work(0, 1, 2, 3) != Work(0, 1, 2, 4)
     assert attncli.Place("a", 1) == attncli.Place("a", 1) != attncli.Place("a", 2)
     assert len({attncli.Fault("x", ("W_q", 1)), attncli.Fault("x", ("W_q", 1))}) == 1
     assert attncli.Place("a") != Bound(1, "a", "", "")

@@ -8,9 +8,11 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any, TypeAlias
 
 import openpyxl
@@ -20,9 +22,11 @@ from openpyxl.utils.cell import coordinate_to_tuple
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.classroom.submissions import load_answers, load_each_submission
+from attncli.core.errors import InputError
 from attncli.reading.document import KnownClass, Submission
-from attncli.reading.workbooks import number_text
-from tests.conftest import SAMPLES, Attn
+from attncli.reading.sheets import documents_of
+from attncli.reading.workbooks import class_table, number_text
+from tests.conftest import SAMPLE_FILES, Attn
 from tests.test_submissions import SURVEYS, cases_of, said
 from tests.test_zips import zipped
 
@@ -467,14 +471,9 @@ def test_formulas_and_control_characters_are_texts(attn: Attn, tmp_path: Path) -
 
 # Workbooks that the program writes
 
-UNLIKE = ("score_distance",)
-"""Samples whose labels are numbers, which no reader can tell from those of a matrix."""
 
-
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.stem)
 def test_a_written_workbook_is_read_again(path: Path, attn: Attn, tmp_path: Path) -> None:
-    if path.stem in UNLIKE:
-        pytest.skip("its labels are numbers")
     workbook = tmp_path / "hw.xlsx"
     attn("compute", path, "-o", workbook)
     (again,), (before,) = (
@@ -486,3 +485,45 @@ def test_a_written_workbook_is_read_again(path: Path, attn: Attn, tmp_path: Path
     ]
     result = attn("check", path, workbook)
     assert (result.status, "skipped" in result.out) == (0, False)
+
+
+WORDS = [
+    "X",
+    "W_q",
+    "Q",
+    "scores",
+    "weights",
+    "a",
+    "student",
+    "Ann",
+    "score",
+    "dot",
+    "=",
+    "×",
+    "(",
+    ")",
+    "+",
+    "−∞",
+    "0.5",
+    "1",
+    "1/2",
+    "#NUM!",
+    "?",
+    "~",
+    "steps",
+]
+
+
+@pytest.mark.parametrize("known", [None, KnownClass()])
+def test_any_cells_are_read_or_refused(known: KnownClass | None) -> None:
+    draw = Random(1)
+    for _ in range(300):
+        size = draw.randint(1, 12)
+        cells = {
+            (draw.randint(1, size), draw.randint(1, size)): draw.choice(WORDS)
+            for _ in range(draw.randint(1, size * size))
+        }
+        with suppress(InputError):
+            documents_of([("S", cells)], "hw.xlsx", {"student": False, "score": False}, known)
+        table = class_table(("S", cells), "hw.xlsx")
+        assert {text for row in table.rows for text in row.cells} - {""} == {*cells.values()}

@@ -98,10 +98,10 @@ def test_a_variant_depends_on_its_number_not_on_how_many_there_are(
 def test_the_numbers_of_a_seed_stay_the_same(three: list[attncli.Variant]) -> None:
     """On any machine and version of NumPy: a change here changes every teacher's files."""
     assert numbers_of(three[0]) == {
-        "X": [[0, 0, 2], [2, 1, 1], [2, 0, 1]],
-        "W_q": [[0, 0], [0, 1], [1, 1]],
-        "W_k": [[0, 1], [0, 0], [1, 0]],
-        "W_v": [[2, 0], [2, 2], [1, 0]],
+        "X": [[1, 0, 1], [1, 1, 0], [0, 2, 1]],
+        "W_q": [[1, 1], [1, 0], [0, 1]],
+        "W_k": [[1, 0], [1, 1], [0, 1]],
+        "W_v": [[0, 1], [2, 1], [1, 0]],
     }
 
 
@@ -151,15 +151,59 @@ def test_what_no_draw_can_show_is_said_with_the_reason() -> None:
 
 
 def test_what_a_variant_hides_is_said() -> None:
-    """Of 16 problems in zeros and ones none is without a fault."""
-    problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", W_v=[[1], [2]])
-    (variant,) = attncli.vary(problem, 1, seed=7, ask="output")
-    assert not variant.is_fair
-    assert variant.hidden
-    trace = variant.trace
-    effects = Distractors(trace, Question(trace, ["output"], 2))
-    for id_, at in variant.hidden:
-        assert min(effect.seen for effect in effects.at([(id_, at)])) < ENOUGH_WRONG
+    """In zeros and ones few problems show everything that others show."""
+    problem = attncli.load(SAMPLES / "past.yaml")
+    unfair = [v for v in attncli.vary(problem, 3, seed=7) if v.hidden]
+    assert unfair
+    for variant in unfair:
+        assert not variant.is_fair
+        effects = Distractors(variant.trace, Question(variant.trace, variant.form.asked, 2))
+        for id_, at in variant.hidden:
+            assert min(effect.seen for effect in effects.at([(id_, at)])) < ENOUGH_WRONG
+
+
+ZEROS: list[dict[str, Any]] = [
+    GIVEN,
+    {"X": [[1, 1, 0], [2, 0, 1]], "W_v": [[1, 0], [0, 1], [0, 0]], "score": "dot"},
+    {"X": [[1, 2], [2, 1]], "W_q": [[1, 2], [2, 1]], "values": "0,1"},
+    {"X": [[2, 2], [1, 3]], "heads": 2, "W_q": [[1, 0], [0, 1]], "W_o": [[1, 0], [2, 1]]},
+]
+
+
+@pytest.mark.parametrize(("seed", "keys"), [*enumerate(ZEROS)])
+def test_weights_have_no_more_zero_lines_and_about_as_many_products(
+    seed: int, keys: dict[str, Any]
+) -> None:
+    """Counted anew; a variant beyond 20 % must say it, as where --values are few."""
+    problem = attncli.Problem(**{key: x for key, x in keys.items() if key != "values"})
+    weights = [key for key in problem.matrices() if key.startswith("W_")]
+
+    def zero_lines(one: attncli.Problem, key: str) -> int:
+        array = getattr(one, key)
+        return sum(int((~array.any(axis=axis)).sum()) for axis in (0, 1))
+
+    def products(one: attncli.Problem) -> int:
+        trace = attncli.compute(one)
+        steps = {**trace.inputs, **trace.steps}
+        left = {key: steps["concat" if key == "W_o" else "X"].value for key in weights}
+        return sum(int(np.count_nonzero(left[k][..., None] * getattr(one, k))) for k in weights)
+
+    usual = products(problem)
+    values = keys.get("values")
+    for variant in attncli.vary(problem, 2, seed=seed, values=values, ask="weights,output"):
+        for key in weights:
+            assert zero_lines(variant.problem, key) <= zero_lines(problem, key)
+        count = products(variant.problem)
+        assert variant.work.projections == count
+        assert bool(variant.excess) == (abs(count - usual) > 0.2 * usual + 1e-9)
+
+
+def test_variants_with_other_amounts_of_work_are_named(tmp_path: Path, attn: Attn) -> None:
+    (tmp_path / "hw.yaml").write_text("X: [[1, 0], [0, 1]]\nW_q: [[1, 0], [0, 1]]\n")
+    result = attn("vary", "hw.yaml", "--values", "1..3", "-o", "out/", cwd=tmp_path)
+    assert "\nprojections       8       8       8       2\n" in result.out
+    named = "Variants with over 20 % more or fewer products in their projections:\n"
+    assert f"{named}  1  8, not about 2\n" in result.out
 
 
 def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
@@ -397,7 +441,7 @@ def test_the_table_as_json(folder: Path, attn: Attn) -> None:
     record = json.loads(result.out)
     assert (record["seed"], record["asked"], record["fair"]) == (0, ["weights", "output"], True)
     assert [one["file"] for one in record["variants"]] == ["out/01.yaml"]
-    assert set(record["given"]) == {"products", "exponentials", "digits"}
+    assert set(record["given"]) == {"projections", "products", "exponentials", "digits"}
     assert record["variants"][0]["hidden"] == []
 
 
@@ -472,11 +516,14 @@ def test_a_problem_of_several_that_cannot_be_varied_is_told_with_its_place(
 
 
 def test_an_unfair_variant_is_told_and_so_is_the_exit_status(tmp_path: Path, attn: Attn) -> None:
-    (tmp_path / "tiny.yaml").write_text("X: [[1, 0], [0, 1]]\nscore: dot\nW_v: [[1], [2]]\n")
-    flags = ("-n", "1", "--seed", "7", "--ask", "output", "-o", "out/")
+    (tmp_path / "tiny.yaml").write_text(
+        "X: [[1, 1]]\nW_q: [[1, 0], [0, 1]]\nW_k: [[0, 1], [1, 0]]\n"
+        "past: {K: [[1, 0]], V: [[1, 2]]}\n"
+    )
+    flags = ("-n", "1", "--seed", "7", "--ask", "output", "--values", "0,1", "-o", "out/")
     result = attn("vary", "tiny.yaml", *flags, cwd=tmp_path)
     assert result.status == 1
-    assert "less fair than others:\n  1  hides " in result.out
+    assert "less fair than others:\n  1  does not tell " in result.out
     assert "\n1 of 1 variants are not as fair as could be" in result.err
 
 

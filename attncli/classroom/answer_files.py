@@ -18,7 +18,8 @@ from attncli.core.records import Record
 from attncli.core.text.strings import regex
 from attncli.reading.document import Submission, error_at
 from attncli.reading.files import files_in, folder_name, folders_in, is_file, is_folder, is_hidden
-from attncli.reading.read import BY_SUFFIX, STDIN, WORKSHEET_SUFFIXES, read
+from attncli.reading.programs import BY_SUFFIX
+from attncli.reading.read import STDIN, WORKSHEET_SUFFIXES, read
 
 READ = (*PROBLEM_SUFFIXES, ".txt")
 """Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import floor, prod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil, floor, prod
 from random import Random
 from typing import Any
 
@@ -20,6 +20,9 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
 from attncli.core.records import Record
+from attncli.core.tape.evaluation import evaluate, walk
+from attncli.core.tape.operations import TOKEN_AXES, MatMul, MatVec, Transposed
+from attncli.core.tape.step import Expression, Operation, Step
 from attncli.core.text.strings import regex, visible
 
 MAX_VARIED_NUMBERS = 2_000
@@ -46,6 +49,10 @@ VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
 DECIMALS_KEPT = 12
 """Decimals to which steps are rounded: later ones differ between machines."""
 
+MAX_PRODUCTS_DIFFERENCE = 0.2
+"""Maximum difference in the products of the projections from the original problem, relative to it.
+Chosen."""
+
 SOFTMAX_STEPS = ("exp", "sum", "weights")
 """Steps that are not rounded: they may be small, and nothing compares their numbers."""
 
@@ -59,17 +66,95 @@ class DrawnMatrix(Record, eq=False):
     values: tuple[float, ...]  # what a number may be
     original: Array
     drawn: Array  # which numbers are drawn anew; a −∞ stays
-    zeros: float  # the share of zeros among those
+    keeps_zeros: bool  # whether it has as many zeros as the original one
+    is_weight: bool  # whether both its axes are features
 
     def draw(self, random: Random) -> Array:
-        """Return a matrix of new numbers, with zeros as often as in the original one, or more."""
-        others = [value for value in self.values if value] or [0.0]
-        zeros = 0.0
-        if 0.0 in self.values:
-            more = max(MAX_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
-            zeros = max(self.zeros + more, 1 / len(self.values))
-        new = draw(random, self.original.shape, others, zeros)
-        return np.where(self.drawn, new, self.original)
+        """Return a matrix of new numbers, with zeros as often as in the original one, or more.
+
+        Where it keeps zeros, they are those of the original one, with rows and columns in another
+        order: as many, so that products are about as many, and no other rows or columns of zeros.
+        """
+        others, shape, zeros = self._others, self.original.shape, self.original == 0
+        if 0.0 not in self.values:
+            new = draw(random, shape, others, 0.0)
+        elif self.keeps_zeros and (zeros.any() or len(others) > 1):
+            for axis, size in enumerate(shape):
+                zeros = zeros.take(sorted(range(size), key=lambda _: random.random()), axis)
+            new = np.where(zeros, 0.0, draw(random, shape, others, 0.0))
+        else:
+            share = float(zeros[self.drawn].mean())
+            more = max(MAX_ZEROS - share, 0.0) * max(2 * random.random() - 1, 0.0)
+            new = draw(random, shape, others, max(share + more, 1 / len(self.values)))
+        return self._without_zero_lines(random, np.where(self.drawn, new, self.original))
+
+    def with_new_row(self, random: Random, before: Array, width: int) -> Array:
+        """Return a matrix with a new row of that width, or a new number."""
+        new = with_new_row(random, before, self.draw(random), width)
+        return self._without_zero_lines(random, new)
+
+    def _without_zero_lines(self, random: Random, new: Array) -> Array:
+        """Return a new matrix; one without zeros for weights with more zero lines than before."""
+        if self.is_weight and zero_lines(new) > zero_lines(self.original):
+            return draw(random, new.shape, self._others, 0.0)
+        return new
+
+    @property
+    def _others(self) -> Sequence[float]:
+        return [value for value in self.values if value] or [0.0]
+
+
+def zero_lines(matrix: Array) -> int:
+    """Return how many rows and columns of a matrix are all zeros."""
+    return sum(int(np.count_nonzero(~matrix.any(axis=axis))) for axis in (-1, -2))
+
+
+class Projections:
+    """The products of tokens with weight matrices in a calculation."""
+
+    count: int  # how many products of two numbers that are not 0 they have
+
+    def __init__(self, trace: Trace) -> None:
+        self._factors = [*_projections(trace)]
+        self.count = self._counted(lambda step: step.array)
+
+    def excess(self, trace: Trace) -> int:
+        """Return how often the maximum difference is exceeded in a trace: 0 if it is not."""
+        inputs, steps = trace.inputs, trace.steps
+        return self.excess_with(lambda s: (steps if s.operation else inputs)[s.name].array)
+
+    def excess_with(self, value_of: Callable[[Step], Array]) -> int:
+        """Return the same for other arrays of inputs and steps."""
+        if not self.count:
+            return 0
+        difference = abs(self._counted(value_of) / self.count - 1)
+        return max(ceil(difference / MAX_PRODUCTS_DIFFERENCE - 1e-9) - 1, 0)
+
+    def _counted(self, value_of: Callable[[Step], Array]) -> int:
+        count = 0
+        for left, right in self._factors:
+            columns = (evaluate(left, value_of) != 0).sum(axis=-2)
+            count += int((columns * (evaluate(right, value_of) != 0).sum(axis=-1)).sum())
+        return count
+
+
+def _projections(trace: Trace) -> Iterator[tuple[Expression, Expression]]:
+    """Yield the two factors of each product of matrices that sums over features.
+
+    >>> from attncli import Problem, compute
+    >>> [step.key for step, _ in _projections(compute(Problem(X=[[1, 2]], W_q=[[1, 0], [0, 1]])))]
+    ['X']
+    """
+    for step in trace:
+        for node in walk(step.operation) if isinstance(step.operation, Operation) else ():
+            if isinstance(node, MatMul):
+                left, right = node.left, node.right
+            elif isinstance(node, MatVec):
+                left, right = node.vectors, Transposed(node.matrix)
+            else:
+                continue
+            if not step.backward and not TOKEN_AXES & {left.trailing[-1], right.trailing[-1]}:
+                yield left, right
 
 
 class Drawing:
@@ -82,6 +167,11 @@ class Drawing:
         self._problem = problem
         with located(problem.source):
             _check_size(problem)
+            self.calculation = calculated(problem)
+        self.projections = Projections(self.calculation)
+        inputs = self.calculation.inputs.values()
+        is_weight = {s.key: len(s.trailing) > 1 and not TOKEN_AXES & {*s.trailing} for s in inputs}
+        keeps_zeros = any(is_weight.values())  # which decide how many products there are
         self.cells = {}
         for key, array in problem.matrices().items():
             numbers, drawn = array.astype(float), np.isfinite(array)
@@ -89,7 +179,7 @@ class Drawing:
                 continue
             allowed = values or usual_values(numbers[drawn])
             self.cells[key] = DrawnMatrix(
-                allowed, numbers, drawn, float((numbers[drawn] == 0).mean())
+                allowed, numbers, drawn, keeps_zeros, is_weight.get(key, False)
             )
         cells = self.cells.values()
         is_one = all(np.isin(c.original[c.drawn], c.values).all() for c in cells)
@@ -98,6 +188,13 @@ class Drawing:
     @property
     def original(self) -> Matrices:
         return {key: cells.original for key, cells in self.cells.items()}
+
+    def excess(self, matrices: Matrices) -> int:
+        """Return `Projections.excess` of some numbers, with steps that have the original zeros."""
+        problem = self._problem.with_arrays(matrices)
+        return self.projections.excess_with(
+            lambda step: problem.array(step.key) if step.key in matrices else step.array
+        )
 
     def draw(self, random: Random) -> Matrices:
         return {key: cells.draw(random) for key, cells in self.cells.items()}
@@ -111,10 +208,9 @@ class Drawing:
         """
         keys = among or [*self.cells]
         key = keys[number // 3 % len(keys)]
-        before, new = matrices[key], self.cells[key].draw(random)
-        if number % 3:
-            is_number = number % 3 == 2 or before.ndim < 2
-            new = with_new_row(random, before, new, 1 if is_number else before.shape[-1])
+        before, cells = matrices[key], self.cells[key]
+        width = 1 if number % 3 == 2 or before.ndim < 2 else before.shape[-1]
+        new = cells.with_new_row(random, before, width) if number % 3 else cells.draw(random)
         return {**matrices, key: new}
 
     def trace(self, matrices: Matrices) -> Trace:

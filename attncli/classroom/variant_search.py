@@ -19,7 +19,7 @@ import numpy as np
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.naming.catalogued import is_like
 from attncli.classroom.distractors import Distractor, Distractors, Key, Question, alike_pairs
-from attncli.classroom.drawing import Drawing, Matrices, numbers_of
+from attncli.classroom.drawing import Drawing, Matrices, Projections, numbers_of
 from attncli.classroom.new_problem import GRAVE, alike, saturated, small_flaws
 from attncli.core.errors import InputError, fail
 from attncli.core.mechanisms.trace import Trace
@@ -46,6 +46,9 @@ MAX_STALE = 60
 
 WORK_DIFFERENCE = 0.1
 """Difference in work from the original problem, relative to it, that counts as one small flaw."""
+
+MAX_DRAWS_IN_BOUND = 10
+"""Maximum number of draws until one has about as many products as the original problem. Chosen."""
 
 LIKELY_FAULTS = 40
 """Number of places in which most faults were, and which are looked at before the others. Chosen."""
@@ -123,10 +126,13 @@ class Candidate:
     if they give the same numbers, though other numbers tell them apart.
     """
 
-    def __init__(self, matrices: Matrices, trace: Trace, question: Question) -> None:
+    def __init__(
+        self, matrices: Matrices, trace: Trace, question: Question, projections: Projections
+    ) -> None:
         self.matrices = matrices
         self.trace = trace
         self.question = question
+        self._projections = projections
         self.saturated = saturated(trace)
         sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
         large = int(((sizes >= LARGE_NUMBER) & (sizes < inf)).sum())
@@ -138,10 +144,14 @@ class Candidate:
         self.faults = inf  # before the candidate is examined
 
     @cached_property
+    def excess(self) -> int:
+        return self._projections.excess(self.trace)
+
+    @cached_property
     def small(self) -> int:
         usual = rough_work(self.question.original) or 1
         difference = abs(rough_work(self.trace) - usual) / usual
-        flaws = small_flaws(self.trace) + GRAVE * alike(self.trace)
+        flaws = small_flaws(self.trace) + GRAVE * (alike(self.trace) + self.excess)
         return flaws + int(difference / WORK_DIFFERENCE)
 
     @property
@@ -205,8 +215,9 @@ class Search:
             self._examine(best)
         return best
 
-    def _cost(self, candidate: Candidate) -> tuple[float, float, float]:
-        return max(candidate.grave, self.fewest), candidate.faults, candidate.small
+    def _cost(self, candidate: Candidate) -> tuple[float, ...]:
+        grave = max(candidate.grave, self.fewest)
+        return grave, candidate.faults, candidate.excess, candidate.small
 
     def _with_few_flaws(
         self, random: Random, draws: Iterator[int], fewest: int
@@ -250,12 +261,18 @@ class Search:
         return current
 
     def _redrawn(self, random: Random, current: Candidate | None, number: int) -> Candidate | None:
-        """Return `current` with some numbers redrawn, or fresh draws; None if they have no use."""
-        if current is None:
-            matrices = self.drawing.draw(random)
-        else:
-            among = self._weighing if current.saturated else ()
-            matrices = self.drawing.redrawn(random, current.matrices, number, among)
+        """Return `current` with some numbers redrawn, or fresh draws; None if they have no use.
+
+        They are drawn so often, at most, until they have about as many products as the original.
+        """
+        among = self._weighing if current is not None and current.saturated else ()
+        for _ in range(MAX_DRAWS_IN_BOUND):
+            if current is None:
+                matrices = self.drawing.draw(random)
+            else:
+                matrices = self.drawing.redrawn(random, current.matrices, number, among)
+            if not self.drawing.excess(matrices):
+                break
         numbers = numbers_of(matrices)
         self.drawn.add(numbers)
         if numbers in self._used:
@@ -265,7 +282,8 @@ class Search:
         except InputError:  # such as for the cosine of a row of zeros
             return None
         is_alike = tuple(trace.steps) == self.question.steps
-        return Candidate(matrices, trace, self.question) if is_alike else None
+        projections = self.drawing.projections
+        return Candidate(matrices, trace, self.question, projections) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
         """Set the faults of a candidate, unless they are as many as those of `other`."""

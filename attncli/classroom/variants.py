@@ -19,7 +19,7 @@ import numpy as np
 from attncli.checking.answers.step_names import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.classroom.distractors import Question
-from attncli.classroom.drawing import Drawing, calculated, numbers_of, read_values
+from attncli.classroom.drawing import Drawing, Projections, calculated, numbers_of, read_values
 from attncli.classroom.unseen_mistakes import without_effect
 from attncli.classroom.variant_search import Candidate, Search
 from attncli.core.errors import fail, located
@@ -51,6 +51,7 @@ COUNTED_DECIMALS = 9
 class Work(Record):
     """The amount of work in a calculation by hand."""
 
+    projections: int  # products with weight matrices in which neither factor is 0
     products: int  # multiplications and divisions, except by 0, 1 and −1
     exponentials: int  # powers, tangents and roots, except of 0, 1 and −∞
     digits: int  # of the numbers of all steps; whole numbers are written without decimals
@@ -78,6 +79,7 @@ class Variant(Record, eq=False):
     alike: tuple[tuple[str, str], ...]  # pairs of mistakes that only other variants tell apart
     flaws: int  # saturated rows, numbers of 1000 and more, warnings; above the least of any draw
     shown: tuple[str, ...]  # the mistakes that it shows
+    excess: int  # how often the products of its projections exceed a difference of 20 %
     form: VariantForm
 
     @property
@@ -103,7 +105,8 @@ def vary(
 
     In each, as far as possible, every mistake of the catalogue changes at least two of the wanted
     numbers, in the wanted decimals; no two mistakes give the same numbers; no row of weights is
-    saturated; and no number is 1000 or more.
+    saturated; no number is 1000 or more; and the projections have as many products without a 0 as
+    the original ones, to 20 %. No weight matrix has more rows and columns of zeros than before.
 
     Args:
         problem: the original problem.
@@ -121,8 +124,8 @@ def vary(
     >>> original = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(original, 2, seed=7, ask="weights"):
     ...     print(one.problem.written["X"], one.is_fair, one.work)
-    [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
-    [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
+    [[0, 2], [1, 0], [1, 1]] True Work(projections=6, products=13, exponentials=8, digits=116)
+    [[2, 0], [1, 1], [1, 0]] True Work(projections=7, products=14, exponentials=8, digits=119)
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
@@ -191,7 +194,7 @@ class _Variation:
             if (others := self.drawing.others) < count:
                 message = f"only {others} other problem{'s'[: others != 1]} can be drawn"
                 raise fail(message, *self.first, hint=MORE_VALUES)
-            trace = calculated(problem)
+            trace = self.drawing.calculation
             self.marking, meant = with_step_names(problem.marking, trace)
             same = equal_steps(trace)
             names = [meant[name][0].name for name in self.marking.ask]
@@ -246,6 +249,7 @@ def _variant(number: int, problem: Problem, best: Candidate, form: VariantForm) 
         tuple(sorted(alike)),
         max(best.grave - form.fewest, 0),
         tuple(id_ for id_ in MISTAKES if id_ in shown),
+        best.excess,
         form,
     )
 
@@ -255,7 +259,7 @@ def work_of(trace: Trace, decimals: int) -> Work:
 
     >>> from attncli import Problem, compute
     >>> work_of(compute(Problem(X=[[1, 2], [3, 0]], score="dot")), 2)
-    Work(products=10, exponentials=4, digits=70)
+    Work(projections=0, products=10, exponentials=4, digits=70)
     """
     worked, counts = StepTerms(), Counter[str]()
     for step in trace:
@@ -266,7 +270,9 @@ def work_of(trace: Trace, decimals: int) -> Work:
             counts.update(node.op for node in nodes.values() if not _is_trivial(node))
     products, powers = (sum(counts[op] for op in ops) for ops in (PRODUCT_SIGNS, POWERS))
     numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
-    return Work(products, powers, sum(_digits(x, decimals) for x in numbers))
+    return Work(
+        Projections(trace).count, products, powers, sum(_digits(x, decimals) for x in numbers)
+    )
 
 
 def _is_trivial(node: Made) -> bool:

@@ -145,11 +145,8 @@ def vary(
     else:
         write_lines(map(table, summaries), Display(color, theme, pager=False))
     if out is not None:
-        place = quoted(paths[0].parent) + "/" if paths[0] else quoted(out)
-        page = _page_format(paths[0] or Path(out))
-        next_step = f"next: attn worksheet {place} -f html -o pages/"
-        next_step = NEXT_STEPS["worksheets"].format(place) if page else next_step
-        tell_written([path or Path(out) for path in paths], next_step)
+        written_to = [path or Path(out) for path in paths]
+        tell_written(written_to, _next_step(written_to[0], is_many(out)))
     if unfair := sum(len(one.unfair) for one in summaries):
         few = f"{unfair} of {wanted * len(problems)} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
@@ -235,6 +232,13 @@ def _write(
             name = path.with_suffix(".yaml").name if page else path.name
             write_bytes(pieces(sheets, SEPARATOR), path.parent / SOLUTION_FOLDER / name)
     return written
+
+
+def _next_step(path: Path, is_folder: bool) -> str:
+    place = quoted(path.parent) + "/" if is_folder else quoted(path)
+    if _page_format(path):
+        return NEXT_STEPS["worksheets"].format(place)
+    return f"next: attn worksheet {place} -f html -o pages/"
 
 
 def _page_format(path: Path | None) -> str | None:

@@ -16,25 +16,19 @@ import numpy as np
 from attncli.core.arithmetic.calls import Call, PlainCall
 from attncli.core.arithmetic.elements import Array, filled
 from attncli.core.formulas import tree
-from attncli.core.formulas.cells import Range, Reference
+from attncli.core.formulas.cells import BLOCKED, NEARLY_BLOCKED, Range, Reference
 from attncli.core.formulas.tree import Formula
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.tape.evaluation import array_of, evaluate
 from attncli.core.tape.step import Expression, Step
 
-BLOCKED = -1e300
-"""The number that stands for −∞, which spreadsheets do not have; its power is 0, too."""
-
-NEARLY_BLOCKED = -1e290
-"""Numbers below this one are −∞, also after a division by a temperature. Chosen."""
-
 MAX_WHOLE = 1e15
 """Whole numbers below are written with all their digits, others with an exponent. Chosen."""
 
-FEW = 3
+MIN_TERMS_OF_RANGE = 3
 """Number of terms from which a sum of cells in a line is a function of their range. Chosen."""
 
-MAX_PRODUCTS = 8
+MAX_WRITTEN_PRODUCTS = 8
 """Maximum number of products of a row and a column that are written out. Chosen."""
 
 
@@ -136,11 +130,11 @@ def _erf(item: Item) -> Item:
 
 Rule: TypeAlias = Callable[..., Item]
 
-SIGNS = {
+SHEET_SIGNS = {
     "equal": "=", "not_equal": "<>", "less": "<", "less_equal": "<=", "greater": ">",
     "greater_equal": ">=",
 }  # fmt: skip
-FUNCTIONS = {
+SHEET_FUNCTIONS = {
     "maximum": "MAX", "minimum": "MIN", "absolute": "ABS", "log": "LN", "floor": "INT",
     "bitwise_and": "AND", "bitwise_or": "OR", "invert": "NOT", "exp": "EXP", "tanh": "TANH",
     "sqrt": "SQRT", "cos": "COS", "sin": "SIN", "cosh": "COSH", "sinh": "SINH", "tan": "TAN",
@@ -159,8 +153,8 @@ OF_NUMBERS: Mapping[str, Rule] = {
     "erf": _erf,
     "where": _where,
     "isfinite": lambda x: _compared("<>")(x, -np.inf),
-    **{name: _compared(sign) for name, sign in SIGNS.items()},
-    **{name: partial(_call, word) for name, word in FUNCTIONS.items()},
+    **{name: _compared(sign) for name, sign in SHEET_SIGNS.items()},
+    **{name: partial(_call, word) for name, word in SHEET_FUNCTIONS.items()},
     # Floats need numbers moved by a power of 2 so that no square of them is too large.
     "exponent": lambda x: 0.0,
     "ldexp": lambda x, exponent: x,
@@ -193,7 +187,7 @@ def _of_line(function: str) -> Callable[[Sequence[Item]], list[Item]]:
 def _added(items: Sequence[Item]) -> Item:
     """Return the sum of items; that of cells in a line, or of what is made of them, by ranges."""
     terms = [item for item in items if not (isinstance(item, float) and item == 0)]
-    if len(terms) >= FEW:
+    if len(terms) >= MIN_TERMS_OF_RANGE:
         if line := _line(terms):
             return _call("SUM", line)
         if folded := _folded(terms):
@@ -275,16 +269,17 @@ def _smallest(items: Sequence[Item], place: int) -> Item:
 def _dot(left: Sequence[Item], right: Sequence[Item]) -> Item:
     """Return the sum of the products of two lines of items."""
     row, column = _line(left), _line(right)
-    if len(left) > MAX_PRODUCTS and row and column and row.is_row > column.is_row:
+    if len(left) > MAX_WRITTEN_PRODUCTS and row and column and row.is_row > column.is_row:
         return _call("SUMPRODUCT", _call("MMULT", row, column))
     return _added([*map(_times, left, right)])
 
 
 class SheetFormulas:
-    """What makes the numbers of one trace, by the cells in which its numbers stand.
+    """The formulas of one trace, whose numbers stand in cells of a sheet.
 
     Attributes:
-        cells: the items by which formulas read the numbers of a step: its cells, where it has some.
+        cells: by a step or an operand, what formulas write for its numbers: references, if the
+            numbers stand in cells, or else what makes them.
         settings: by a key of one number, that number and its cell.
         read: the keys whose cells a formula reads.
         fixed: the names of steps that no formula makes.

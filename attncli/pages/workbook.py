@@ -14,10 +14,11 @@ import numpy as np
 from attncli.core.arithmetic.elements import Array, filled
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
-from attncli.core.formulas.cells import Reference, spreadsheet_text
+from attncli.core.formulas.cells import BLOCKED, Reference, spreadsheet_text
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
+from attncli.core.numbers.grid import is_word
 from attncli.core.problem.kinds import TEXT_KEYS
 from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
@@ -25,7 +26,7 @@ from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step
 from attncli.core.text.strings import all_of, label_text
 from attncli.pages.live import with_tagged_numbers
-from attncli.pages.spreadsheet import BLOCKED, SheetFormulas
+from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
 from attncli.printing.csv import PLAIN_NUMBER, option_rows, slices
 from attncli.printing.formats import Selection
@@ -52,7 +53,7 @@ MIN_WIDTH = 8
 SHOWN_BLOCKED = '[<-1E+290]"−∞";'
 """The beginning of a number format that shows −∞ for the number that stands for it."""
 
-STYLES: Mapping[str, Mapping[str, Any]] = {
+CELL_STYLES: Mapping[str, Mapping[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "group": {"bold": True, "font_size": 12, "font_color": "#1D5FD1"},
     "formula": {"bold": True},
@@ -216,7 +217,7 @@ class _Sheet:
     def format(self, style: str, **more: Any) -> Any:
         key = style, *more.items()
         if key not in self.formats:
-            self.formats[key] = self.book.add_format({**STYLES[style], **more})
+            self.formats[key] = self.book.add_format({**CELL_STYLES[style], **more})
         return self.formats[key]
 
     def options(self) -> None:
@@ -262,7 +263,7 @@ class _Sheet:
             for index, values in slices(written):
                 n, m = map(range, values.shape)
                 matrix = Matrix(values, n, m, row_labels=rows, column_labels=columns)
-                blocks.append(Block(f"{step.key}{index}", matrix))
+                blocks.append(Block(f"{step.key}{index}", _labelled(matrix)))
         arranged = self.arranged(blocks)
         for block in arranged:
             self.write_block(block, {})
@@ -361,4 +362,11 @@ class _Sheet:
 
 
 def _block(panel: Panel, name: str, is_result: bool = False) -> Block:
-    return Block(name, panel.matrix, panel, is_result)
+    return Block(name, _labelled(panel.matrix), panel, is_result)
+
+
+def _labelled(matrix: Matrix) -> Matrix:
+    """Return a matrix with labels also above it if those beside it may be taken for numbers."""
+    if not matrix.row_labels or matrix.column_labels or any(map(is_word, matrix.row_labels)):
+        return matrix
+    return replace(matrix, column_labels=[str(at + 1) for at in range(matrix.values.shape[1])])

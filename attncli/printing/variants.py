@@ -54,7 +54,7 @@ def table(summary: Summary) -> Iterator[Line]:
     yield [(f"{heading}; asked: {asked}, in {digits}", "title")]
     yield []
     yield [("work          least  middle    most   given", "label")]
-    for name in Work.fields:
+    for name in Work.fields[not form.work.projections :]:
         numbers = [getattr(variant.work, name) for variant in variants]
         ends = (min(numbers), round(median(numbers)), max(numbers), getattr(form.work, name))
         yield [(f"{name:<12}", "label"), ("".join(f"{n:>8}" for n in ends).removeprefix(" "), "")]
@@ -62,6 +62,10 @@ def table(summary: Summary) -> Iterator[Line]:
     if not summary.unfair:
         yield [("Every variant is fair: it shows each mistake that the others show.", "right")]
     yield from _listed("Variants that are less fair than others:", "wrong", summary.unfair)
+    usual = form.work.projections
+    counts = {_name(v): f"{v.work.projections}, not about {usual}" for v in variants if v.excess}
+    title = "Variants with over 20 % more or fewer products in their projections:"
+    yield from _listed(title, "near", counts)
     yield from _listed("Mistakes that do not show, or not in every step:", "title", form.unseen)
     ids = dict.fromkeys(one for one, _ in form.never_apart)
     same = {id_: ", ".join(b for a, b in form.never_apart if a == id_) for id_ in ids}

@@ -12,12 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from attncli.core.errors import InputError, KeyPath, Place, fail, located
+from attncli.core.errors import KeyPath, Place, fail, located
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.text.strings import regex, visible
 from attncli.reading import yaml_documents
 from attncli.reading.document import PAUSE, Document, FileName, KnownClass, Options, error_at
 from attncli.reading.files import blocks, open_file
+from attncli.reading.programs import WORKBOOK_SUFFIXES, is_workbook, unsupported
 from attncli.reading.yaml_documents import LINE_ABOVE, LINE_OF_JSON, check_length
 
 if TYPE_CHECKING:
@@ -88,52 +89,9 @@ UNSEEN = dict.fromkeys((0x200B, 0x2060, 0xFEFF))  # without a width or a meaning
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 CSV_SUFFIXES = (".csv", ".tsv")
-WORKBOOK_SUFFIXES = (".xlsx", ".xlsm")
 TABLE_SUFFIXES = (*CSV_SUFFIXES, *WORKBOOK_SUFFIXES)
 WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
-
-SPREADSHEET = "a spreadsheet, which is not read as it is"
-AS_XLSX = "save it as .xlsx: {} and give that file"
-DOCUMENT = "not a file of answers or of a problem"
-AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
-
-EXCEL = SPREADSHEET, AS_XLSX.format("in Excel by File, Save As, Excel Workbook,")
-LIBREOFFICE = SPREADSHEET, AS_XLSX.format("in LibreOffice by File, Save As, Excel 2007-365,")
-APPLE_NUMBERS = SPREADSHEET, AS_XLSX.format("in Numbers by File, Export To, Excel,")
-WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
-PDF = f"a PDF, {DOCUMENT}", AS_TEXT
-PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
-PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
-ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
-
-BY_SUFFIX = {
-    ".xls": EXCEL,
-    ".ods": LIBREOFFICE,
-    ".numbers": APPLE_NUMBERS,
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
-    ".pdf": PDF,
-    **dict.fromkeys((".html", ".htm"), PAGE),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
-    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
-}
-FIRST_BYTES = {
-    b"%PDF-": PDF,
-    b"\x89PNG": PICTURE,
-    b"\xff\xd8\xff": PICTURE,
-    b"{\\rtf": WORD_PROCESSOR,
-    b"\x1f\x8b": ARCHIVE,
-}
-ZIP_PARTS = {
-    b"spreadsheet": LIBREOFFICE,
-    b"Index/": APPLE_NUMBERS,
-    b"word/": WORD_PROCESSOR,
-    b"opendocument.text": WORD_PROCESSOR,
-}
-"""Names of parts near the start of the zip files that these programs write."""
-
-START_BYTES = 4096
-"""Number of bytes that are searched for these names."""
 
 NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
@@ -269,12 +227,6 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
 
 def _of_student(student: str, one: Document) -> Document:
     return replace(one, values={"student": student, **one.values}) if student else one
-
-
-def is_workbook(start: bytes, suffix: str) -> bool:
-    """Return True for a workbook of Excel, by its suffix or its first bytes."""
-    is_zip = start.startswith(b"PK") and suffix not in (".npz", ".npy")
-    return suffix in WORKBOOK_SUFFIXES or (is_zip and b"xl/" in start[:START_BYTES])
 
 
 def _of_workbook(data: Iterable[bytes], reading: _Reading) -> Iterator[Document]:
@@ -451,14 +403,3 @@ def _looks_like_yaml(text: str) -> bool:
     from attncli.reading.assignments import is_assigned  # which most files do not need
 
     return is_assigned(content)
-
-
-def unsupported(data: bytes, suffix: str) -> InputError | None:
-    """Return the error for a file of another program, known by its suffix or its first bytes."""
-    program = BY_SUFFIX.get(suffix)
-    if program is None:
-        start = data[:START_BYTES]
-        program = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
-        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
-            program = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
-    return fail(f"this is {program[0]}", hint=program[1]) if program else None

@@ -104,7 +104,9 @@ class Page:
                 line = before.get(block, [])
                 titles = [some[0].name, self._above(block, name_in(some[0].name))]
                 for first in line[:1]:
-                    heading = [one.name for one in by_block[first]] or [self.words[first.start]]
+                    heading = [one.name for one in by_block[first]] or [
+                        self.words.get(first.start, "")
+                    ]
                     titles += [one for one in heading[:1] if first.are_words or "=" in one]
                     titles.append(self._above(first))
                 title = next(filter(None, titles), "")
@@ -197,6 +199,7 @@ def _calculations(
     by_row = defaultdict[int, list[tuple[int, str | Block]]](list)
     for (row, column), text in signs.items():
         by_row[row].append((column, text))
+    refuse_large("rows with signs", len(by_row), MAX_BLOCKS)
     before: dict[Block, list[Block]] = {}
     for row, items in by_row.items():
         tops = [

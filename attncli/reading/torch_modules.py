@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.angles import Waves
 from attncli.core.attention.masks import BLOCKING, is_kept
-from attncli.core.attention.position_operations import Waves
 from attncli.core.errors import fail
 from attncli.core.numbers.matrices import readable
 from attncli.core.problem.problem import Problem

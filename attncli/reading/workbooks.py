@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from zipfile import ZipFile
 
 from attncli.core.errors import InputError, Place, fail
+from attncli.core.formulas.cells import NEARLY_BLOCKED
 from attncli.core.numbers.grid import GROUPED
 from attncli.core.text.numbers import every_digit, fixed
 from attncli.core.text.strings import regex
@@ -38,8 +39,6 @@ UNCALCULATED = regex(
 """A cell with a formula and without a value; its group is its name."""
 ANEW = "open it in Excel or LibreOffice and save it as .xlsx"
 
-BLOCKED = -1e290
-"""The number from which a cell means −∞, which spreadsheets do not have."""
 NOISE = 2
 """Units in the last place that are noise behind the 15 digits that Excel shows. Chosen."""
 LITERAL = regex(r'"[^"]*"|[\\_*].|\[[^\]]*\]')
@@ -148,7 +147,7 @@ def number_text(value: float, code: str) -> str:
     >>> number_text(1 / 3, "0.00"), number_text(0.1 + 0.2, "General"), number_text(0.5, "# ?/?")
     ('0.33', '0.3', '0.5')
     """
-    if value <= BLOCKED:
+    if value <= NEARLY_BLOCKED:
         return "-inf"
     short = float(f"{value:.15g}")
     is_noise = abs(short - value) <= NOISE * math.ulp(value)

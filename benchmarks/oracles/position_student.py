@@ -7,7 +7,7 @@ heads is a list of such lists.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, exp, radians, sin, sqrt
+from math import ceil, cos, exp, floor, log, pi, radians, sin, sqrt
 from typing import Any
 
 from numpy.random import Generator
@@ -56,13 +56,49 @@ class Student:
         return self.wrong == wrong and way in (None, self.way)
 
     def angle(self, t: int, pair: int, size: int) -> float:
-        base, exponent = float(self.p.get("base", 10000)), 2 * pair / size
+        return self.position(t, pair) * self.frequency(pair, size)
+
+    def position(self, t: int, pair: int) -> float:
+        rows: list[Any] = self.p.get("ids", [])
+        if not rows or self.does("ids_left_out"):
+            shift = (1, -1)[self.way] if self.does("positions_from_another_start") else 0
+            shift += self.way if self.does("ids_left_out") else 0
+            return float(t + int(self.p.get("start", 0)) + shift)
+        rows = rows if isinstance(rows[0], list) else [rows]
+        which = [row for row, count in enumerate(self.p.get("sections", [9])) for _ in range(count)]
+        row = rows[-1 - which[pair] if self.does("sections_exchanged") else which[pair]]
+        shift = (1, -1)[self.way] if self.does("ids_shifted") else 0
+        return float(row[-1 - t if self.does("ids_reversed") else t] + shift)
+
+    def frequency(self, pair: int, size: int) -> float:
+        base = float(self.p.get("base", 10000))
         if self.does("another_base"):
             base = (100000.0, 1000.0)[self.way]
-        t += int(self.p.get("start", 0))
-        if self.does("positions_from_another_start"):
-            t += (1, -1)[self.way]
-        return float(t / base**exponent)
+        frequency: float = 1 / base ** (2 * pair / size)
+        if "scaling" not in self.p or self.does("scaling_left_out"):
+            return frequency
+        factor = self.p["scaling"]["factor"]
+        if self.does("multiplied_by_scaling_factor"):
+            factor = 1 / factor
+        share = 0.0 if self.does("pairs_scaled_alike") else self.share(pair, size)
+        return float(frequency * share + frequency / factor * (1 - share))
+
+    def share(self, pair: int, size: int) -> float:
+        """Return which share of the frequency of a pair stays: nothing of linear scaling."""
+        p = self.p["scaling"]
+        if p["kind"] == "linear":
+            return 0.0
+        length, base = p["original_max_position_embeddings"], float(self.p.get("base", 10000))
+        slow, fast = (
+            size * log(length / (2 * pi * p[name])) / (2 * log(base))
+            for name in ("beta_slow", "beta_fast")
+        )
+        ramp: float = (pair - floor(fast)) / (ceil(slow) - floor(fast))
+        return 1 - min(1.0, max(0.0, ramp))
+
+    def attention_factor(self) -> float:
+        p = self.p.get("scaling", {"kind": "none"})
+        return 0.1 * log(p["factor"]) + 1 if p["kind"] == "yarn" else 1.0
 
     def read(self, angle: float) -> float:
         """Return an angle as the calculator reads it."""
@@ -141,10 +177,18 @@ class Student:
         if self.p["name"] == "rope":
             size = int(self.p.get("features", len(q[0][0])))
             tokens, pairs = range(len(x)), range(size // 2)
+            if "scaling" in self.p:
+                self.note("frequencies", [[self.frequency(pair, size) for pair in pairs]])
             angles = [[self.angle(t, pair, size) for pair in pairs] for t in tokens]
             angles = self.note("angles", angles)
+            forgets = self.does("attention_factor_left_out") or self.does(
+                "attention_factor_of_scores"
+            )
+            factor = 1.0 if forgets else self.attention_factor()
             waves = [
-                self.note(name, [[function(self.read(angle)) for angle in row] for row in angles])
+                self.note(
+                    name, [[factor * function(self.read(angle)) for angle in row] for row in angles]
+                )
                 for name, function in (("cos", cos), ("sin", sin))
             ]
             turned = [[self.turned(rows, *waves) for rows in side] for side in (q, k)]
@@ -166,6 +210,8 @@ class Student:
         """Return the weights of every head."""
         over, heads = sqrt(len(q[0][0])), range(len(q))
         scores = [times(q[h], [list(column) for column in zip(*k[h], strict=True)]) for h in heads]
+        if self.does("attention_factor_of_scores"):
+            scores = [[[s * self.attention_factor() for s in row] for row in h] for h in scores]
         scores = self.note("scores", scores)
         scaled = self.note("scaled", [[[s / over for s in row] for row in rows] for rows in scores])
         if self.p["name"] in ("alibi", "relative"):

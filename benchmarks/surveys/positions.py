@@ -57,6 +57,36 @@ def draw(rng: np.random.Generator, share_of_cross: float = 0.3) -> Keys:
     return keys
 
 
+def draw_scaled(rng: np.random.Generator) -> Keys:
+    """Return a random problem with rope of which the angles are scaled, or the positions listed."""
+    keys = draw(rng)
+    n, m = len(keys["X"]), len(keys["memory"] if "memory" in keys else keys["X"])
+    d = len(keys["W_q"][0]) // keys["heads"]
+    base, pairs = int(rng.choice([10, 100, 10000])), str(rng.choice(["neighbours", "halves"]))
+    rope: Keys = {"name": "rope", "base": base, "pairs": pairs}
+    kind = str(rng.choice(["linear", "llama3", "yarn", "none"]))
+    scaling: Keys = {"kind": kind, "factor": float(rng.choice([1, 1.5, 4, 40]))}
+    if kind != "linear":
+        scaling["original_max_position_embeddings"] = int(rng.choice([8, 30, 500]))
+    if kind == "llama3" and rng.random() < 0.5:
+        scaling |= {"low_freq_factor": 0.5, "high_freq_factor": 8}
+    if kind == "yarn":
+        more: list[Keys] = [{}, {"truncate": False}, {"attention_factor": 1.25}]
+        more += [{"mscale": 1, "mscale_all_dim": 0.5}, {"beta_fast": 4, "beta_slow": 0.5}]
+        scaling |= more[int(rng.integers(len(more)))]
+    rope |= {} if kind == "none" else {"scaling": scaling}
+    rows = 2 if d > 2 and rng.random() < 0.4 else 1
+    ids = {
+        side: rng.integers(0, 50, (rows, count)).tolist()
+        for side, count in (("queries", n), ("keys", m))
+    }
+    ids = ids if rows > 1 else {side: row[0] for side, row in ids.items()}
+    if kind == "none" or rng.random() < 0.7:
+        rope["ids"] = ids if n != m or rng.random() < 0.5 else ids["queries"]
+        rope |= {"sections": [1, d // 2 - 1]} if rows > 1 else {}
+    return keys | {"positions": [rope]}
+
+
 def of_scores(table: Any, slopes: Any) -> list[Any]:
     """Return the positions that are added to scores."""
     alibi = {"name": "alibi", "slopes": np.abs(slopes).ravel().tolist()}
@@ -66,8 +96,11 @@ def of_scores(table: Any, slopes: Any) -> list[Any]:
 if __name__ == "__main__":
     generator = np.random.default_rng(0)
     if sys.argv[1:] == ["--record"]:
-        lines = [json.dumps(draw(np.random.default_rng(seed))) for seed in range(24)]
+        of_kinds = (draw, draw_scaled)
+        lines = [json.dumps(f(np.random.default_rng(seed))) for f in of_kinds for seed in range(24)]
         LINES.write_text("\n".join(lines) + "\n", encoding="utf-8")
     else:
         count = int(sys.argv[1])
-        print(f"worst of {count}: {max(worst(draw(generator)) for _ in range(count)):.2g}")
+        for one in (draw, draw_scaled):
+            largest = max(worst(one(generator)) for _ in range(count))
+            print(f"{one.__name__}: worst of {count}: {largest:.2g}")

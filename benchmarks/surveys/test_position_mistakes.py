@@ -17,6 +17,13 @@ PART = {"name": "rope", "features": 2, "base": 100}
 TABLE = {"name": "relative", "table": [1, 0.5, 0.25, -1, -2]}
 LATER = {"name": "sinusoidal", "start": 1}
 
+OF_YARN = {"kind": "yarn", "factor": 4, "original_max_position_embeddings": 64}
+YARN = {"name": "rope", "base": 16, "scaling": OF_YARN | {"beta_fast": 8, "beta_slow": 1}}
+LINEAR = {"name": "rope", "scaling": {"kind": "linear", "factor": 2}}
+GAPS = {"name": "rope", "ids": [2, 3, 7]}
+BOTH = LINEAR | GAPS
+IN_PLANE = {"name": "rope", "base": 100, "ids": [[2, 3, 7], [5, 0, 2]], "sections": [1, 1]}
+
 CASES: dict[str, list[tuple[Any, str, int]]] = {
     "positions_left_out": [
         ("rope", "Q_rotated", 0),
@@ -45,6 +52,15 @@ CASES: dict[str, list[tuple[Any, str, int]]] = {
     "angle_negative": [("rope", "Q_rotated", 0), (PART, "Q_rotated", 0)],
     "values_rotated": [("rope", "output", 0), (HALVES, "output", 0)],
     "positions_after_projection": [("sinusoidal", "Q", 0)],
+    "scaling_left_out": [(YARN, "frequencies", 0), (LINEAR, "frequencies", 0)],
+    "multiplied_by_scaling_factor": [(YARN, "frequencies", 0), (LINEAR, "frequencies", 0)],
+    "pairs_scaled_alike": [(YARN, "frequencies", 0)],
+    "attention_factor_left_out": [(YARN, "Q_rotated", 0)],
+    "attention_factor_of_scores": [(YARN, "scores", 0)],
+    "ids_left_out": [(GAPS, "angles", 0), (BOTH, "angles", 1), (IN_PLANE, "angles", 0)],
+    "ids_reversed": [(GAPS, "angles", 0), (BOTH, "angles", 0), (IN_PLANE, "angles", 0)],
+    "ids_shifted": [(GAPS, "angles", 0), (BOTH, "angles", 1)],
+    "sections_exchanged": [(IN_PLANE, "angles", 0)],
 }
 """With which positions a mistake is made, in which step, and in which of several ways."""
 
@@ -64,6 +80,8 @@ def test_a_mistake_is_named(id_: str, heads: int) -> None:
             continue
         problem = draw(rng, positions, heads)
         steps = Student(problem, id_, way).work()
+        if id_ == "attention_factor_of_scores":  # else what was turned without it comes first
+            steps = {name: x for name, x in steps.items() if "rotated" not in name}
         report = attncli.check(attncli.Problem(**problem), written(steps))
         assert report.first_wrong_step == at, (report.first_wrong_step, positions)
         finding = report.findings[at]
@@ -85,6 +103,13 @@ HIDDEN: list[tuple[Any, str, bool]] = [
     ("rope", "other_pairs", True),
     ("sinusoidal", "sine_and_cosine_exchanged", True),
     ("sinusoidal", "positions_after_projection", True),
+    (YARN, "scaling_left_out", True),
+    (YARN, "pairs_scaled_alike", True),
+    (YARN, "attention_factor_left_out", True),
+    (LINEAR, "multiplied_by_scaling_factor", True),
+    (GAPS, "ids_left_out", True),
+    (GAPS, "ids_reversed", True),
+    (IN_PLANE, "sections_exchanged", True),
 ]
 
 
@@ -94,15 +119,22 @@ def test_a_mistake_in_a_hidden_step_is_named(positions: Any, id_: str, is_seen: 
     rng = np.random.default_rng(6)
     problem = draw(rng, positions)
     steps = Student(problem, id_).work()
-    last = "scores" if positions in ("rope", "sinusoidal") else "weights"
-    shown = {name: steps[name] for name in ("Q", last) if name != "Q" or positions == "rope"}
+    is_rope = positions == "rope" or (isinstance(positions, dict) and positions["name"] == "rope")
+    last = "scores" if is_rope or positions == "sinusoidal" else "weights"
+    shown = {name: steps[name] for name in ("Q", last) if name != "Q" or is_rope}
     report = attncli.check(attncli.Problem(**problem), written(shown))
     finding = report.findings.get(last)
     assert (finding is not None and id_ in {finding.id, *(o.id for o in finding.also)}) == is_seen
 
 
 @pytest.mark.parametrize("heads", [1, 2])
-@pytest.mark.parametrize("positions", ["rope", "sinusoidal", HALVES, PART, LATER, "alibi", TABLE])
+@pytest.mark.parametrize(
+    "positions",
+    [
+        *("rope", "sinusoidal", HALVES, PART, LATER, "alibi", TABLE),
+        *(YARN, LINEAR, GAPS, BOTH, IN_PLANE),
+    ],
+)
 def test_who_does_nothing_wrong_is_right(positions: Any, heads: int) -> None:
     """Every step, and the output alone, with few digits or many."""
     rng = np.random.default_rng(7)

@@ -24,8 +24,69 @@ def listed(positions: Any) -> list[dict[str, Any]]:
     return [{"name": one} if isinstance(one, str) else dict(one) for one in several]
 
 
-def angle(t: int, j: int, size: int, p: dict[str, Any]) -> Number:
-    return t / mpmath.mpf(p.get("base", 10000)) ** (mpmath.mpf(2 * j) / size)
+def angle(t: Number, j: int, size: int, p: dict[str, Any]) -> Number:
+    theta = 1 / mpmath.mpf(p.get("base", 10000)) ** (mpmath.mpf(2 * j) / size)
+    return t * scaled(theta, j, size, p)
+
+
+def scaled(theta: Number, j: int, size: int, p: dict[str, Any]) -> Number:
+    """Return the frequency of a pair, by cases as the papers and transformers have them."""
+    scaling = p.get("scaling", {})
+    kind, s = scaling.get("kind"), mpmath.mpf(scaling.get("factor", 1))
+    length = mpmath.mpf(scaling.get("original_max_position_embeddings", 1))
+    if kind == "linear":
+        return theta / s
+    if kind == "llama3":
+        low, high = (mpmath.mpf(scaling.get(f"{x}_freq_factor", y)) for x, y in LOW_HIGH)
+        wavelength = 2 * mpmath.pi / theta
+        if wavelength < length / high:
+            return theta
+        if wavelength > length / low:
+            return theta / s
+        smooth = (length / wavelength - low) / (high - low)
+        return (1 - smooth) * theta / s + smooth * theta
+    if kind == "yarn":
+        ends = []
+        fast, slow = scaling.get("beta_fast", 32), scaling.get("beta_slow", 1)
+        for turns, whole in ((fast, mpmath.floor), (slow, mpmath.ceil)):
+            base = mpmath.mpf(p.get("base", 10000))
+            pair = size * mpmath.log(length / (2 * mpmath.pi * turns)) / (2 * mpmath.log(base))
+            ends.append(whole(pair) if scaling.get("truncate", True) else pair)
+        low, high = max(ends[0], 0), min(ends[1], size - 1)
+        high += mpmath.mpf("0.001") if low == high else 0
+        ramp = min(max((j - low) / (high - low), 0), 1)
+        return theta / s * ramp + theta * (1 - ramp)
+    return theta
+
+
+LOW_HIGH = (("low", 1), ("high", 4))
+
+
+def attention_factor(p: dict[str, Any]) -> Number:
+    scaling = p.get("scaling", {})
+    if scaling.get("kind") != "yarn":
+        return 1
+    if "attention_factor" in scaling:
+        return mpmath.mpf(scaling["attention_factor"])
+    logarithm = mpmath.log(max(mpmath.mpf(scaling["factor"]), 1)) / 10
+    of_keys, of_all = (mpmath.mpf(scaling.get(x, 0)) for x in ("mscale", "mscale_all_dim"))
+    if of_keys and of_all:
+        return (of_keys * logarithm + 1) / (of_all * logarithm + 1)
+    return logarithm + 1
+
+
+def place(i: int, j: int, start: int, side: str, p: dict[str, Any]) -> Number:
+    """Return the position of a token for a pair, by which row of ids the pair takes."""
+    ids = p.get("ids")
+    ids = ids[side] if isinstance(ids, dict) else ids
+    if ids is None:
+        return start + i
+    if isinstance(ids[0], list):
+        row = 0
+        while j >= sum(p["sections"][: row + 1]):
+            row += 1
+        ids = ids[row]
+    return mpmath.mpf(ids[i])
 
 
 def partners(size: int, p: dict[str, Any]) -> list[tuple[int, int]]:
@@ -40,20 +101,20 @@ def sinusoids(n: int, d: int, p: dict[str, Any]) -> Matrix:
     for i in range(n):
         row = {}
         for j, (first, second) in enumerate(partners(d, p)):
-            theta = angle(p.get("start", 0) + i, j, d, p)
+            theta = angle(place(i, j, p.get("start", 0), "queries", p), j, d, p)
             row[first], row[second] = mpmath.sin(theta), mpmath.cos(theta)
         rows.append([row[c] for c in range(d)])
     return rows
 
 
-def turned(rows: Matrix, start: int, p: dict[str, Any]) -> Matrix:
+def turned(rows: Matrix, start: int, p: dict[str, Any], side: str) -> Matrix:
     found = []
     for i, row in enumerate(rows):
         new, size = list(row), p.get("features", "all")
         size = len(row) if size == "all" else size
         for j, (a, b) in enumerate(partners(size, p)):
-            theta = angle(start + i, j, size, p)
-            c, s = mpmath.cos(theta), mpmath.sin(theta)
+            theta = angle(place(i, j, start, side, p), j, size, p)
+            c, s = (attention_factor(p) * f(theta) for f in (mpmath.cos, mpmath.sin))
             new[a], new[b] = row[a] * c - row[b] * s, row[a] * s + row[b] * c
         found.append(new)
     return found
@@ -132,7 +193,8 @@ def solve(keys: Keys) -> dict[str, Any]:
         starts = p.get("start", 0)
         starts = starts if isinstance(starts, list) else [starts, starts]
         for name, start in zip("QK", starts, strict=True):
-            made[name] = [turned(rows, start, p) for rows in made[name]]
+            side = "queries" if name == "Q" else "keys"
+            made[name] = [turned(rows, start, p, side) for rows in made[name]]
             steps[f"{name}_rotated"] = made[name]
     outputs: list[Matrix] = []
     found: dict[str, Any] = {name: [] for name in ("scores", "biased", "weights")}

@@ -126,7 +126,14 @@ def _factor(node: Scale | Exp) -> float:
 
 
 STEP_GROUPS = (
-    *("Q K V angles", "h cos sin", "hidden", "scores", "scaled", "capped biased masked"),
+    *(
+        "Q K V frequencies angles",
+        "h cos sin",
+        "hidden",
+        "scores",
+        "scaled",
+        "capped biased masked",
+    ),
     *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,21 @@ from attncli.checking.mistakes.mistake import (
     wrong,
 )
 from attncli.core.arithmetic.elements import Array
+from attncli.core.attention.angles import PAIRS, Waves
 from attncli.core.attention.position_operations import (
-    PAIRS,
     Angles,
     AtDistances,
     BiasAdded,
     Embedded,
+    Frequencies,
     OfAngles,
     Rotated,
     Sinusoids,
-    Waves,
 )
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import EMPTY, replace
 from attncli.core.tape.evaluation import array_of, rewritten, transform
-from attncli.core.tape.operations import Add, MatMul
+from attncli.core.tape.operations import Add, MatMul, Scale
 from attncli.core.tape.step import Expression, Step
 
 BASES = (10.0, 100.0, 1e3, 1e4, 1e5, 5e5, 1e6)
@@ -141,7 +142,7 @@ def positions_from_another_start(step: Step, trace: Trace) -> Changes:
 
 @mistake("The base of the angles was {used}.", "Take the base {right}.")
 def another_base(step: Step, trace: Trace) -> Changes:
-    return _with_waves(step, trace, Sinusoids | Angles, "base", BASES)
+    return _with_waves(step, trace, Sinusoids | Angles | Frequencies, "base", BASES)
 
 
 @mistake("The pairs were {used}.", "Pair {right}.")
@@ -179,3 +180,82 @@ def positions_after_projection(step: Step, trace: Trace) -> Changes:
 
     for projected in rewritten(made_of(step), later):
         yield {step.name: projected}, {}
+
+
+def _with_scaling(step: Step, trace: Trace, kinds: Any, **fields: Any) -> Changes:
+    """Yield a step whose scaling has other fields."""
+
+    def other(node: Any) -> Any:
+        return replace(node, waves=replace(node.waves, scaling=replace(scaling, **fields)))
+
+    if isinstance(step.operation, kinds) and (scaling := step.operation.waves.scaling):
+        yield from _changed(step, trace, kinds, other)
+
+
+@mistake("The frequencies were not scaled.", "Calculate {formula}.")
+def scaling_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, Frequencies, factor=1.0)
+
+
+@mistake("The frequencies were multiplied by the factor.", "Divide them: longer texts turn slower.")
+def multiplied_by_scaling_factor(step: Step, trace: Trace) -> Changes:
+    if isinstance(step.operation, Frequencies) and (scaling := step.operation.waves.scaling):
+        yield from _with_scaling(step, trace, Frequencies, factor=1 / scaling.factor)
+
+
+@mistake("All pairs were scaled alike.", "The share γ of each pair stays as it is: {formula}.")
+def pairs_scaled_alike(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, Frequencies, kind="linear")
+
+
+@mistake("The attention factor was left out.", "Multiply each cosine and sine by it.")
+def attention_factor_left_out(step: Step, trace: Trace) -> Changes:
+    return _with_scaling(step, trace, OfAngles, attention_factor=1.0)
+
+
+@mistake(
+    "The scores were multiplied by the attention factor once.",
+    "Multiply cosines and sines by it, those of queries and of keys: the scores have it twice.",
+)
+def attention_factor_of_scores(step: Step, trace: Trace) -> Changes:
+    turned = made_by(Rotated, trace["K_rotated"]) if "K_rotated" in trace else None
+    factor = float(turned.waves.amplitude) if turned else 1.0
+    if step.plain == "scores" and step.operation and factor != 1:
+        yield {step.name: Scale(step.operation, over=factor)}, {}
+
+
+def _with_ids(step: Step, trace: Trace, others: Callable[[Any], Iterable[Any]]) -> Changes:
+    """Yield a step whose tokens have other positions."""
+    ids = step.operation.waves.ids if isinstance(step.operation, Angles | Sinusoids) else ()
+    for other in (other for other in others(ids) if ids and other != ids):
+
+        def with_other(node: Any, other: Any = other) -> Any:
+            return replace(node, waves=replace(node.waves, ids=other))
+
+        yield from _changed(step, trace, Angles | Sinusoids, with_other)
+
+
+@mistake("The tokens were numbered one after the other.", "Take the position of each from `ids`.")
+def ids_left_out(step: Step, trace: Trace) -> Changes:
+    def counted(ids: Any) -> Iterable[Any]:
+        for start in (0, 1):
+            yield tuple(tuple(range(start, start + len(row))) for row in ids)
+
+    return _with_ids(step, trace, counted)
+
+
+@mistake("The positions were read from the other end.", "The first of `ids` is of the first token.")
+def ids_reversed(step: Step, trace: Trace) -> Changes:
+    return _with_ids(step, trace, lambda ids: [tuple(row[::-1] for row in ids)])
+
+
+@mistake("1 was added to or taken from each of `ids`.", "They are the positions as they are.")
+def ids_shifted(step: Step, trace: Trace) -> Changes:
+    return _with_ids(
+        step, trace, lambda ids: [tuple(tuple(t + d for t in row) for row in ids) for d in (1, -1)]
+    )
+
+
+@mistake("Pairs took their positions from another row of `ids`.", "Take the rows by `sections`.")
+def sections_exchanged(step: Step, trace: Trace) -> Changes:
+    return _with_ids(step, trace, permutations)

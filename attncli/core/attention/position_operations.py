@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
-from math import floor, isclose, log2
+from math import floor, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array, are_elements, are_floats, filled
+from attncli.core.attention.angles import MAX_PAIRS, Waves, plain, shortened
 from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
@@ -28,84 +29,6 @@ if TYPE_CHECKING:
     from attncli.core.arithmetic.intervals import Interval
 
 
-BASE = 10000.0
-"""The default base of the angles (Vaswani et al. 2017, section 3.5; Su et al. 2021, eq. 15)."""
-
-MAX_PAIRS = 4
-"""Maximum number of pairs of features that a note lists."""
-
-PAIRS = ("neighbours", "halves")
-"""Which features are a pair: 1 and 2, 3 and 4, …; or the first ones of both halves, the second …"""
-
-
-def _plain(number: float) -> tree.Formula:
-    """Return the formula of a number with all its digits."""
-    return tree.Number(f"{number:.17g}")
-
-
-class Waves(Record):
-    """The angles t / base^(2j/size) of the tokens t = start, start + 1, … and the pairs j."""
-
-    size: int  # number of features that are in pairs
-    base: float = BASE
-    start: int = 0
-    pairs: str = PAIRS[0]
-
-    def angles(self, tokens: int, like: Any = None) -> Any:
-        """Return the angles (1, 1, tokens, pairs), in the kind of array of `like`."""
-        t = np.arange(self.start, self.start + tokens, dtype=float, like=like)
-        angles = t[:, None] / self.base ** (np.arange(0, self.size, 2, like=like) / self.size)
-        return angles.reshape(1, 1, tokens, -1)
-
-    def written(self, token: int, pair: int) -> tree.Formula:
-        """Return the formula of an angle: `1/100`, or `1/10000^(2/6)` if the power is not whole."""
-        t = self.start + token
-        under = self.base ** (2 * pair / self.size)
-        if not t or under == 1:
-            return tree.Number(str(t))
-        whole = np.isclose(under, np.rint(under), rtol=1e-12, atol=0)
-        root = tree.Fraction(tree.Number(f"{2 * pair}"), tree.Number(f"{self.size}"), tight=True)
-        rounded = tree.Number(f"{np.rint(under):.0f}")
-        power = rounded if whole else tree.Power(_plain(self.base), root)
-        return tree.Fraction(tree.Number(str(t)), power, tight=True)
-
-    def columns(self) -> tuple[slice, slice]:
-        """Return the columns of the first and of the second feature of each pair."""
-        if self.pairs == "neighbours":
-            return slice(0, self.size, 2), slice(1, self.size, 2)
-        half = -(-self.size // 2)
-        return slice(0, half), slice(half, self.size)
-
-    def of(self, function: str, angles: Array) -> Array:
-        """Return the sines or cosines of angles; among terms each is a constant such as cos 1."""
-        if not are_elements(angles):
-            numbers: Array = getattr(np, function)(angles)
-            return numbers
-        known = self.angles(angles.shape[-2])[0, 0]
-
-        def element(at: tuple[int, ...]) -> NumberAsWritten:
-            angle = float(getattr(angles[at], "value", angles[at]))
-            is_known = isclose(angle, known[at[-2:]], rel_tol=1e-12)
-            formula = self.written(*at[-2:]) if is_known else _plain(angle)
-            return NumberAsWritten(getattr(np, function)(angle), tree.Call(function, (formula,)))
-
-        return filled(angles.shape, element)
-
-    def paired(self, first: Any, second: Any) -> Any:
-        """Return the features, from the first and the second one of each pair."""
-        if self.pairs == "halves":
-            features = joined([first, second], -1)
-        else:
-            features = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
-        return features[..., : self.size]  # an odd size has no last second feature
-
-    @property
-    def notation(self) -> tree.Formula:
-        """`t / 10000^(2j/4)`."""
-        part = tree.Fraction(tree.Name("2j"), tree.Number(str(self.size)), tight=True)
-        return tree.Fraction(tree.Name("t"), tree.Power(_plain(self.base), part))
-
-
 class FromPositions(Operation):
     """Numbers that depend only on the positions of tokens, whose count is that of the operand."""
 
@@ -114,9 +37,13 @@ class FromPositions(Operation):
     leading = ()
 
     @property
-    def note(self) -> tree.Formula:
-        """`t = i − 1`, for token i; or the number t of a token by itself."""
+    def note(self) -> tree.Formula | None:
+        """`t = i − 1`, for token i; or the number t of a token by itself; or every t."""
         start, i = self.waves.start, tree.Name("i")
+        if self.waves.ids:
+            rows = [tree.Listed(shortened([*map(plain, row)])) for row in self.waves.ids]
+            every = rows[0] if len(rows) == 1 else tree.Listed(tuple(rows), ";")
+            return tree.Relation((tree.Name("t"), every))
         if len(self.trailing) == 1:
             return tree.Relation((tree.Name("t"), tree.Number(str(start))))
         shift = tree.minus if start < 1 else tree.plus
@@ -148,6 +75,51 @@ class Angles(FromPositions):
 
     def notation(self, columns: bool) -> tree.Formula:
         return self.waves.notation
+
+
+class Frequencies(FromPositions):
+    """The angle from one token to the next of each pair, scaled for long texts (`rope_scaling`)."""
+
+    shape = "n' d -> pair"
+    why = "Slow pairs are scaled for longer texts; fast ones, which tell neighbours apart, less."
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """`γ = 1, 0.5, 0`, one for each pair; linear scaling has none."""
+        if self.waves.scaling and self.waves.scaling.kind == "linear":
+            return None
+        shown = shortened([tree.Number(f"{share:.4g}") for share in self.waves.shares])
+        return tree.Relation((tree.Name("γ"), tree.Listed(shown)))
+
+    def apply(self, rows: Array) -> Array:
+        """(…, n, d) gives (1, 1, 1, pairs)."""
+        if are_elements(rows):
+            numbers, written = self.apply(np.zeros(1)), self.waves.times_frequency
+            return filled(
+                numbers.shape, lambda at: NumberAsWritten(numbers[at], written(1, at[-1]))
+            )
+        frequencies = (self.waves.factors / self.waves.powers(rows)).reshape(1, 1, 1, -1)
+        return frequencies.astype(rows.dtype) if are_floats(rows) else frequencies
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return self.waves.over_power(self.waves.scaled(tree.Name("γ")))
+
+
+class AtPositions(Angles):
+    """The angle of each token and pair: the position times the frequency."""
+
+    frequencies: Expression
+    shape = "n' d, pair -> n pair"
+
+    def apply(self, rows: Array, frequencies: Array) -> Array:  # type: ignore[override]
+        """(…, n, d) and (1, 1, 1, pairs) give (1, 1, n, pairs)."""
+        return self.waves.places(rows.shape[-2], rows) * frequencies
+
+    def bounds(self, rows: Any, frequencies: Any) -> Any:
+        return self.waves.places(rows.shape[-2]) * frequencies
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Times((tree.Name("t"), self.notations(columns)[1]), " · ")
 
 
 class Sinusoids(FromPositions):
@@ -187,21 +159,30 @@ class OfAngles(Operation):
     waves: Waves
     unfolds = True
 
+    @property
+    def note(self) -> tree.Formula | None:
+        """`0.1·ln 4 + 1 = 1.1386`, by which they are multiplied."""
+        factor = self.waves.amplitude
+        if factor == 1:
+            return None
+        return tree.Relation((constant(factor), tree.Number(f"{factor:.5g}")))
+
     def apply(self, angles: Array) -> Array:
         return self.waves.of(self.function, angles)
 
     def bounds(self, angles: Interval) -> Interval:
         """As `apply`; a sine or cosine changes by no more than its angle."""
-        off = (angles.high - angles.low) / 2
-        middle = self.apply(angles.low + off)
-        return type(angles)(np.maximum(middle - off, -1), np.minimum(middle + off, 1))
+        most = float(self.waves.amplitude)
+        off = most * (angles.high - angles.low) / 2
+        middle = self.apply(angles.low + (angles.high - angles.low) / 2)
+        return type(angles)(np.maximum(middle - off, -most), np.minimum(middle + off, most))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Nothing: no number of the problem changes the angles."""
         yield from ()
 
     def notation(self, columns: bool) -> tree.Formula:
-        return tree.Call(self.function, self.notations(columns))
+        return self.waves.times_amplitude(tree.Call(self.function, self.notations(columns)))
 
 
 class Rotated(Operation):

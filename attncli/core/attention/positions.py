@@ -10,28 +10,38 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.attention.angles import BASE, PAIRS, SCALING, Scaling, Waves
 from attncli.core.attention.masks import POSITION, Mask, first_place
 from attncli.core.attention.parameters import Parameter, Table
 from attncli.core.attention.position_operations import (
-    BASE,
-    PAIRS,
     Angles,
+    AtPositions,
     Embedded,
+    Frequencies,
     OfAngles,
     PositionBias,
     Rotated,
     Sinusoids,
-    Waves,
     slopes_of,
 )
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
-from attncli.core.numbers.forms import Form, choice, count, listed, vector, whole_number
+from attncli.core.numbers.forms import (
+    NUMBER,
+    Form,
+    choice,
+    count,
+    known_parts,
+    listed,
+    read_parts,
+    vector,
+    whole_number,
+)
 from attncli.core.numbers.parser import parse
-from attncli.core.numbers.written import dotted, to_count
+from attncli.core.numbers.written import dotted, to_count, to_number
 from attncli.core.records import Record
 from attncli.core.tape.operations import Add
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import Operation, Step
 from attncli.core.tape.tape import Tape
 
 Settings = Mapping[str, Any]
@@ -55,6 +65,51 @@ ONE_START = count(least=None)
 STARTS = Form(
     _start, (whole_number(None), listed(whole_number(None)) | {"minItems": 2, "maxItems": 2})
 )
+
+
+def _places(raw: object, path: KeyPath) -> list[Any]:
+    """Return the positions of tokens, in one row or in several."""
+    if not isinstance(raw, list | tuple) or not raw:
+        raise fail(f"{dotted(path)} must be a list", *path, hint="write such as ids: [0, 1, 5]")
+    parts = [(one, (*path, place)) for place, one in enumerate(raw)]
+    if any(isinstance(one, list | tuple) for one in raw):
+        rows = [_places(one, at) for one, at in parts]
+        if len({len(row) for row in rows}) > 1 or isinstance(rows[0][0], list):
+            raise fail(f"the rows of {dotted(path)} must be lists of equal lengths", *path)
+        return rows
+    numbers = [to_number(one, at) for one, at in parts]
+    return [int(number) if number.is_integer() else number for number in numbers]
+
+
+def _ids(raw: object, path: KeyPath) -> list[Any] | dict[str, Any]:
+    """Return the positions of all tokens, or those of queries and of keys."""
+    if not isinstance(raw, Mapping):
+        return _places(raw, path)
+    sides = read_parts(known_parts(raw, path, SIDES), path, SIDES)
+    if len(sides) != len(SIDES):
+        hint = "write ids: {queries: [5, 6], keys: [0, 1, 2]}"
+        raise fail(f"{dotted(path)} needs queries and keys", *path, hint=hint)
+    return sides
+
+
+def _sections(raw: object, path: KeyPath) -> list[int]:
+    every = [raw] if not isinstance(raw, list | tuple) else raw
+    return [to_count(one, (*path, place)) for place, one in enumerate(every)]
+
+
+ROWS_OF_IDS = (listed(NUMBER), listed(listed(NUMBER)))
+SIDES = dict.fromkeys(("queries", "keys"), Form(_places, ROWS_OF_IDS))
+IDS = Parameter(
+    "ids",
+    meaning="the positions t of the tokens, in place of those from `start`",
+    number=Form(_ids, ROWS_OF_IDS, lambda: SIDES),
+)
+SECTIONS = Parameter(
+    "sections",
+    meaning="how many pairs take each row of `ids`",
+    number=Form(_sections, (listed(whole_number(1)), whole_number(1))),
+)
+SCALED = Parameter("scaling", meaning="{kind: linear, llama3 or yarn, factor: …}", number=SCALING)
 ALL_OR_COUNT = Form(
     lambda raw, path: raw if raw == "all" else to_count(raw, path),
     ({"enum": ["all"]}, whole_number(1)),
@@ -66,7 +121,7 @@ def _of_waves(*more: Parameter, start: Form = ONE_START) -> tuple[Parameter, ...
     base = Parameter("base", meaning="of the angles", default=BASE)
     pairs = Parameter("pairs", default=PAIRS[0], number=choice(PAIRS))
     first = Parameter("start", meaning="0, or the number of rows of `past`", number=start)
-    return base, first, pairs, *more
+    return base, first, pairs, IDS, *more
 
 
 class Position(Record):
@@ -81,14 +136,51 @@ class Position(Record):
     check: Callable[[Settings, Any], None] = lambda p, problem: None
 
 
+def _rows_of(p: Settings, side: str) -> tuple[tuple[float, ...], ...]:
+    """Return the positions of queries or keys, in rows; nothing without `ids`."""
+    ids = p.get("ids", ())
+    ids = ids[side] if isinstance(ids, Mapping) else ids
+    return tuple(map(tuple, ids)) if ids and isinstance(ids[0], list) else (tuple(ids),) * bool(ids)
+
+
+def _check_ids(p: Settings, problem: Any) -> None:
+    """Raise an InputError where `ids` do not fit the tokens, or `sections` the rows of ids."""
+    if "ids" in p and p["start"] != (problem.sizes.size("p") or 0):
+        raise fail("ids are all positions, so start has no use", "positions", hint="leave it out")
+    for side, letter in zip(SIDES, "nm", strict=True):
+        rows, tokens = _rows_of(p, side), problem.sizes.size(letter) or problem.sizes.size("n")
+        if rows and tokens and len(rows[0]) != tokens:
+            message = f"ids has {len(rows[0])} positions, but there are {tokens} {side}"
+            hint = "write a position for each, or ids: {queries: […], keys: […]}"
+            raise fail(message, "positions", hint=hint, needs="sizes")
+        sections = p.get("sections", [1] if len(rows) < 2 else [])
+        if len(sections) != max(len(rows), 1):
+            message = f"ids has {len(rows)} rows, but sections {len(sections)} numbers"
+            hint = "write how many pairs take each row: sections: [1, 1] for rows of 2 pairs"
+            raise fail(message, "positions", hint=hint)
+
+
+def _check_sinusoidal(p: Settings, problem: Any) -> None:
+    _check_input(p, problem)
+    if len(_rows_of(p, "queries")) > 1:
+        raise fail("sinusoidal takes one row of ids", "positions", hint="rope takes several")
+    _check_ids(p, problem)
+
+
 def _check_rope(p: Settings, problem: Any) -> None:
     """Raise an InputError where queries or keys cannot be cut into pairs."""
+    _check_ids(p, problem)
+    if p.get("scaling", {}).get("kind") == "yarn" and p["base"] <= 1:
+        raise fail("yarn needs a base greater than 1", "positions", hint="write base: 10000")
     for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
         features = size if p["features"] == "all" else p["features"]
         if features > size or features % 2:
             message = f"rope turns pairs of features, but cannot turn {features} of {size}"
             hint = f"write positions: {{name: rope, features: {size - size % 2}}}"
             raise fail(message, "positions", hint=hint, needs="sizes")
+        if "sections" in p and 2 * sum(p["sections"]) != features:
+            message = f"sections has {sum(p['sections'])} pairs, but rope turns {features // 2}"
+            raise fail(message, "positions", hint="write a number of pairs for each row of ids")
     if "scores" in problem.given:
         hint = "leave rope out; alibi and relative are added to given scores"
         raise fail("scores is given, so rope has no use", "positions", hint=hint, needs="values")
@@ -115,13 +207,14 @@ POSITIONS = Table(Position)
     "x + sin, cos of t / base^(2j/d)",
     "Vaswani et al. 2017, section 3.5",
     _of_waves(),
-    _check_input,
+    _check_sinusoidal,
 )
 def sinusoidal(tape: Tape, x: Step, positions: Settings) -> Step:
     """X + positions, a sine and a cosine for each pair (Vaswani et al. 2017, section 3.5)."""
     p = positions["sinusoidal"]
     start = 0 if x.key == "memory" else p["start"]  # which has positions of its own
-    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"])
+    ids = _rows_of(p, "keys" if x.key == "memory" else "queries")
+    waves = Waves(x.array.shape[-1], p["base"], start, p["pairs"], ids)
     rows = tape.record("positions", Sinusoids(x, waves))
     return tape.record("embedded", Embedded(x, rows))
 
@@ -147,7 +240,7 @@ def learned(tape: Tape, x: Step, positions: Settings) -> Step:
     "queries and keys",
     "turned by t / base^(2j/features)",
     "Su et al. 2021, eq. 15",
-    _of_waves(FEATURES, start=STARTS),
+    _of_waves(FEATURES, SECTIONS, SCALED, start=STARTS),
     _check_rope,
 )
 def rope(tape: Tape, q: Step, k: Step, p: Settings, before: int) -> tuple[Step, Step]:
@@ -156,19 +249,30 @@ def rope(tape: Tape, q: Step, k: Step, p: Settings, before: int) -> tuple[Step, 
     sizes = [step.array.shape[-1] if p["features"] == "all" else p["features"] for step in (q, k)]
     rows = [(len(step.array[0, 0]), *map(step.labels.get, step.trailing[:-1])) for step in (q, k)]
     is_one = p["start"] == starts[0] and sizes[0] == sizes[1] and rows[0] == rows[1]
+    is_one = is_one and not isinstance(p.get("ids"), Mapping)
+    scaling = Scaling(**p["scaling"]) if "scaling" in p else None
 
-    def turned(step: Step, size: int, start: int) -> Step:
-        letter = step.stem[0]
-        waves = Waves(size, p["base"], start + before, p["pairs"])
+    def turned(step: Step, size: int, start: int, side: str) -> Step:
+        letter, stop = step.stem[0], before + step.array.shape[-2]
+        ids = tuple(row[before:stop] for row in _rows_of(p, side))
+        sections = tuple(p.get("sections", ()))
+        waves = Waves(size, p["base"], start + before, p["pairs"], ids, sections, scaling)
         end = "" if is_one else f"_{letter.lower()}"
-        angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", Angles(step, waves))
+        if scaling:
+            frequencies = tape.known(f"frequencies{end}") or tape.record(
+                f"frequencies{end}", Frequencies(step, waves)
+            )
+            operation: Operation = AtPositions(step, waves, frequencies)
+        else:
+            operation = Angles(step, waves)
+        angles = tape.known(f"angles{end}") or tape.record(f"angles{end}", operation)
         cos, sin = (
             tape.known(f"{name}{end}") or tape.record(f"{name}{end}", OfAngles(angles, name, waves))
             for name in ("cos", "sin")
         )
         return tape.record(f"{letter}_rotated", Rotated(step, cos, sin, waves))
 
-    return turned(q, sizes[0], starts[0]), turned(k, sizes[1], starts[1])
+    return turned(q, sizes[0], starts[0], "queries"), turned(k, sizes[1], starts[1], "keys")
 
 
 @POSITIONS.row(

@@ -6,6 +6,12 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import ATOM, POWER, PRODUCT, SUM, Printer
 from attncli.core.formulas.tree import Formula
 
+BLOCKED = -1e300
+"""The number that stands for −∞, which spreadsheets do not have; its power is 0, too."""
+
+NEARLY_BLOCKED = -1e290
+"""Numbers below this one are −∞, also after a division by a temperature. Chosen."""
+
 
 class Reference(Formula):
     """A cell, by its row and its column from 0."""

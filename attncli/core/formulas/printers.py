@@ -24,6 +24,7 @@ GREEK = {
     "π": r"\pi",
     "α": r"\alpha",
     "β": r"\beta",
+    "γ": r"\gamma",
     "σ": r"\sigma",
     "φ": r"\phi",
     "φ′": r"\phi'",

@@ -212,6 +212,8 @@ OTHER_WORDS = {
     "scaled_dot_product": "scaled_dot",
     "mse": "mean_squared_error",
     "luong": "Luong et al. have three: write dot, general or concat",
+    "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
+    "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
     "seq2seq": "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys)",
 }
 """Other names of score functions, losses and kinds, each with the word to use, or a hint."""

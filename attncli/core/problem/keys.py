@@ -214,9 +214,13 @@ class ProblemFields:
         example="rope, sinusoidal, …",
         instead={
             "positions: sinusoidal, or {name: rope, base: 10000, pairs: halves}": (
-                "rope rotary rotary_emb rope_theta rotary_base rotary_dim rope_scaling theta"
+                "rope rotary rotary_emb rope_theta rotary_base rotary_dim theta"
                 " pe positional_encoding pos_encoding position_embedding_type sinusoidal"
-            )
+            ),
+            "positions: {name: rope, ids: [0, 1, 5]}": "ids position_ids mrope_section",
+            "positions: {name: rope, scaling: {kind: yarn, factor: 4, …}}": (
+                "rope_scaling rope_parameters rope_type yarn"
+            ),
         },
     )
     mask: Mapping[str, Any] = key(

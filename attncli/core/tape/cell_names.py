@@ -159,6 +159,7 @@ Q_normed: normedq normedqueries qnorm querystates
 K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
 embedded: x+pe x+positions embeddings inputwithpositions
+frequencies: frequency invfreq thetafreq scaledfrequencies
 angles: θ theta thetas angle
 cos: cosine cosines cosθ cosangles
 sin: sine sines sinθ sinangles
@@ -214,7 +215,7 @@ HEADS_AFTER_TOKENS = regex(rf"(?:{MODULE.pattern})?hook_(?:rot_)?[qkvz]")
 
 OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
-    *("sink", "phi", "g", "angles", "cos", "sin", "table"),
+    *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
     *("gate", "gatedcontext", "wgate", "bgate"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
