@@ -286,6 +286,16 @@ def test_positions_that_rope_does_not_have_are_refused() -> None:
     assert text.startswith("position_embeddings are not those of RoPE with base 100 from 5")
 
 
+def test_scaled_angles_and_gaps_between_positions_are_read() -> None:
+    module, places = LlamaAttention(), np.array([[0, 1, 7]])
+    module.config.rope_parameters = {"rope_theta": 100.0, "rope_type": "linear", "factor": 4.0}
+    cosines = np.cos(places[..., None] / 4).repeat(2, -1).view(Tensor)
+    keys: dict[str, Any] = {"attention_mask": None, "position_ids": places.view(Tensor)}
+    problem = attncli.from_torch(module, X, (cosines, cosines), **keys)
+    rope = problem.positions["rope"]
+    assert (rope["ids"], rope["scaling"]) == ([0, 1, 7], {"kind": "linear", "factor": 4})
+
+
 def test_a_cache_with_tokens_is_refused() -> None:
     cache = SimpleNamespace(get_seq_length=lambda: 2)
     text = said(LlamaAttention(), X, angles(0), attention_mask=None, past_key_values=cache)

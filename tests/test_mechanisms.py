@@ -103,6 +103,7 @@ MASK_CASES: dict[str, list[Any]] = {
         {"window": [0, 1], "offset": 1},
         {"window": [1, 2], "offset": -2},
     ],
+    "when": [{"when": "j <= i + 1 or j % 2 == 0"}, {"when": "j <= p", "offset": 1}],
 }
 TOGETHER: list[Keys] = [
     {"causal": True, "lengths": 4, "align": "bottom-right"},

@@ -344,7 +344,7 @@ def test_what_does_not_fit_is_said(keys: Keys, message: str) -> None:
 
 
 def test_a_bias_without_a_value_is_said() -> None:
-    with pytest.raises(attncli.InputError, match="no value for some i and j"):
+    with pytest.raises(attncli.InputError, match="no value for i = 1 and j = 1"):
         attncli.compute(attncli.Problem(X=[[1, 2]], bias="1/(i - j)"))
 
 

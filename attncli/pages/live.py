@@ -100,8 +100,10 @@ def _with_tagged_numbers(rules: Rules, named: Callable[[str], str], is_one_scale
     parts = rules.parameters.items()
     parameters = {k: tag(f"score.{k}", x) if isinstance(x, float) else x for k, x in parts}
     capped = None if softcap is None else tag("softcap", softcap)
-    about = {"scale": scale, "softcap": capped, "normalize": normalize, "parameters": parameters}
-    return replace(rules, **about)
+    about: dict[str, Any] = {"scale": scale, "softcap": capped, "parameters": parameters}
+    if "when" in rules.mask:  # its cells can be changed, and then have other reasons
+        about["mask"] = {**rules.mask, "shown": True}
+    return replace(rules, normalize=normalize, **about)
 
 
 WORLDS = (0.0, 1.0, -np.inf)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.angles import Waves
+from attncli.core.attention.angles import SCALINGS, Scaling, Waves
 from attncli.core.attention.masks import BLOCKING, is_kept
 from attncli.core.errors import fail
 from attncli.core.numbers.matrices import readable
@@ -126,14 +126,26 @@ def _options(attention: Any, call: Mapping[str, Any], n: int, d: int) -> dict[st
         gains = {"g_q": _array(attention.q_norm.weight), "g_k": _array(attention.k_norm.weight)}
         keys["qk_norm"] = {"name": "rms", "eps": attention.q_norm.variance_epsilon, **gains}
     if "position_embeddings" in call:
-        rope, ids = attention.config.rope_parameters, call.get("position_ids")
-        base, start = float(rope["rope_theta"]), 0 if ids is None else int(ids.min())
-        cosines = _array(call["position_embeddings"][0])[..., : d // 2]
-        if abs(cosines - np.cos(Waves(d, base, start).angles(n))).max() > MAX_COSINE_ERROR:
-            message = f"position_embeddings are not those of RoPE with base {base:g} from {start}"
-            raise fail(message, hint="no problem has scaled angles, or tokens with gaps")
-        keys["positions"] = {"name": "rope", "base": base, "start": start, "pairs": "halves"}
+        keys["positions"] = _rope(attention.config.rope_parameters, call, n, d)
     return keys
+
+
+def _rope(rope: Mapping[str, Any], call: Mapping[str, Any], n: int, d: int) -> dict[str, Any]:
+    """Return the rows of `positions` that give the cosines of a call, for n tokens, d features."""
+    base, kind = float(rope["rope_theta"]), rope.get("rope_type", "default")
+    ids = [*range(n)] if (ids := call.get("position_ids")) is None else _array(ids[0]).tolist()
+    start = int(ids[0])
+    settings = {"name": "rope", "base": base, "pairs": "halves"}
+    settings |= {"start": start} if ids == [*range(start, start + n)] else {"ids": ids}
+    scaling = {"kind": kind} if kind in SCALINGS else {}
+    scaling |= {x: rope[x] for x in Scaling.fields if scaling and rope.get(x) is not None}
+    waves = Waves(d, base, ids=(tuple(ids),), scaling=Scaling(**scaling) if scaling else None)
+    cosines = _array(call["position_embeddings"][0])[..., : d // 2]
+    if abs(cosines - waves.of("cos", waves.angles(n))).max() > MAX_COSINE_ERROR:
+        message = f"position_embeddings are not those of RoPE with base {base:g} from {start}"
+        hint = "angles may be scaled as linear, llama3 and yarn do; ids are those of every text"
+        raise fail(message, hint=hint)
+    return settings | ({"scaling": scaling} if scaling else {})
 
 
 def _keys(

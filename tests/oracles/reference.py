@@ -152,7 +152,7 @@ def in_window(p: int, j: int, left: int, right: int) -> bool:
     return (left == -1 or p - left <= j) and (right == -1 or j <= p + right)
 
 
-FORMS = {"causal", "keep", "block", "lengths", "window", "align", "offset"}
+FORMS = {"causal", "keep", "block", "lengths", "window", "when", "align", "offset"}
 """The keys of a mask that `may_attend` knows."""
 
 
@@ -168,6 +168,10 @@ def may_attend(i: int, j: int, n: int, m: int, mask: Keys) -> bool:
         return False
     if "lengths" in mask and j >= mask["lengths"]:
         return False
+    if "when" in mask:
+        places = {"i": i + 1, "j": j + 1, "p": p + 1, "n": n, "m": m}
+        if not eval(mask["when"], places):
+            return False
     return "window" not in mask or in_window(p, j, *mask["window"])
 
 

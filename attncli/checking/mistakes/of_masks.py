@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, 
 from attncli.core.arithmetic.elements import Array
 from attncli.core.attention.masks import MASKS, Mask, Masked, first_place, kept
 from attncli.core.attention.softmax import Exp, Sum
+from attncli.core.errors import collected
+from attncli.core.formulas.text import text
+from attncli.core.formulas.tree import Formula, Infix, Name, Number, minus, nodes, substituted
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
 from attncli.core.tape.operations import Transposed
-from attncli.core.tape.step import Step
+from attncli.core.tape.step import Operation, Step
 
 PAST_BLOCKED = "the past was blocked, the future kept"
 """Words on a causal mask that was transposed."""
@@ -77,11 +80,70 @@ def _is_causal(masked: Masked) -> bool:
 
 @mistake("Part of the mask was left out: {part}.", "Block what any part of the mask blocks.")
 def mask_part_forgotten(step: Step, trace: Trace) -> Changes:
-    mask, masked = trace.problem.rules.mask, made_by(Masked, step)
-    for part in (name for name in MASKS if name in mask):
-        keep = kept({k: v for k, v in mask.items() if k != part}, *step.array.shape[-2:])
-        if masked and keep is not None:
-            yield {step.name: with_mask(masked, keep)}, {"part": part}
+    mask = trace.problem.rules.mask
+    masks: dict[str, Mask] = {
+        name: {k: v for k, v in mask.items() if k != name} for name in MASKS if name in mask
+    }
+    if joined := _joined(mask):
+        for part in joined.parts:
+            rest = tuple(other for other in joined.parts if other is not part)
+            formula = replace(joined, parts=rest) if len(rest) > 1 else rest[0]
+            masks[text(part)] = _with_condition(mask, formula)
+    for name, other in masks.items():
+        for keep in _kept([other], step):
+            if (masked := made_by(Masked, step)) and keep is not None:
+                yield {step.name: with_mask(masked, keep)}, {"part": name}
+
+
+@mistake(
+    "The conditions of the mask were joined by {other}, not by {word}.",
+    "With and, all of them must be true, with or at least one of them.",
+)
+def mask_and_or(step: Step, trace: Trace) -> Changes:
+    if joined := _joined(mask := trace.problem.rules.mask):
+        other = "or" if joined.word == "and" else "and"
+        for changes in _with_masks([_with_condition(mask, replace(joined, word=other))], step):
+            yield changes, {"other": other, "word": joined.word}
+
+
+@mistake(
+    "The places of queries and keys in the mask were counted from 0.",
+    "The first query is i = 1, and the first key is j = 1.",
+)
+def mask_counted_from_0(step: Step, trace: Trace) -> Changes:
+    def less_1(node: Formula) -> Formula | None:
+        return minus(node, Number("1")) if node in (Name("i"), Name("j"), Name("p")) else None
+
+    if "when" in (mask := trace.problem.rules.mask):
+        other = _with_condition(mask, substituted(mask["when"].formula, less_1))
+        for changes in _with_masks([other], step):
+            yield changes, {}
+
+
+def _joined(mask: Mask) -> Infix | None:
+    """Return the condition of a mask if it is of several, joined by one word."""
+    formula = mask["when"].formula if "when" in mask else None
+    return formula if isinstance(formula, Infix) and formula.word in ("and", "or") else None
+
+
+def _with_condition(mask: Mask, formula: Formula) -> Mask:
+    from attncli.core.attention.expressions import Condition  # few problems have one
+
+    return {**mask, "when": Condition.of(formula, mask["when"].lists)}
+
+
+def _kept(masks: Iterable[Mask], step: Step) -> Iterator[Array | None]:
+    """Yield what masks keep, each whose condition has a value everywhere."""
+    for mask in masks:
+        with collected([]):
+            yield kept(mask, *step.array.shape[-2:])
+
+
+def _with_masks(masks: Iterable[Mask], step: Step) -> Iterator[dict[str, Operation]]:
+    if masked := made_by(Masked, step):
+        for keep in _kept(masks, step):
+            numbers = np.ones(step.array.shape[-2:]) if keep is None else keep
+            yield {step.name: with_mask(masked, numbers)}
 
 
 @mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
@@ -95,7 +157,7 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     masks = [trace.problem.rules.mask]
     if right.shape[:2] == (1, 1) and _is_causal(masked):
         masks.append({"causal": True})  # however it was written
-    others = [kept(other, n, m) for mask in masks for other in _moved(mask)]
+    others = [*_kept((other for mask in masks for other in _moved(mask)), step)]
     if "window" in masks[0]:  # each query without its own place
         others.append(right * (1 - np.eye(n, m)))
     rule = "Count again which keys a query may see."
@@ -108,6 +170,9 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
 
 def _moved(mask: Mask) -> Iterator[Mask]:
     """Yield masks with one bound moved by one key."""
+    if "when" in mask:
+        for formula in _moved_conditions(mask["when"].formula):
+            yield _with_condition(mask, formula)
     for by in (1, -1):
         if mask.get("causal"):
             yield {**mask, "offset": mask.get("offset", 0) + by}
@@ -119,6 +184,21 @@ def _moved(mask: Mask) -> Iterator[Mask]:
                 yield {**mask, "window": (left + by, right)}
             if right > 0 or (right == 0 and by > 0):
                 yield {**mask, "window": (left, right + by)}
+
+
+OR_EQUAL = {"<": "≤", "≤": "<", ">": "≥", "≥": ">"}
+
+
+def _moved_conditions(formula: Formula) -> Iterator[Formula]:
+    """Yield conditions with a comparison with or without equality, or with a number 1 off."""
+    others: list[tuple[Formula, Formula]] = []
+    for node in dict.fromkeys(nodes(formula)):
+        if isinstance(node, Infix) and node.word in OR_EQUAL:
+            others.append((node, replace(node, word=OR_EQUAL[node.word])))
+        elif isinstance(node, Number) and node.text.isdecimal():
+            others += [(node, Number(str(int(node.text) + by))) for by in (1, -1)]
+    for node, other in others:
+        yield substituted(formula, {node: other}.get)
 
 
 @mistake(

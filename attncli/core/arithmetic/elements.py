@@ -46,7 +46,11 @@ class Element:
 
 
 def because(
-    result: Array, seen: Array, words: str, where: Array | None = None, along: int | None = None
+    result: Array,
+    seen: Array,
+    words: str | Callable[[Any], str],
+    where: Array | None = None,
+    along: int | None = None,
 ) -> Array:
     """Return the result, whose elements remember the values that decided them.
 
@@ -55,7 +59,8 @@ def because(
         seen: the deciding values; broadcasts to the result.
         words: the reason, with `{seen}` for the deciding value ("mask[am, I] = 0"), or `{all}`
             for all the numbers of a line, `{largest}` for the largest of them and `{which}` for
-            "the largest", or "the first largest" where there are several.
+            "the largest", or "the first largest" where there are several. Or a function that
+            returns them for a deciding value.
         where: which elements have a reason; all by default. It broadcasts.
         along: an axis, if a whole line of `seen` decided.
     """
@@ -70,7 +75,8 @@ def because(
         if along is not None:
             index: tuple[Any, ...] = (*place[:along], slice(None), *place[along:][1:])
             line = list(values[index])
-        return line[0].decides(results[place], line, words if all_where[place] else "")
+        said = words if isinstance(words, str) else words(line[0]) if all_where[place] else ""
+        return line[0].decides(results[place], line, said if all_where[place] else "")
 
     return filled(shape, decided)
 

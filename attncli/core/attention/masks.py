@@ -23,8 +23,8 @@ from attncli.core.numbers.matrices import to_array, to_vector
 from attncli.core.numbers.written import dotted, to_count
 from attncli.core.records import EMPTY, Record
 from attncli.core.tape.backward_operations import Pointwise
-from attncli.core.tape.evaluation import cut
-from attncli.core.tape.step import ALL, Derivatives, Expression
+from attncli.core.tape.evaluation import array_of, cut
+from attncli.core.tape.step import Derivatives, Expression
 
 Mask: TypeAlias = Mapping[str, Any]
 """The values of a mask by the keys of `mask`; an empty mask keeps everything."""
@@ -37,7 +37,9 @@ class Grid(Record, eq=False):
     key: Array  # the numbers of the keys, (1, m)
     position: Array  # the place of each query among the keys, (rows, 1)
     rows: slice  # which of all queries these are
-    keys: slice = ALL  # which of all keys these are
+    keys: slice  # which of all keys these are
+    n: int  # how many queries there are
+    m: int  # how many keys there are
 
 
 Reach: TypeAlias = tuple[Array | float, Array | float]
@@ -49,14 +51,14 @@ class MaskForm(Record):
 
     `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
     (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
-    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
+    `check` takes the value, the batch, n and m, and raises an InputError where they do not fit.
     """
 
     rule: Callable[[Any, Grid], Array | Reach | None]
     form: Form  # how the value is written
     formula: str  # when a key j is kept for a query i
     summary: str  # one line for `attn scores`
-    check: Callable[[Any, int, int], None] | None = None
+    check: Callable[[Any, int, int, int], None] | None = None
     settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
     by_position: bool = False  # whether it depends on the places of queries among the keys
     # A value to start from, for n queries and m keys, where the name alone is no mask.
@@ -134,7 +136,7 @@ def of_head(mask: Mask, batch: int, head: int) -> Mask:
 
 def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
     query = np.arange(n)[rows, None]
-    return Grid(query, np.arange(m)[None, keys], query + first_place(mask, n, m), rows, keys)
+    return Grid(query, np.arange(m)[None, keys], query + first_place(mask, n, m), rows, keys, n, m)
 
 
 def first_place(mask: Mask, n: int, m: int) -> int:
@@ -193,7 +195,7 @@ def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
     return [first if m > 1 else [1 - blocked], *([1 - blocked] * m for _ in range(n - 1))]
 
 
-def check_lengths(real: Array, batch: int, m: int) -> None:
+def check_lengths(real: Array, batch: int, n: int, m: int) -> None:
     """Raise an InputError unless there is a length from 0 to m for each batch element."""
     if len(real) not in (1, batch):
         message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
@@ -264,16 +266,53 @@ def window(sides: tuple[int, int], grid: Grid) -> Reach:
     return first, grid.position + right if right >= 0 else np.inf
 
 
+@MASKS.row(
+    "when",
+    Form(forms.as_text, ({"type": ["string", "boolean"]},)),
+    "when is true",
+    "a condition on i, j and lists: j <= i",
+    lambda condition, _, n, m: condition.check(n, m),
+    start=lambda n, m: "j <= i",
+)
+def when(condition: Any, grid: Grid) -> Array:
+    """A query sees the keys for which an expression is true, which `values` reads."""
+    values = condition.values(grid)
+    if (no_truth := np.isnan(values)).any():
+        query, key = np.argwhere(no_truth)[0]
+        where = f"i = {grid.query[query, 0] + 1} and j = {grid.key[0, key] + 1}"
+        hint = "write a condition such as j <= i; a division by 0 has no value"
+        raise fail(f"mask.when is neither true nor false for {where}", "mask", "when", hint=hint)
+    return values != 0
+
+
 class Masked(Pointwise):
     """−∞ where the mask is 0: e^−∞ = 0, so such a key gets no weight."""
 
     mask: Expression
+    rule: Mask = EMPTY  # that of the problem, if it has a condition
     blocks = True
     why = "Where a score is −∞, the weight becomes 0: this query may not see this key."
 
     def apply(self, scores: Array, keep: Array) -> Array:
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
-        return because(masked, keep, "{seen}", keep == 0)
+        said = self._reason if self.rule else "{seen}"
+        return because(masked, keep, said, keep == 0)
+
+    def _reason(self, cell: Any) -> str:
+        """Return why a cell of the mask is 0, as `because` takes it."""
+        *_, n, m = array_of(self.mask).shape
+        *_, i, j = cell.at
+        grid = _grid(self.rule, n, m, slice(i, i + 1), slice(j, j + 1))
+        failing = self.rule["when"].failing(grid)
+        return f"{{seen}} because {failing}" if failing else "{seen}"
+
+    @property
+    def note(self) -> tree.Formula | None:
+        """`mask = 0 unless j ≤ i`, where the mask has a condition."""
+        if not self.rule:
+            return None
+        blocked = tree.Relation((tree.Name("mask"), tree.Number("0")))
+        return tree.Phrase((blocked, tree.Words("unless"), self.rule["when"].formula))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """As it is, which is 0 where the score is blocked: see `Operation.derivative`."""

@@ -6,7 +6,6 @@ A bias gives its numbers for a tile of the scores at a time, so that n × m numb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from math import floor, log2
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,7 @@ from attncli.core.errors import fail
 from attncli.core.formulas import tree
 from attncli.core.formulas.text import text
 from attncli.core.numbers.parser import parse
-from attncli.core.numbers.written import WORK, NumberAsWritten, operation_of
-from attncli.core.numbers.written import evaluate as number_of
+from attncli.core.numbers.written import NumberAsWritten
 from attncli.core.records import EMPTY, Record, replace
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.operations import Add, constant, joined
@@ -81,7 +79,7 @@ class Frequencies(FromPositions):
     """The angle from one token to the next of each pair, scaled for long texts (`rope_scaling`)."""
 
     shape = "n' d -> pair"
-    why = "Slow pairs are scaled for longer texts; fast ones, which tell neighbours apart, less."
+    why = "Slower turns keep the angles of long texts as small as those of the training."
 
     @property
     def note(self) -> tree.Formula | None:
@@ -232,18 +230,6 @@ class Rotated(Operation):
         return tree.Phrase((operand, turned, cos, tree.Words("and"), sin))
 
 
-ON_ARRAYS = WORK | {"^": np.power, "sqrt": np.sqrt, "exp": np.exp}
-
-
-def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
-    """Return the values of an expression in which names are arrays."""
-    if isinstance(formula, tree.Number | tree.Name):
-        return names[text(formula)] if text(formula) in names else number_of(formula)
-    parts = [on_arrays(part, names) for part in tree.parts(formula)]
-    work = ON_ARRAYS[operation_of(formula)]
-    return work(*parts) if len(parts) == 1 else reduce(work, parts)
-
-
 def slopes_of(heads: int) -> list[float]:
     """Return the published slopes: 2^(−8h/2^k) of 2^k heads; of other counts, also some between.
 
@@ -273,13 +259,18 @@ class PositionBias(Record, eq=False):
             part = self.line[head, first:stop]
             windows = np.lib.stride_tricks.sliding_window_view(part, keys.stop - keys.start)
             return windows[::-1]  # a later query sees each key farther back
+        from attncli.core.attention.expressions import on_arrays  # few problems have one
+
         i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
         names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
         with np.errstate(all="ignore"):
             numbers = np.asarray(on_arrays(self.formula, names))
-        if not np.isfinite(numbers).all():
-            raise fail(f"bias {text(self.formula)} has no value for some i and j", "bias")
-        return np.broadcast_to(numbers, (len(i), len(j)))
+        numbers = np.broadcast_to(numbers, (len(i), len(j)))
+        if not (finite := np.isfinite(numbers)).all():
+            query, key = np.argwhere(~finite)[0]
+            where = f"i = {i[query]:g} and j = {j[key]:g}"
+            raise fail(f"bias {text(self.formula)} has no value for {where}", "bias")
+        return numbers
 
     def near(self, head: int, rows: slice, least: float) -> slice:
         """Return the range of keys to whose scores more than `least` is added, for some queries."""

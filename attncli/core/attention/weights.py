@@ -89,7 +89,8 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
         mask = _put(tape, "mask", keep.astype(s.array.dtype))
-        s = tape.record("masked", Masked(s, mask))
+        has_reason = "when" in rules.mask and "shown" not in rules.mask
+        s = tape.record("masked", Masked(s, mask, rules.mask if has_reason else {}))
     return s
 
 

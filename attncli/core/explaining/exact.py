@@ -70,6 +70,7 @@ class Exact:
         self.known: dict[Step, Array] = {}
         self.work = terms.TERM_OPERATIONS | {
             **{"+": sympy.Add, "*": sympy.Mul, "^": operator.pow, "exp": sympy.exp},
+            **{"min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod},
             **{"tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log, "erf": sympy.erf},
         }
 
@@ -155,7 +156,12 @@ class Exact:
         return self._worked("+" if total else term.op, known)
 
     def _worked(self, operation: str, operands: Sequence[Any]) -> Exactly:
-        """Return what an operation makes of exact numbers; None for a power of too many digits."""
+        """Return what an operation makes of exact numbers; None without a closed form.
+
+        A power of too many digits has none, nor has a comparison in a bias.
+        """
+        if operation not in self.work:
+            return None
         if operation in ("exp", "^"):
             base, exponent = [self.sympy.E, *operands][-2:]
             if not (base.is_zero or base.is_infinite or exponent.is_infinite):

@@ -12,12 +12,17 @@ from attncli.core.formulas import tree
 from attncli.core.formulas.text import ATOM, PRODUCT, Printer
 from attncli.core.text.strings import regex, visible
 
-TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
+TEX_SIGNS = {
+    **{"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"},
+    **{"≤": r"\le", "≥": r"\ge", "≠": r"\ne", "mod": r"\bmod"},
+    **{"and": r"\;\text{and}\;", "or": r"\;\text{or}\;"},
+}
 FENCES = {
     "()": (r"\left(", r"\right)"),
     "[]": (r"\left[", r"\right]"),
     "‖‖": (r"\lVert ", r" \rVert"),
     "||": (r"\lvert ", r" \rvert"),
+    "⌊⌋": (r"\left\lfloor ", r" \right\rfloor"),
 }
 GREEK = {
     "τ": r"\tau",
@@ -166,7 +171,9 @@ class MathML(Printer):
         self.fraction_is_atom = not small
 
     def sign(self, sign: str, prefix: bool = False) -> str:
-        return f'<mo form="prefix">{sign}</mo>' if prefix else f"<mo>{sign}</mo>"
+        if sign.isalpha():
+            return f'<mspace width="0.3em"/><mtext>{sign}</mtext><mspace width="0.3em"/>'
+        return f'<mo form="prefix">{sign}</mo>' if prefix else f"<mo>{_escaped(sign)}</mo>"
 
     def pause(self, sign: str) -> str:
         return self.sign(sign) if sign else '<mspace width="0.3em"/>'

@@ -12,13 +12,18 @@ LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
 """Levels of precedence; a node gets parentheses where a higher level is needed."""
 
 BINDS = {
-    **dict.fromkeys(("Relation", "Listed", "Phrase"), LOOSE),
+    **dict.fromkeys(("Relation", "Listed", "Phrase", "Infix"), LOOSE),
     "Plus": SUM,
     "Minus": SIGNED,
     **dict.fromkeys(("Times", "Fraction"), PRODUCT),
     **dict.fromkeys(("Power", "Squared", "Transpose", "Root"), POWER),
 }
 """Levels by the names of node classes; all others are atoms."""
+
+
+COMPARISON = 1
+INFIX = {"or": 0, "and": 0, "mod": 2}
+"""Levels of precedence of words between operands, and of comparisons."""
 
 
 class Printer:
@@ -104,10 +109,23 @@ class Printer:
     def call(self, node: tree.Call, first: bool) -> str:
         if node.function in ("cos", "sin") and isinstance(node.arguments[0], Number):
             return self(tree.Phrase((tree.Name(node.function), *node.arguments)))  # cos 1
+        if node.function == "//":
+            over, under = node.arguments
+            return self.fenced("⌊⌋", self(tree.Fraction(over, under, tight=True)))
         arguments = self(tree.Listed(node.arguments))
         if node.function == "abs":
             return self.fenced("||", arguments)
         return self.joined([self(tree.Name(node.function)), self.group(arguments)])
+
+    def infix(self, node: tree.Infix, first: bool) -> str:
+        level = INFIX.get(node.word, COMPARISON)
+        parts = (
+            self.inside(part, PRODUCT if level > COMPARISON else LOOSE)
+            if not isinstance(part, tree.Infix) or INFIX.get(part.word, COMPARISON) > level
+            else self.group(self(part))
+            for part in node.parts
+        )
+        return self.joined(parts, self.sign(node.word))
 
     def norm(self, node: tree.Norm, first: bool) -> str:
         return self.fenced("‖‖", self(node.operand))

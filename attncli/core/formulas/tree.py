@@ -5,7 +5,7 @@ Printers add the parentheses that the meaning requires; only a `Fence` is in the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from attncli.core.records import Record, replace
 
@@ -130,6 +130,13 @@ class Call(Formula):
     arguments: tuple[Formula, ...]
 
 
+class Infix(Formula):
+    """Operands with a word between them, such as `a and b` or `a mod b`."""
+
+    parts: tuple[Formula, ...]
+    word: str
+
+
 class Norm(Formula):
     """The length of a vector."""
 
@@ -243,6 +250,13 @@ def parts(formula: Formula) -> list[Formula]:
     values = (getattr(formula, name) for name in formula.fields)
     listed = (value if isinstance(value, tuple) else (value,) for value in values)
     return [part for several in listed for part in several if isinstance(part, Formula)]
+
+
+def nodes(formula: Formula) -> Iterator[Formula]:
+    """Yield a formula and all in it."""
+    yield formula
+    for part in parts(formula):
+        yield from nodes(part)
 
 
 def substituted(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from functools import partial
 
 from attncli.core.formulas import tree
 from attncli.core.text.strings import did_you_mean, visible
@@ -11,11 +12,12 @@ from attncli.core.text.strings import did_you_mean, visible
 MAX_LENGTH = 500  # of an expression, in characters
 MAX_DEPTH = 50  # of parentheses, functions and signs inside each other
 DIGITS = r"0[xX][0-9a-fA-F]+|0o[0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+SIGNS = r"\*\*|[-+*/^()√·×−]"
+# Compiled at its first use: most files have plain numbers only.
 TOKEN = (
     rf"(?P<number>{DIGITS})"
-    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
+    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>{})|(?P<blank>\s+)|(?P<strange>.)"
 )
-# Compiled at its first use: most files have plain numbers only.
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS = ("sqrt", "exp", "abs")
 NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
@@ -26,6 +28,13 @@ MISREAD = {ord("l"): "1", ord("I"): "1", ord("O"): "0", ord("o"): "0"}  # letter
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SMALL_SIGNS = str.maketrans({"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "²": "^2"})
 INFINITE = ("inf", "infinity", "∞")
+
+
+REMAINDERS: dict[str, Callable[..., tree.Formula]] = {
+    "//": lambda over, under: tree.Call("//", (over, under)),
+    "%": lambda over, under: tree.Infix((over, under), "mod"),
+}
+"""Signs of products that only some parsers read, and the nodes that they make."""
 
 
 class NumberError(ValueError):
@@ -47,10 +56,15 @@ def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
         raise NumberError(f"a number of {len(text)} characters is too long", "text")
     if text.isdecimal() and text.isascii():
         return tree.Number(text)
-    return _Parser(text, names).whole()
+    return Parser(text, names).whole()
 
 
-class _Parser:
+class Parser:
+    """Reads one text from left to right; a method reads what its name says, into a node."""
+
+    signs = SIGNS
+    words: tuple[str, ...] = ()  # names that are signs, too
+
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text = text
         self.names = names
@@ -59,10 +73,10 @@ class _Parser:
         self.at = 0
         if text.strip().lower().lstrip("+-") == ".inf":  # YAML's way
             text = text.replace(".", "", 1)
-        for match in re.finditer(TOKEN, text):
-            kind = match.lastgroup or ""
+        for match in re.finditer(TOKEN.replace("{}", self.signs), text):
+            kind = "op" if match[0] in self.words else match.lastgroup or ""
             if kind == "strange":
-                raise self._no_number()
+                raise self.strange(match[0], match.start())
             if kind != "blank":
                 self.tokens.append((kind, SAME.get(match[0], match[0]), match.start()))
         self.tokens.append(("end", "", len(text)))
@@ -70,73 +84,81 @@ class _Parser:
     def whole(self) -> tree.Formula:
         if len(self.tokens) == 1:
             raise NumberError("there is no number")
-        formula = self._sum()
+        formula = self.expression()
         kind, text, column = self.tokens[self.at]
         if kind != "end":
             if text == ")":
-                raise NumberError(f"{self._shown()} has a ) without a (", "text")
+                raise NumberError(f"{self.shown()} has a ) without a (", "text")
             before = self.tokens[self.at - 1][1]
             if kind == "name" and self.text[column - 1 : column].isdigit():
-                raise self._no_number()
-            message = f"{self._shown()}: there is no sign between {before} and {text}"
+                raise self.strange(text, column)
+            message = f"{self.shown()}: there is no sign between {before} and {text}"
             # In 1/2√3 the root is ambiguous because of the sign before the 2.
             raise NumberError(message, "text" if text == "√" else "")
         return formula
 
-    def _sum(self) -> tree.Formula:
-        terms = [self._product()]
-        while sign := self._taken("+", "-"):
-            term = self._product()
+    def expression(self) -> tree.Formula:
+        """Read a whole expression, or what is in parentheses."""
+        return self.sum()
+
+    def sum(self) -> tree.Formula:
+        terms = [self.product()]
+        while sign := self.taken("+", "-"):
+            term = self.product()
             terms.append(tree.Minus(term) if sign == "-" else term)
         return tree.Plus(tuple(terms)) if len(terms) > 1 else terms[0]
 
-    def _product(self) -> tree.Formula:
-        if self._taken("-"):  # −a·b is −(a·b)
-            return tree.Minus(self._deeper(self._product))
-        left = self._signed()
+    def product(self, minus: int = 0) -> tree.Formula:
+        """Read factors after so many minus signs, which are those of the whole: −a·b is −(a·b)."""
+        if self.taken("-"):
+            return self.deeper(partial(self.product, minus + 1))
+        left = self.signed()
         factors, before = [left], ""
-        while sign := self._taken("*", "/") or self._before_root(before):
+        while sign := self.taken("*", "/", *REMAINDERS) or self._before_root(before):
             before = sign
             if sign == "*":
-                factors.append(self._signed())
+                factors.append(self.signed())
                 left = tree.Times(tuple(factors))
-            else:
-                left = tree.Fraction(left, self._signed(), tight=True)
-                factors = [left]
-        return left
+                continue
+            if sign == "/":
+                left = tree.Fraction(left, self.signed(), tight=True)
+            else:  # −a // b is (−a) // b
+                left, minus = REMAINDERS[sign](_negative(left, minus), self.signed()), 0
+            factors = [left]
+        return _negative(left, minus)
 
     def _before_root(self, before: str) -> str:
         """Return the sign that is omitted in 2√3; 1/2√3 would be ambiguous."""
         (kind, *_), (_, sign, _) = self.tokens[self.at - 1 : self.at + 1]
         return "*" if kind == "number" and sign == "√" and before != "/" else ""
 
-    def _signed(self) -> tree.Formula:
-        if sign := self._taken("+", "-"):
-            operand = self._deeper(self._signed)
+    def signed(self) -> tree.Formula:
+        if sign := self.taken("+", "-"):
+            operand = self.deeper(self.signed)
             return operand if sign == "+" else tree.Minus(operand)
-        base = self._atom()
-        return tree.Power(base, self._deeper(self._signed)) if self._taken("^") else base
+        base = self.atom()
+        return tree.Power(base, self.deeper(self.signed)) if self.taken("^") else base
 
-    def _atom(self) -> tree.Formula:
-        kind, text, _ = self.tokens[self.at]
+    def atom(self) -> tree.Formula:
+        kind, text, column = self.tokens[self.at]
         self.at += 1
         if kind == "number":
             return tree.Number(text)
         if text == "(":
-            return self._group()
+            return self.group()
         if text == "√":
-            return tree.Root(self._deeper(self._atom))
+            return tree.Root(self.deeper(self.atom))
         if kind == "name":
-            return self._named(text)
+            return self.named(text)
         if kind == "end":
-            raise NumberError(f"{self._shown()} ends too early")
-        raise self._no_number()
+            raise NumberError(f"{self.shown()} ends too early", at=column)
+        raise self.strange(text, column)
 
-    def _named(self, text: str) -> tree.Formula:
+    def named(self, text: str) -> tree.Formula:
         if text in FUNCTIONS:
-            if not self._taken("("):
+            if not self.taken("("):
                 raise NumberError(f"{text} needs a number in parentheses: {text}(2)")
-            argument = self._group()
+            argument = self.group()
             return tree.Root(argument) if text == "sqrt" else tree.Call(text, (argument,))
         if text in self.names or text == "e":
             return tree.named(text)
@@ -151,13 +173,13 @@ class _Parser:
             raise NumberError(f"unknown name {visible(text)}; {hint}")
         raise self._no_number()
 
-    def _group(self) -> tree.Formula:
-        inside = self._deeper(self._sum)
-        if not self._taken(")"):
-            raise NumberError(f"{self._shown()} has a ( without a )", "text")
+    def group(self) -> tree.Formula:
+        inside = self.deeper(self.expression)
+        if not self.taken(")"):
+            raise NumberError(f"{self.shown()} has a ( without a )", "text")
         return inside
 
-    def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
+    def deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
         """Return the result of a method that reads a nested part."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -167,21 +189,25 @@ class _Parser:
         self.depth -= 1
         return formula
 
-    def _taken(self, *signs: str) -> str:
+    def taken(self, *signs: str) -> str:
         """Return the next token and skip it if it is one of some signs; else return ""."""
-        kind, text, _ = self.tokens[self.at]
-        if kind != "op" or text not in signs:
+        text = self.tokens[self.at][1]
+        if text not in signs:
             return ""
         self.at += 1
         return text
 
-    def _shown(self) -> str:
+    def shown(self) -> str:
         text = self.text.strip()
         return visible(text if len(text) <= 40 else text[:40] + "…")
 
+    def strange(self, sign: str, at: int) -> NumberError:
+        """Return the error of a sign that has no meaning at a place."""
+        return self._no_number()
+
     def _no_number(self) -> NumberError:
         text = self.text.strip()
-        message = f"{self._shown()} is not a number"
+        message = f"{self.shown()} is not a number"
         if text.lower() in (".nan", "nan"):
             return NumberError(NOT_A_NUMBER)
         if re.fullmatch(SEPARATED, text):
@@ -194,3 +220,7 @@ class _Parser:
         elif (plain := re.sub(r"(\d+)([½⅓⅔¼¾])", r"(\1+\2)", text).translate(SMALL_SIGNS)) != text:
             message += f"; write {visible(plain[:40])}"
         return NumberError(message)
+
+
+def _negative(formula: tree.Formula, times: int) -> tree.Formula:
+    return _negative(tree.Minus(formula), times - 1) if times else formula

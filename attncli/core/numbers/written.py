@@ -182,7 +182,9 @@ def _infinite(minus: str = "") -> str:
 
 
 def operation_of(formula: tree.Formula) -> str:
-    """Return the operation of a node of a written number: + * / ^ or a function's name."""
+    """Return the operation of a node of an expression: + * / ^, a function's name or a word."""
+    if isinstance(formula, tree.Infix):
+        return formula.word
     return formula.function if isinstance(formula, tree.Call) else OPERATIONS[type(formula)]
 
 

@@ -206,6 +206,7 @@ class ProblemFields:
     bias: Array | Formula | None = key(
         values.BIAS_FORM,
         "added to the scores; −inf blocks a cell; or an expression such as -0.5*abs(i - j)",
+        instead={"bias: -0.5*abs(i - j), of the query i and the key j, from 1": "score_mod"},
     )
     positions: Mapping[str, Any] = key(
         values.POSITION_FORM,
@@ -238,6 +239,9 @@ class ProblemFields:
                 "lengths valid_lens valid_length key_padding_mask padding_mask"
             ),
             "mask: {window: [left, right]}": "window window_size sliding_window local",
+            "mask: {when: j <= i}, a condition on the query i and the key j, from 1": (
+                "mask_mod block_mask when document_mask"
+            ),
             "mask: {keep: …}": "keep",
             "mask: {block: …}": "block",
         },

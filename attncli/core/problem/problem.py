@@ -328,7 +328,9 @@ class Problem(ProblemFields):
             value = self.__dict__[key] if key in keys else None
             if isinstance(value, dict):
                 value = {
-                    name: part for name, part in value.items() if not isinstance(part, np.ndarray)
+                    name: str(part) if isinstance(part, str) else part  # without a formula
+                    for name, part in value.items()
+                    if not isinstance(part, np.ndarray)
                 }
             if key == "layers":
                 each = enumerate(self.layers if value else (), 1)
@@ -353,7 +355,8 @@ class Problem(ProblemFields):
         score, mask = self._parts("score"), self._parts("mask")
         for name, row in MASKS.items():
             if name in mask and row.check is not None:
-                row.check(mask[name], self.sizes.size("batch") or 1, self.keys)
+                batch, n = (self.sizes.size(letter) or 1 for letter in ("batch", "n"))
+                row.check(mask[name], batch, n, self.keys)
         placed = mask
         if self.past and mask.get("align") != "bottom-right":
             placed = {"offset": self.sizes["p"], **mask}

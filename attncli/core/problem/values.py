@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
+from attncli.core.formulas.tree import Cell, nodes
 from attncli.core.numbers import forms
-from attncli.core.numbers.forms import Form, Schema
+from attncli.core.numbers.forms import LABELS, Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
@@ -244,14 +245,35 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         if raw in _table("masks"):
             raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
+        hint = f'write mask: {{when: "{visible(raw)}"}}' if re.search("[<>=≤≥]", raw) else hint
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
         return {"keep": _table("masks")["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+    if raw.get("when") is None:
+        return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+    from attncli.core.attention import expressions  # few problems have one
+
+    names = [key for key in raw if key not in parts]
+    written = forms.as_text(raw["when"], (*path, "when"))
+    formula = expressions.expression(written, (*path, "when"), expressions.CONDITION_NAMES, names)
+    used = {node.name for node in nodes(formula) if isinstance(node, Cell)}
+    parts |= dict.fromkeys(used, LABELS)
+    values = forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
+    lists = {name: values[name] for name in used}
+    return values | {"when": expressions.Condition.of(formula, lists, written)}
 
 
-MASK = Form(
+class _MaskForm(Form):
+    """The form of a mask, in which lists may be beside a condition."""
+
+    def schema(self) -> Schema:
+        with_lists = forms.schema_of(self.parts(), ["when"])
+        with_lists["additionalProperties"] = forms.or_nothing(LABELS.schema())
+        return forms.any_of([super().schema(), with_lists])
+
+
+MASK = _MaskForm(
     _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
 )
 
@@ -378,11 +400,10 @@ def _bias(raw: object, path: KeyPath) -> Any:
     is_expression = isinstance(raw, str) and re.search(rf"\b({'|'.join(BIAS_NAMES)})\b", raw)
     if not isinstance(raw, str) or not is_expression or re.search(MATRIX_FILE, raw):
         return BIAS_MATRIX.read(raw, path)
-    try:
-        return parse(raw, BIAS_NAMES)
-    except NumberError as error:
-        raise fail(f"bias: {error}", *path, needs=error.needs) from None
+    from attncli.core.attention.expressions import expression  # few problems have one
+
+    return expression(raw, path, BIAS_NAMES)
 
 
-BIAS_TEXT = forms.STRING | {"pattern": of_expression(BIAS_NAMES)}
+BIAS_TEXT = forms.STRING | {"pattern": r"^[\w\s.,()<>=!≤≥≠%∞π√·×−+*/^-]*$"}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))
