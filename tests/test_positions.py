@@ -198,7 +198,7 @@ def test_a_bias_expression_is_the_matrix_of_its_values() -> None:
 WEIGHTS = ("X", "W_q", "W_k", "W_v")
 
 
-@pytest.mark.parametrize("keys", PROBLEMS[:6])
+@pytest.mark.parametrize("keys", [*PROBLEMS[:6], *PROBLEMS[25:27]])
 def test_gradients_are_those_of_differences_in_50_digits(keys: Keys) -> None:
     trace = attncli.compute(attncli.Problem(**keys, gradient="sum"))
     with mpmath.workdps(50):

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import chain
@@ -26,7 +26,7 @@ from attncli.core.errors import InputError
 from attncli.reading.document import KnownClass, Submission
 from attncli.reading.sheets import documents_of
 from attncli.reading.workbooks import class_table, number_text
-from tests.conftest import SAMPLE_FILES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.test_submissions import SURVEYS, cases_of, said
 from tests.test_zips import zipped
 
@@ -527,3 +527,63 @@ def test_any_cells_are_read_or_refused(known: KnownClass | None) -> None:
             documents_of([("S", cells)], "hw.xlsx", {"student": False, "score": False}, known)
         table = class_table(("S", cells), "hw.xlsx")
         assert {text for row in table.rows for text in row.cells} - {""} == {*cells.values()}
+
+
+# Mistakes of layout that a fair reader forgives
+
+SCORE_ROWS = [["14", "10", "9"], ["10", "11", "6"], ["9", "6", "6"]]
+
+
+@pytest.fixture
+def judged(attn: Attn, tmp_path: Path) -> Callable[[Mapping[str, Cells]], str]:
+    """Return what is said of cells from the corner of sheets with these names."""
+
+    def judge(sheets: Mapping[str, Cells]) -> str:
+        workbook: Any = openpyxl.Workbook()
+        workbook.remove(workbook.active)
+        for name, cells in sheets.items():
+            put(workbook.create_sheet(name), 1, 1, cells)
+        result = attn("check", SAMPLES / "i_am_good.yaml", saved(workbook, tmp_path / "ann.xlsx"))
+        return result.out + result.err
+
+    return judge
+
+
+Judge: TypeAlias = Callable[[Mapping[str, Cells]], str]
+
+
+def test_the_name_of_a_sheet_names_its_only_matrix(judged: Judge) -> None:
+    said = judged(
+        {"Step 1 - Scores": SCORE_ROWS, "Output": [["a remark"]], "notes": [["see above"]]}
+    )
+    assert "correct: 9 numbers" in said
+    said = judged({"Scores": [*SCORE_ROWS, [], ["1", "2"]]})
+    assert "sheet Scores, cell A1: these numbers belong to no matrix" in said
+
+
+@pytest.mark.parametrize("title", ["1. Scores", "Schritt 1: scores", "a) S", "Step 1 – scores"])
+def test_numbers_before_names(title: str, judged: Judge) -> None:
+    assert "correct: 9 numbers" in judged({"Sheet1": [[title], *SCORE_ROWS]})
+
+
+def test_a_note_below_numbers_is_no_row(judged: Judge) -> None:
+    said = judged({"Sheet1": [["scores"], *SCORE_ROWS, ["all are whole"]]})
+    assert "correct: 9 numbers" in said
+    assert "“all are whole”" in said
+
+
+def test_a_worksheet_with_nothing_written_is_empty(attn: Attn, tmp_path: Path) -> None:
+    problem, sheet = tmp_path / "hw.yaml", tmp_path / "sheet.xlsx"
+    problem.write_text("Q: [[1, 0]]\nK: [[1, 2]]\nV: [[3, 1]]\n")
+    attn("worksheet", problem, "-o", sheet)
+    result = attn("check", problem, sheet)
+    assert (result.status, result.out.splitlines()[-1]) == (1, "empty: nothing was given")
+
+
+def test_tokens_that_are_signs_or_formulas(attn: Attn, tmp_path: Path) -> None:
+    problem = tmp_path / "hw.yaml"
+    tokens = ["Hi", "!", "=1+1", "@SUM", "😀"]
+    problem.write_text(json.dumps({"tokens": tokens, "X": [[n, 1] for n in range(5)]}))
+    attn("compute", problem, "-o", tmp_path / "hw.xlsx")
+    result = attn("compute", tmp_path / "hw.xlsx", "-f", "json")
+    assert json.loads(result.out)["options"]["tokens"] == tokens

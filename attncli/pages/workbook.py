@@ -24,7 +24,7 @@ from attncli.core.problem.problem import Problem
 from attncli.core.problem.shapes import is_transposed
 from attncli.core.records import Record, replace
 from attncli.core.tape.step import Expression, Step
-from attncli.core.text.strings import all_of, label_text
+from attncli.core.text.strings import all_of, label_text, of_cell
 from attncli.pages.live import with_tagged_numbers
 from attncli.pages.spreadsheet import SheetFormulas
 from attncli.printing import layout
@@ -61,9 +61,9 @@ CELL_STYLES: Mapping[str, Mapping[str, Any]] = {
     "name": {"italic": True, "font_color": "#6A6B72"},
     "label": {"font_color": "#6A6B72", "align": "right"},
     "sign": {"align": "center"},
-    "option": {"font_color": "#6A6B72", "align": "left"},
-    "number": {"align": "right", "indent": 1},
-    "input": {"bg_color": "#E3EDFD", "locked": False, "align": "right", "indent": 1},
+    "option": {"font_color": "#6A6B72", "align": "left", "indent": 1},
+    "number": {"align": "right"},
+    "input": {"bg_color": "#E3EDFD", "locked": False, "align": "right"},
     "open": {"bg_color": "#FFF3CF", "locked": False, "align": "right"},
 }
 SHADES = {"type": "2_color_scale", "min_type": "num", "min_value": 0, "min_color": "#FFFFFF"} | {
@@ -237,7 +237,7 @@ class _Sheet:
             self.put(self.row, 0, key, "label")
             self.widen(0, len(key))
             for column, word in enumerate(values, 1):
-                value = float(word) if PLAIN_NUMBER.fullmatch(word) else word
+                value = float(word) if PLAIN_NUMBER.fullmatch(word) else of_cell(word)
                 self.put(self.row, column, value, "option")
             self.row += 1
         self.row += 1

@@ -91,13 +91,20 @@ class Page:
         self.settings: Rows = []
         self.words: dict[Position, str] = {}
         self._options = options
-        signs = {at: text for at, text in cells.items() if SIGN.fullmatch(text)}
+        keys = {at[0]: at[1] for at in cells if cells[at] in options}
+        signs = {
+            (row, column): text
+            for (row, column), text in cells.items()
+            if SIGN.fullmatch(text) and column < keys.get(row, column + 1)
+        }
         for row, column in [*signs]:  # a sign has nothing, or signs, above and below
             if not {(row - 1, column), (row + 1, column)} & cells.keys() <= signs.keys():
                 del signs[row, column]
         by_block = {block: self._matrices(block) for block in _blocks(cells, signs)}
         before = _calculations(by_block, signs)
         operands = {one for line in before.values() for one in line}
+        results = [some for block, some in by_block.items() if some and block not in operands]
+        of_sheet = name_in(self.name) if list(map(len, results)) == [1] else ""
         matrices: list[Matrix] = []
         for block, some in by_block.items():
             if some and block not in operands:
@@ -110,10 +117,11 @@ class Page:
                     titles += [one for one in heading[:1] if first.are_words or "=" in one]
                     titles.append(self._above(first))
                 title = next(filter(None, titles), "")
-                name = name_in(title) or title
+                name = name_in(title) or of_sheet or title
                 formulas = [one for one in titles[:2] if CALCULATED.search(one)]
                 if are_answers:  # above a result may be what it is made of
                     formulas = [one for one in formulas if _word(name_in(one)) == _word(name)]
+                    formulas = [one for one in formulas if "(given)" not in one]
                 is_result = bool(formulas) or not all(one.are_words for one in line)
                 matrices.append(replace(some[0], name=name, is_result=is_result))
                 matrices += some[1:]
@@ -140,6 +148,8 @@ class Page:
                     continue
                 matrices += _named(heading, rows)
                 heading, rows = (start, text), []
+            elif not others and is_word(text) and not is_word(rows[-1][1][first] or "_"):
+                self.words[start] = text  # a note below numbers
             else:
                 rows.append(((number, left), cells))
         return matrices + _named(heading, rows)
@@ -248,12 +258,11 @@ def _named(heading: tuple[Position, str], rows: Rows) -> list[Matrix]:
 def _answers(matrices: Sequence[Matrix], is_copy: bool) -> list[Matrix]:
     """Return the matrices without the inputs, which in a copy of a problem may be named A or b."""
     results = {one.name for one in matrices if one.is_result}
-    inputs = KEYS.keys() - REPLACES.keys() - ALIASES.keys()
-    inputs = inputs if is_copy else inputs - LETTERS.keys()
+    inputs = KEYS.keys() - REPLACES.keys() - ALIASES.keys() - LETTERS.keys()
 
     def is_answer(one: Matrix) -> bool:
         is_part = "." in OF_LAYER.sub("", one.name)  # such as score.W
-        is_input = _key(one.name) in (KEYS if is_part else inputs)
+        is_input = _key(one.name) in (KEYS if is_part or is_copy else inputs)
         return not is_input and one.name not in results and (not is_copy or name_in(one.name) != "")
 
     return [one for one in matrices if one.is_result or is_answer(one)]
@@ -302,13 +311,14 @@ def _document(
     for page, row in settings:
         table.add(page.name, [row])
     matrices = [(page, one) for page in pages for one in page.matrices]
-    if of_class and (len(matrices) > 1 or any(one.name for _, one in matrices)):
+    is_named = any(one.name for _, one in matrices)
+    if of_class and (len(matrices) > 1 or is_named):
         table.add(pages[0].name, [((1, 1), [RESULTS])])  # names with points are those of steps
     for page, one in matrices:
         if one.name or len(matrices) > 1:
             table.add(page.name, [(one.at, [one.name or f"cell {cell_name(one.at)}"])])
-            if not (one.name or of_class):
-                hint = "write the key of the matrix, such as X, above its first number"
+            if not (one.name or (of_class and is_named)):
+                hint = "write the name of the matrix, such as X or weights, above its first number"
                 raise table.error(table.rows[-1].line, "these numbers belong to no matrix", hint)
         table.add(page.name, one.rows)
     document = CsvDocument(table, table.rows, options)

@@ -184,8 +184,8 @@ LIKE_DIGITS = frozenset("lIOo")
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
 HEADING = regex(
-    r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*|\d{1,2}\s*[.:)]\s*(?=[^\W\d]))?"
-    r"(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
+    r"[#*`$\s]*(?:(?:step|part|schritt|teil|étape|paso|passo)\s*\d{1,2}\s*[.:)–-]\s*"
+    r"|\d{1,2}\s*[.:)]\s*(?=[^\W\d])|[a-z]\)\s+)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
     re.IGNORECASE,
 )
 """A name with the signs of a heading around it, its number before it or a remark after it."""
@@ -279,8 +279,8 @@ def _count(words: Sequence[str]) -> bool:
 def undecorated(heading: str) -> str:
     """Return the name in a heading.
 
-    >>> [undecorated(line) for line in ("## Weights:", "step 3: weights", "weights (softmax) =")]
-    ['Weights', 'weights', 'weights']
+    >>> [undecorated(line) for line in ("## Weights:", "Step 3: A", "b) sum", "A (softmax) =")]
+    ['Weights', 'A', 'sum', 'A']
     """
     match = HEADING.fullmatch(re.sub(r"\((head \d+)\)", r"\1", heading))
     return match[1] if match else heading
