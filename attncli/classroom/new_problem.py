@@ -28,13 +28,16 @@ from attncli.core.numbers.written import to_count
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS, Kind, Shapes
 from attncli.core.problem.problem import Problem
-from attncli.core.problem.shapes import Sizes, is_transposed, shapes_of
+from attncli.core.problem.shapes import Sizes, gate_shapes, is_transposed, shapes_of
 
 TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
 
 WIDE, NARROW = 4, 2
 """Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
+
+GATES = {"heads": "heads", "features": "heads*d_v"}
+"""The columns of a new problem's gate, by the word for it."""
 
 INPUTS = ("X", "memory", "u", "h_0")
 """Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
@@ -61,7 +64,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
     Args:
         options: keys that are no matrices, as in a file; parameters of the score function or the
-            mask that are left out get values.
+            mask that are left out get values; the gate is one per `heads` or per `features`.
         widths: the wanted ones of `d_model`, the columns of X, `d_k` and `d_v`.
 
     Raises:
@@ -74,7 +77,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
     values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
     faults = list[Fault]()
-    for key in [key for key in options if key not in ("score", "mask")]:
+    for key in [key for key in options if key not in ("score", "mask", "gate")]:
         with collected(faults):
             values[key] = KEYS[key].form.read(options[key], (key,))
             if isinstance(values[key], np.ndarray):
@@ -96,6 +99,9 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keys = [key for key in shapes if key in wanted]
     required = [p.name for p in SCORES[score["name"]].parameters if p.required]
     keys += [f"score.{name}" for name in required if name not in score]
+    of_gate = _of_gate(options, values["kind"])
+    shapes |= of_gate
+    keys += of_gate
     sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
     written_as = values["tokens_as"], values["weights_as"]
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
@@ -111,6 +117,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"]), "score": score}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
+    keyed |= {"gate": {}} if of_gate else {}
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
@@ -118,6 +125,15 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     if mask == "causal" and sizes["n"] != sizes["m"]:
         keyed["mask"] = {"causal": True, "align": "top-left"}
     return _without_flaws(keyed, drawn)
+
+
+def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
+    """Return the shapes of a gate's matrices, if the options ask for one."""
+    if "gate" not in options:
+        return {}
+    if "gate" not in KINDS[kind].keys:
+        raise fail(f"gate has no use in kind {kind}", "gate", hint="leave it out")
+    return gate_shapes(GATES[choice(GATES).read(options["gate"], ("gate",))])
 
 
 def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
@@ -158,6 +174,7 @@ def _sizes(
     _, narrow = bound.setdefault(leader("d_k"), ("", NARROW))
 
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     for letter in dict.fromkeys(["n", "m", *letters]):
         if letter not in ("heads", "kv_heads"):
@@ -218,9 +235,10 @@ def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = Tru
 def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
     """Return the problem of these keys and matrices, and its number of flaws."""
     lists = {key: in_lists(array) for key, array in matrices.items()}
-    of_score = {key.partition(".")[2]: raw for key, raw in lists.items() if "." in key}
-    values: dict[str, Any] = {**options, "score": options["score"] | of_score}
-    values |= {key: raw for key, raw in lists.items() if "." not in key}
+    values = dict(options)
+    for key, raw in lists.items():
+        head, _, part = key.partition(".")
+        values[head] = {**values[head], part: raw} if part else raw
     problem = Problem(**values)
     try:
         trace = compute(problem)

@@ -134,7 +134,7 @@ class Views:
         parts = self.layout(step)
         if len(parts) < 3 or is_deep(step):
             return result
-        without_function = (part for part in parts if part not in ("tanh(", ")"))
+        without_function = (part for part in parts if part not in ("tanh(", "σ(", ")"))
         shown = (p if isinstance(p, str) else self._page_shape(p) for p in without_function)
         return f"{' '.join(shown)} → {result}"
 

@@ -29,6 +29,7 @@ from benchmarks.oracles.recurrent_student import work as work_network
 from benchmarks.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
 from benchmarks.surveys.test_block_mistakes import CASES as OF_BLOCKS
 from benchmarks.surveys.test_cache_mistakes import CASES as OF_CACHES
+from benchmarks.surveys.test_gate_mistakes import CASES as OF_GATES
 from benchmarks.surveys.test_gradient_mistakes import CASES as OF_GRADIENTS
 from benchmarks.surveys.test_position_mistakes import CASES as OF_POSITIONS
 
@@ -377,7 +378,7 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 
 def test_every_mistake_has_a_student() -> None:
-    elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS, *OF_BLOCKS}  # in tests of their own
+    elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS, *OF_BLOCKS, *OF_GATES}
     assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 

@@ -281,7 +281,8 @@ def solve(**given: Any) -> dict[str, Any]:
 
 def read(given: Keys) -> Keys:
     """Return the keys with numbers made exact, and words spelled out."""
-    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads", "qk_norm", "past")
+    words = {"kind", "score", "scale", "mask", "normalize", "heads", "kv_heads", "qk_norm", "past"}
+    words.add("gate")
     keys: Keys = {key: value if key in words else exact(value) for key, value in given.items()}
     keys.setdefault("kind", "self")
     keys.setdefault("heads", 1)
@@ -292,6 +293,8 @@ def read(given: Keys) -> Keys:
         keys[key] = {"name": value} if isinstance(value, str) else {"name": default} | value
     parts = keys["score"].items()
     keys["score"] = {key: value if key == "name" else exact(value) for key, value in parts}
+    if "gate" in given:
+        keys["gate"] = {name: exact(part) for name, part in given["gate"].items()}
     mask = keys.get("mask", {})
     if isinstance(mask, str):
         mask = {mask: True}
@@ -518,11 +521,28 @@ def normalize(s: Matrix, settings: Keys, head: int = 0) -> dict[str, Matrix]:
     return steps
 
 
+def gate(keys: Keys, b: int) -> Heads:
+    """1 / (1 + e^−x) of X W + b, a column or a piece of the columns for each head."""
+    rows = product(keys["X"][b] if depth(keys["X"]) == 3 else keys["X"], keys["gate"]["W"])
+    rows = [plus(row, keys["gate"]["b"]) for row in rows] if "b" in keys["gate"] else rows
+    return cut([[1 / (1 + mp.exp(-x)) for x in row] for row in rows], keys["heads"])
+
+
+def gated(context: Matrix, gates: Matrix) -> Matrix:
+    """Each number times its own gate, or the only one of its row."""
+    pairs = zip(context, gates, strict=True)
+    return [[x * row[j % len(row)] for j, x in enumerate(numbers)] for numbers, row in pairs]
+
+
 def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
     """Return what comes after the heads; the last of context, concat and output is `output`."""
     steps = {"context": contexts}
-    output = contexts[0]
     last = "context"
+    if "gate" in keys:
+        steps["gate"] = gate(keys, b)
+        contexts = [gated(*pair) for pair in zip(contexts, steps["gate"], strict=True)]
+        steps["gated"] = contexts
+    output = contexts[0]
     if keys["heads"] > 1:
         output = [[x for head in contexts for x in head[i]] for i in range(len(contexts[0]))]
         steps["concat"] = [output]
@@ -531,6 +551,8 @@ def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
         output = product(output, keys["W_o"]) if "W_o" in keys else output
         output = [plus(row, keys["b_o"]) for row in output] if "b_o" in keys else output
         steps["output"] = [output]
+    elif "gate" in keys and keys["heads"] == 1:
+        steps["output"] = contexts
     else:
         steps["output"] = steps.pop(last)
     if "W_c" in keys:

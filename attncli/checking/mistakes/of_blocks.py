@@ -199,7 +199,7 @@ def activation_after_the_product(step: Step, trace: Trace) -> Changes:
 def gate_and_value_exchanged(step: Step, trace: Trace) -> Changes:
     """In `gated` alone, already in `activated`, or from the start, by W_1 and W_3."""
     gated = trace.steps.get("gated")
-    if gated is None or not isinstance(gated.operation, Hadamard):
+    if gated is None or "value" not in trace.steps:  # as of attention's gate
         return
     hidden, activated, value = (trace.steps[name] for name in ("hidden", "activated", "value"))
     other = _again(activated, value)

@@ -168,8 +168,13 @@ class Sigmoid(Pointwise):
         yield self.operand, Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
 
     def notation(self, columns: bool) -> tree.Formula:
-        power = tree.Power(tree.Name("e"), tree.Minus(*self.notations(columns)))
-        return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
+        return sigmoid_of(*self.notations(columns))
+
+
+def sigmoid_of(x: tree.Formula) -> tree.Formula:
+    """Return the formula 1 / (1 + e^−x)."""
+    power = tree.Power(tree.Name("e"), tree.Minus(x))
+    return tree.Fraction(tree.Number("1"), tree.plus(tree.Number("1"), power))
 
 
 class Unblocked(Pointwise):

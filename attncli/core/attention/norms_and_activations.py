@@ -17,7 +17,7 @@ import numpy as np
 
 from attncli.core.arithmetic import floats
 from attncli.core.arithmetic.elements import Array, are_floats, at_least_zero, erf
-from attncli.core.attention.normalizers import Sigmoid
+from attncli.core.attention.normalizers import Sigmoid, sigmoid_of
 from attncli.core.attention.parameters import Parameter, Rules, Table
 from attncli.core.attention.scores import refuse_zero_rows
 from attncli.core.formulas import tree
@@ -393,3 +393,34 @@ def silu(x: Expression) -> Operation:
 
 WITH_GATE = {"swiglu": "silu", "geglu": "gelu"}
 """Names of activations of gated layers (Shazeer 2020), with the activation of each."""
+
+
+class ThroughGate(Hadamard):
+    """The derivative with regard to what goes into a gate."""
+
+    line = "d_net_"
+    why = "Where a gate is nearly open or shut, it hardly moves: its slope is gate ⊙ (1 − gate)."
+
+
+class Gate(Sigmoid):
+    """σ(x), the gate of what attention found (Qiu et al. 2025, Gated Attention for LLMs)."""
+
+    function = "σ"
+    why = "Each token says by its own features how much passes: all at 1, nothing at 0."
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx = gate ⊙ (dgate − dgate ⊙ gate), a step of its own."""
+        yield self.operand, ThroughGate(result, Subtract(upstream, Hadamard(upstream, result)))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Call(self.function, self.notations(columns))
+
+    @property
+    def note(self) -> tree.Formula:
+        x = tree.Name("x")
+        meaning = tree.Relation((tree.Call(self.function, (x,)), sigmoid_of(x)))
+        cut = self.operand.note if isinstance(self.operand, Operation) else None
+        return tree.Listed((meaning, cut)) if cut else meaning
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return self.layout_of_argument(columns)

@@ -15,6 +15,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
+from attncli.core.tape.backward_operations import Hadamard
 from attncli.core.tape.operations import (
     Add,
     AsRow,
@@ -34,6 +35,7 @@ PURPOSES = {
     "V": "A value is what its token hands on to those that attend to it.",
 }
 CACHED = "Keys and values of earlier tokens do not change, so they are kept, not worked again."
+GATED = "The gate says how much of what the head found passes on."
 MERGED = "W_o makes one vector per token of the results of all heads."
 
 
@@ -82,31 +84,40 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     heads = problem.heads if name == "Q" else problem.kv_heads
     source = "X" if name == "Q" else KINDS[problem.kind].source
     letter = name.lower()
-    result: Expression
     if name in problem.given:
         whole = put(tape, problem, name, (rows, "feature"))
-        result = _token(whole, t) if t else whole
+        result = _cut(_token(whole, t) if t else whole, heads, problem)
     else:
-        tokens = "query" if source == "X" else "key"
-        x = put(tape, problem, source, (tokens, "model"))
-        whole = x
-        if problem.rules.positions and source not in tape.scope.sources:  # which have theirs
-            from attncli.core.attention.positions import embedded
-
-            whole = embedded(tape, x, problem.rules.positions)
-        result = _token(whole, t) if t else whole
-        if f"W_{letter}" in problem.given:
-            result = MatMul(result, put(tape, problem, f"W_{letter}", ("model", "feature")))
-        elif name == "K" and "W_q" in problem.given:
+        whole = _tokens(tape, problem, source)
+        result = _linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
+        if name == "K" and "W_q" in problem.given and "W_k" not in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
-        if f"b_{letter}" in problem.given:
-            bias: Expression = put(tape, problem, f"b_{letter}", ("feature",))
-            if ("head" in result.leading) != ("head" in bias.leading):  # of all heads, and of each
-                result, bias = _cut(result, heads, problem), _cut(bias, heads, problem)
-            result = Add(result, bias)
     axes, why = (rows, "feature"), PURPOSES[name]
-    result = _cut(result, heads, problem)
     return tape.record(letter if t else name, result, axes[-1:] if t else axes, why=why)
+
+
+def _tokens(tape: Tape, problem: Problem, source: str) -> Step:
+    """Return X or memory, with its positions where they are added to it."""
+    x = put(tape, problem, source, ("query" if source == "X" else "key", "model"))
+    if not problem.rules.positions or source in tape.scope.sources:  # which have theirs
+        return x
+    from attncli.core.attention.positions import embedded
+
+    return embedded(tape, x, problem.rules.positions)
+
+
+def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
+    """Return x W (+ b) for Q, K, V or the gate, by its letter, cut into heads if there are some."""
+    gate = problem.gate if letter == "gate" else {}
+    weight, bias_key = ("gate.W", "gate.b") if gate else (f"W_{letter}", f"b_{letter}")
+    if gate or weight in problem.given:
+        x = MatMul(x, put(tape, problem, weight, ("model", "feature"), f"W_{letter}"))
+    if "b" in gate or bias_key in problem.given:
+        bias: Expression = put(tape, problem, bias_key, ("feature",), f"b_{letter}")
+        if ("head" in x.leading) != ("head" in bias.leading):  # of all heads, and of each
+            x, bias = _cut(x, heads, problem), _cut(bias, heads, problem)
+        x = Add(x, bias)
+    return _cut(x, heads, problem)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
@@ -151,7 +162,7 @@ def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
     """Record scores, weights and weights · V, or only the last one if they are large."""
     rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = "context" if problem.heads > 1 or goes_on(problem) else "output"
+    name = context_name(problem)
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
@@ -165,16 +176,22 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:
-    """Record what comes after the heads: side by side, through W_o, through W_c.
+    """Record what comes after the heads: the gate, side by side, through W_o, through W_c.
 
     Returns:
         The step `output`.
     """
     output = context
+    if problem.gate:
+        from attncli.core.attention.norms_and_activations import Gate
+
+        net = _linear(tape, problem, _tokens(tape, problem, "X"), "gate", problem.heads)
+        gate = tape.record("gate", Gate(net), ("query", "feature"))
+        output = tape.record("gated", Hadamard(context, gate), why=GATED)
     if problem.heads > 1:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
-    if goes_on(problem):
+    if goes_on(problem) or (problem.gate and problem.heads == 1):
         projected: Expression = output
         if "W_o" in problem.given:
             projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
@@ -189,6 +206,12 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
         why = "What was found and the token's own vector together make the new one."
         tape.record("attentional", Tanh(joined), why=why)
     return output
+
+
+def context_name(problem: Problem) -> str:
+    """Return what weights · V is called: the output, where nothing comes after it."""
+    is_last = problem.heads == 1 and not problem.gate and not goes_on(problem)
+    return "output" if is_last else "context"
 
 
 def goes_on(problem: Problem) -> bool:
@@ -236,5 +259,5 @@ def decode(tape: Tape, problem: Problem) -> None:
             weights = normalize(tape, adjust(tape, scores, of_token), rules)
             read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
     tape.group = ""
-    name = "context" if problem.heads > 1 or goes_on(problem) else "output"
+    name = context_name(problem)
     finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

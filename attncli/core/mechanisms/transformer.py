@@ -28,8 +28,8 @@ from attncli.core.tape.step import Derivatives, Expression, Operation, ShapeErro
 from attncli.core.tape.tape import Tape
 from attncli.core.text.strings import label_text
 
-RENAMED = {"output": "attended", "hidden": "score_hidden"}
-"""Other names, in a layer, of the last step of attention and of the hidden layer of its scores."""
+RENAMED = {"output": "attended", "hidden": "score_hidden", "gated": "gated_context"}
+"""Other names, in a layer, of steps of attention: the feed-forward network has the usual ones."""
 
 RESIDUAL = "What was found is added to what was there, so that nothing is lost."
 LOGITS = "One number for each word that may follow."

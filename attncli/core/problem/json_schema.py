@@ -153,6 +153,7 @@ class ProblemKeys(TypedDict, total=False):
     heads: NumberLike
     kv_heads: NumberLike
     score: NameLike
+    gate: Mapping[str, MatrixLike] | None
     past: Mapping[str, MatrixLike] | None
     qk_norm: NameLike
     scale: NumberLike

@@ -27,9 +27,15 @@ from attncli.core.records import EMPTY
 from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
 
 WEIGHTS = {
-    f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}" for letter in "Wb" for key in PROJECTIONS
+    f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}"
+    for letter in "Wb"
+    for key in PROJECTIONS
+    if len(key) == 3
 }
 """Weights and biases by their two letters; they have more names than can be listed."""
+
+OF_GATE = {"W_gate": "gate.W", "b_gate": "gate.b"}
+"""Keys of the gate by what formulas call them; their derivatives may have either name."""
 
 IGNORED_IN_WEIGHTS = "_^{}$ "
 """Signs that may be written between, before and after the two letters of a weight."""
@@ -72,7 +78,8 @@ def key_of(word: str) -> str:
     if layer := OF_LAYER.match(word):
         return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
-        return f"{derivative[1] or 'd'}_{_weight(word[derivative.end() :])}"
+        weight = _weight(word[derivative.end() :])
+        return f"{derivative[1] or 'd'}_{OF_GATE.get(weight, weight)}"
     return next((key for key, row in KEYS.items() if word in row.aliases), _weight(word))
 
 
@@ -280,6 +287,9 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
+    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
+        hint = "write X, or leave out gate"
+        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:

@@ -164,6 +164,17 @@ class ProblemFields:
         as_written=True,
         instead={"score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"},
     )
+    gate: Mapping[str, Any] = key(
+        values.GATE,
+        "what multiplies each head's context, σ(X W + b), per head or feature: {W: …, b: …}",
+        {},
+        instead={
+            "gate: {W: [[…]], b: […]}, σ(X W + b) times the context": (
+                "w_g b_g w_gate b_gate g_proj gate_score attn_gate attn_output_gate"
+                " headwise_attn_output_gate elementwise_attn_output_gate output_gate"
+            )
+        },
+    )
     past: Mapping[str, Any] = key(
         values.PAST,
         "keys and values of earlier tokens, a cache: {K: …, V: …}",

@@ -21,12 +21,15 @@ COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "ma
 """Keys of every kind."""
 
 
-PROJECTIONS = ("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u")
+PROJECTIONS = (
+    *("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u"),
+    *("gate.W", "W_gate"),  # a key, and its name in formulas
+)
 """The weight matrices: those that `weights_as: out_in` transposes."""
 
 WITH_PARTS = (
-    *("past", "score", "qk_norm", "positions", "mask", "normalize", "embedding", "final_norm"),
-    "gradient",
+    *("past", "score", "gate", "qk_norm", "positions", "mask", "normalize", "embedding"),
+    *("final_norm", "gradient"),
 )
 """Keys that are mappings in which there may be matrices."""
 
@@ -108,7 +111,7 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
+    *(*SCORING, "gate", "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
     *("memory_tokens", "heads", "kv_heads", "mask"),
 )
 
@@ -135,7 +138,7 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
+    *(*SCORING, "gate", "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
     *("norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""

@@ -234,7 +234,18 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-LATE_KEYS = ("bias", "mask", "qk_norm", "positions", "W_o", "b_o", "W_c", "score", "gradient")
+LATE_KEYS = (
+    "bias",
+    "mask",
+    "qk_norm",
+    "positions",
+    "gate",
+    "W_o",
+    "b_o",
+    "W_c",
+    "score",
+    "gradient",
+)
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
@@ -291,6 +302,10 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     if values["past"]:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
+    if values["gate"]:
+        axis = -2 if is_transposed("gate.W", values["tokens_as"], values["weights_as"]) else -1
+        is_by_head = values["gate"]["W"].shape[axis] == values["heads"]
+        shapes |= gate_shapes("heads" if is_by_head else "heads*d_v")
     for key in ("score", "normalize", "qk_norm"):
         parameters = _table_of(key)[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in parameters if p.shape}
@@ -300,6 +315,11 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     positions = _table_of("positions").values() if values["positions"] else ()
     of_positions = (p for row in positions for p in row.parameters if p.shape)
     return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
+
+
+def gate_shapes(width: str) -> Shapes:
+    """Return the letters of a gate's matrix and bias, for the letters of its columns."""
+    return {"gate.W": ("d_model", width), "gate.b": (width,)}
 
 
 def _table_of(key: str) -> Table:

@@ -158,6 +158,20 @@ POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
 
+GATE_PARTS = {"W": forms.matrix(), "b": forms.vector()}
+
+
+def _gate(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return the matrix and the bias of a gate."""
+    parts = forms.known_parts(raw, path, GATE_PARTS) if isinstance(raw, Mapping) else {}
+    if "W" not in parts:
+        hint = f"write {path[0]}: {{W: [[…]], b: […]}}, W with a column per head, or per feature"
+        raise fail(f"{dotted(path)} needs W", *path, hint=hint)
+    return forms.read_parts(parts, path, GATE_PARTS)
+
+
+GATE = Form(_gate, parts=lambda: GATE_PARTS)
+
 PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
 
 

@@ -245,10 +245,7 @@ class Tanh(Pointwise):
         yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
-        if isinstance(self.operand, Operation) and (inside := self.operand.layout(columns)):
-            return ("tanh(", *inside, ")")
-        return ()
+        return self.layout_of_argument(columns)
 
 
 class SoftCap(Pointwise):
