@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -156,6 +156,7 @@ class Sigmoid(Pointwise):
     """1 / (1 + e^−s), the share of e^s beside 1."""
 
     why = "Each key gets a weight between 0 and 1, whatever the others get."
+    through: ClassVar[type[Hadamard]] = Hadamard  # of which the derivative is made
 
     def apply(self, scores: Array) -> Array:
         if not are_floats(scores):
@@ -165,7 +166,8 @@ class Sigmoid(Pointwise):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Ds = dw ⊙ w ⊙ (1 − w)."""
-        yield self.operand, Hadamard(result, Subtract(upstream, Hadamard(upstream, result)))
+        slope = Subtract(upstream, Hadamard(upstream, result))
+        yield self.operand, self.through(result, slope)
 
     def notation(self, columns: bool) -> tree.Formula:
         return sigmoid_of(*self.notations(columns))

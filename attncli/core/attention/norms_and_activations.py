@@ -406,11 +406,8 @@ class Gate(Sigmoid):
     """σ(x), the gate of what attention found (Qiu et al. 2025, Gated Attention for LLMs)."""
 
     function = "σ"
+    through = ThroughGate
     why = "Each token says by its own features how much passes: all at 1, nothing at 0."
-
-    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Dx = gate ⊙ (dgate − dgate ⊙ gate), a step of its own."""
-        yield self.operand, ThroughGate(result, Subtract(upstream, Hadamard(upstream, result)))
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Call(self.function, self.notations(columns))

@@ -235,15 +235,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
 
 
 LATE_KEYS = (
-    "bias",
-    "mask",
-    "qk_norm",
-    "positions",
-    "gate",
-    "W_o",
-    "b_o",
-    "W_c",
-    "score",
+    *("bias", "mask", "qk_norm", "positions", "gate", "W_o", "b_o", "W_c", "score"),
     "gradient",
 )
 """Keys that are bound after queries, keys and values, and so are the ones at fault."""
