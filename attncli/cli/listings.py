@@ -57,6 +57,10 @@ def scores(
     write_lines([score_tables()], Display(color, theme, not no_pager))
 
 
+MAX_WIDTH = 80
+"""Maximum number of characters of a line of these tables."""
+
+
 def score_tables() -> Iterator["Line"]:
     """Yield a table for each key whose value is a row of one, and how they are written."""
     from attncli.core.attention.masks import MASKS
@@ -64,6 +68,7 @@ def score_tables() -> Iterator["Line"]:
     from attncli.core.attention.norms_and_activations import ACTIVATIONS, LAYER_NORMS, NORMS
     from attncli.core.attention.positions import POSITIONS
     from attncli.core.attention.scores import SCORES
+    from attncli.printing.layout import wrapped
 
     tables: list[tuple[str, Mapping[str, Any], str]] = [
         ("score: how alike a query q and a key k are", SCORES, "source"),
@@ -80,7 +85,8 @@ def score_tables() -> Iterator["Line"]:
         for line, row in zip(_columns(cells), rows.values(), strict=True):
             yield line
             if parameters := getattr(row, "parameters", ()):
-                yield [(f"      with {', '.join(map(_parameter, parameters))}", "faint")]
+                words = f"      with {', '.join(map(_parameter, parameters))}"
+                yield from wrapped([(words, "faint")], MAX_WIDTH, hanging=" " * 11)
         yield []
     yield [("In a file:  score: {name: distance, width: 2}", "faint")]
     yield [("            positions: [sinusoidal, {name: rope, pairs: halves}]", "faint")]

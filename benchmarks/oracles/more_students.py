@@ -291,6 +291,8 @@ def mask_counted_from_0(paper: Paper, name: str, known: Known, wrong: Wrong) -> 
 @student
 def mask_and_or(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
     """Asks for one part of a condition, of which both are needed."""
+    if "when" not in paper.keys["mask"]:
+        raise ImpossibleError
     kept = [j < 2 or j <= i for i in range(paper.n) for j in range(paper.m)]
     return _masked_by(np.array(kept).reshape(paper.n, paper.m), paper, name, known)
 

@@ -472,7 +472,10 @@ class Paper:
 
     def counted_from_0(self) -> Numbers:
         """Return a mask whose condition, on positions from 1, is asked of positions from 0."""
-        chunks = "//" in self.keys["mask"]["when"]
+        mask = self.keys["mask"]
+        if not isinstance(mask, dict) or "when" not in mask:
+            raise ImpossibleError
+        chunks = "//" in mask["when"]
         places = [(i, j) for i in range(self.n) for j in range(self.m)]
         kept = [j <= i and ((i - 1) // 2 == (j - 1) // 2 if chunks else j <= 2) for i, j in places]
         return np.array(kept).reshape(self.n, self.m)
