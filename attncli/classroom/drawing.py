@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from math import ceil, floor, prod
 from random import Random
 from typing import Any
@@ -19,7 +20,7 @@ from attncli.core.numbers.written import to_number
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.marking import Marking
 from attncli.core.problem.problem import Problem
-from attncli.core.records import Record
+from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import evaluate, walk
 from attncli.core.tape.operations import TOKEN_AXES, MatMul, MatVec, Transposed
 from attncli.core.tape.step import Expression, Operation, Step
@@ -195,6 +196,14 @@ class Drawing:
         return self.projections.excess_with(
             lambda step: problem.array(step.key) if step.key in matrices else step.array
         )
+
+    def with_any_zeros(self) -> Drawing | None:
+        """Return this with any number of zeros; None if no matrix keeps those of the original."""
+        if not any(cells.keeps_zeros for cells in self.cells.values()):
+            return None
+        loose = copy(self)
+        loose.cells = {k: replace(cells, keeps_zeros=False) for k, cells in self.cells.items()}
+        return loose
 
     def draw(self, random: Random) -> Matrices:
         return {key: cells.draw(random) for key, cells in self.cells.items()}

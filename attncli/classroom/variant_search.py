@@ -201,18 +201,33 @@ class Search:
 
         The result is the same for other `used` numbers of which `drawn` has none.
         """
-        best: Candidate | None = None
         self._used, self.drawn = {numbers_of(self.drawing.original), *used}, set()
-        draws = iter(range(VARIANT_BUDGET))
+        best = self._best_of(random, VARIANT_BUDGET)
+        bounded, loose = self.drawing, self.drawing.with_any_zeros()
+        if loose is not None and not (best is not None and self._is_fair(best)):
+            self.drawing = loose  # that mistakes show matters more
+            other = self._best_of(random, VARIANT_BUDGET)
+            self.drawing = bounded
+            if best is None or (other is not None and self._is_fair(other)):
+                best = other
+        if best is not None and best.faults == inf:
+            self._examine(best)
+        return best
+
+    def _is_fair(self, candidate: Candidate) -> bool:
+        return candidate.grave <= self.fewest and not candidate.faults
+
+    def _best_of(self, random: Random, budget: int) -> Candidate | None:
+        """Return the best candidate of so many draws; else None."""
+        best: Candidate | None = None
+        draws = iter(range(budget))
         while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
             if candidate.grave <= self.fewest:
                 candidate = self._with_few_faults(random, draws, candidate)
             if best is None or self._cost(candidate) < self._cost(best):
                 best = candidate
-            if best.grave <= self.fewest and not best.faults:
+            if self._is_fair(best):
                 break
-        if best is not None and best.faults == inf:
-            self._examine(best)
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[float, ...]:

@@ -97,7 +97,7 @@ EXAMPLES = {
         "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
     ),
     "vary": (
-        "attn vary hw.yaml -n 3 --seed 7 --ask weights,output -o variants/ --key",
+        "attn vary hw.yaml -n 3 --values -2..3 --ask weights,output -o sheets/ --key",
         "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
     "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
