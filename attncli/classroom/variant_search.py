@@ -202,11 +202,11 @@ class Search:
         The result is the same for other `used` numbers of which `drawn` has none.
         """
         self._used, self.drawn = {numbers_of(self.drawing.original), *used}, set()
-        best = self._best_of(random, VARIANT_BUDGET)
+        best = self._best_drawn(random)
         bounded, loose = self.drawing, self.drawing.with_any_zeros()
         if loose is not None and not (best is not None and self._is_fair(best)):
             self.drawing = loose  # that mistakes show matters more
-            other = self._best_of(random, VARIANT_BUDGET)
+            other = self._best_drawn(random)
             self.drawing = bounded
             if best is None or (other is not None and self._is_fair(other)):
                 best = other
@@ -217,10 +217,10 @@ class Search:
     def _is_fair(self, candidate: Candidate) -> bool:
         return candidate.grave <= self.fewest and not candidate.faults
 
-    def _best_of(self, random: Random, budget: int) -> Candidate | None:
-        """Return the best candidate of so many draws; else None."""
+    def _best_drawn(self, random: Random) -> Candidate | None:
+        """Return the best candidate of `VARIANT_BUDGET` draws; else None."""
         best: Candidate | None = None
-        draws = iter(range(budget))
+        draws = iter(range(VARIANT_BUDGET))
         while (candidate := self._with_few_flaws(random, draws, self.fewest)) is not None:
             if candidate.grave <= self.fewest:
                 candidate = self._with_few_faults(random, draws, candidate)

@@ -45,7 +45,7 @@ class Scaling(Record):
 
     @property
     def amplitude(self) -> NumberAsWritten:
-        """What cosines and sines are multiplied by: 0.1·ln factor + 1 (Peng et al. 2023)."""
+        """The factor of cosines and sines, 0.1·ln factor + 1 (Peng et al. 2023)."""
         if self.kind != "yarn" or self.attention_factor is not None:
             factor = self.attention_factor or 1.0
             return NumberAsWritten(factor, tree.Number(f"{factor:.17g}"))
@@ -177,12 +177,12 @@ class Waves(Record):
 
     @property
     def factors(self) -> Array:
-        """By what the frequency of each pair is multiplied."""
+        """The factor of the frequency of each pair."""
         return self.shares + (1 - self.shares) / (self.scaling.factor if self.scaling else 1.0)
 
     @property
     def amplitude(self) -> NumberAsWritten | float:
-        """What cosines and sines are multiplied by."""
+        """The factor of cosines and sines."""
         return self.scaling.amplitude if self.scaling else 1.0
 
     def written(self, token: int, pair: int) -> tree.Formula:
