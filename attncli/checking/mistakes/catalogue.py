@@ -15,6 +15,7 @@ import numpy as np
 
 from attncli.checking.mistakes import (
     of_blocks,
+    of_delta,
     of_gates,
     of_gradients,
     of_masks,
@@ -45,6 +46,7 @@ from attncli.core.tape.step import Expression, Step
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
+    of_delta,
     of_gates,
     *(of_score_inputs, of_blocks, of_gradients),
 )

@@ -8,6 +8,9 @@ its own. `label` and `put` put the words and matrices of a problem on the tape, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
@@ -86,17 +89,17 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     letter = name.lower()
     if name in problem.given:
         whole = put(tape, problem, name, (rows, "feature"))
-        result = _cut(_token(whole, t) if t else whole, heads, problem)
+        result = cut(_token(whole, t) if t else whole, heads, problem)
     else:
-        whole = _tokens(tape, problem, source)
-        result = _linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
+        whole = tokens_of(tape, problem, source)
+        result = linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
         if name == "K" and "W_q" in problem.given and "W_k" not in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
     axes, why = (rows, "feature"), PURPOSES[name]
     return tape.record(letter if t else name, result, axes[-1:] if t else axes, why=why)
 
 
-def _tokens(tape: Tape, problem: Problem, source: str) -> Step:
+def tokens_of(tape: Tape, problem: Problem, source: str) -> Step:
     """Return X or memory, with its positions where they are added to it."""
     x = put(tape, problem, source, ("query" if source == "X" else "key", "model"))
     if not problem.rules.positions or source in tape.scope.sources:  # which have theirs
@@ -106,8 +109,8 @@ def _tokens(tape: Tape, problem: Problem, source: str) -> Step:
     return embedded(tape, x, problem.rules.positions)
 
 
-def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
-    """Return x W (+ b) for Q, K, V or the gate, by its letter, cut into heads if there are some."""
+def linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
+    """Return x W (+ b), such as for Q, by the name of what it makes, cut into several heads."""
     gate = problem.gate if letter == "gate" else {}
     weight, bias_key = ("gate.W", "gate.b") if gate else (f"W_{letter}", f"b_{letter}")
     if gate or weight in problem.given:
@@ -115,9 +118,9 @@ def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int
     if "b" in gate or bias_key in problem.given:
         bias: Expression = put(tape, problem, bias_key, ("feature",), f"b_{letter}")
         if ("head" in x.leading) != ("head" in bias.leading):  # of all heads, and of each
-            x, bias = _cut(x, heads, problem), _cut(bias, heads, problem)
+            x, bias = cut(x, heads, problem), cut(bias, heads, problem)
         x = Add(x, bias)
-    return _cut(x, heads, problem)
+    return cut(x, heads, problem)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
@@ -147,14 +150,14 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
     key = f"past.{name}"
     leading, array = problem.leading(key), problem.array(key)
     past = tape.put(key, array, ("key", "feature"), leading, key=key)
-    return _cut(past, problem.kv_heads, problem)
+    return cut(past, problem.kv_heads, problem)
 
 
 def _token(whole: Step, t: int) -> Expression:
     return Row(whole, t - 1)
 
 
-def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
+def cut(x: Expression, heads: int, problem: Problem) -> Expression:
     """Return the features cut into heads, if there are several and they are not cut yet."""
     return SplitHeads(x, heads) if problem.heads > 1 and "head" not in x.leading else x
 
@@ -185,7 +188,7 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
-        net = _linear(tape, problem, _tokens(tape, problem, "X"), "gate", problem.heads)
+        net = linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
         output = tape.record("gated", Hadamard(context, gate), why=GATED)
     if problem.heads > 1:
@@ -233,6 +236,15 @@ def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name:
     return tape.put(name or part or key, problem.array(key), trailing, leading, as_written, key)
 
 
+@contextmanager
+def at_time(tape: Tape, words: tuple[str, ...], t: int) -> Iterator[None]:
+    """Name the steps of time t, such as `S_2`, and show them under a heading of their own."""
+    tape.group = f"t = {t} ({words[t - 1]})" if words else f"t = {t}"
+    with tape.within(suffix=f"_{t}"):
+        yield
+    tape.group = ""
+
+
 CACHE = ("key", "feature")
 
 
@@ -244,10 +256,9 @@ def decode(tape: Tape, problem: Problem) -> None:
     keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
     read: list[Step] = []
     for t in range(1, problem.sizes["n"] + 1):
-        tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
         here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
         of_token = replace(rules, by_place=here)
-        with tape.within(suffix=f"_{t}"):
+        with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
             q, k = normed_and_rotated(tape, q, k, rules, t - 1)
             keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
@@ -258,6 +269,5 @@ def decode(tape: Tape, problem: Problem) -> None:
             scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
             weights = normalize(tape, adjust(tape, scores, of_token), rules)
             read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
-    tape.group = ""
     name = context_name(problem)
     finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

@@ -93,6 +93,9 @@ def _of_kind(name: str, kind: Kind) -> Schema:
         rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
+    if kind.variants:
+        option, variants = kind.variants
+        rules.append(_inside(option, {"enum": [*variants, None]}))
     rules += map(_given, kind.needs)
     rules += (_given(*keys) for keys in kind.source_groups)
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
@@ -173,6 +176,13 @@ class ProblemKeys(TypedDict, total=False):
     h_0: MatrixLike
     c_0: MatrixLike
     update: str | None
+    alpha: MatrixLike
+    W_alpha: MatrixLike
+    b_alpha: MatrixLike
+    beta: MatrixLike
+    W_beta: MatrixLike
+    b_beta: MatrixLike
+    S_0: MatrixLike
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None

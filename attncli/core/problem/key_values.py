@@ -20,7 +20,7 @@ from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS, WITH_PARTS
-from attncli.core.problem.kinds import KINDS, REPLACES
+from attncli.core.problem.kinds import KINDS, REPLACES, Kind
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
@@ -212,6 +212,7 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
+    values |= KINDS[values["kind"]].variant_of(values)
     if "normalize" not in read and "scores" not in read:
         values["normalize"] = {"name": SCORES[values["score"]["name"]].normalize}
     return values
@@ -244,6 +245,14 @@ MAX_NAMED_CELLS = 6
 """Maximum number of open cells that are named one by one; of more, each matrix is counted."""
 
 
+NEEDED = {
+    "learning_rate": ("gradient",),
+    "gate": ("X", "layers", "embedding"),
+    **{"W_alpha": ("X",), "W_beta": ("X",), "b_alpha": ("W_alpha",), "b_beta": ("W_beta",)},
+}
+"""Keys that have no use without one of some others."""
+
+
 def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
     name = values["kind"]
@@ -253,6 +262,7 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         fitting = [name for name, other in KINDS.items() if key in other.keys]
         hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
         yield Fault(f"{key} has no use in kind {name}", (key,), hint)
+    yield from _misfits_beside(keys, kind, values)
     for direct in [direct for direct in REPLACES if direct in keys]:
         for key in filter(keys.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"
@@ -262,9 +272,6 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for key in kind.needs:
         if key not in keys:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
-    if "learning_rate" in keys and "gradient" not in keys:
-        message = "learning_rate has no use without gradient"
-        yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     for key, origin, *others in kind.source_groups:
         if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
@@ -288,15 +295,36 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
-    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
-        hint = "write X, or leave out gate"
-        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
         yield Fault(message, ("scale",), hint, needs="values")
+
+
+def _misfits_beside(
+    keys: Collection[str], kind: Kind, values: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Yield a fault for each key without use beside, or without, another key or option."""
+    for key, others in NEEDED.items():
+        if key in keys and not {*others} & {*keys}:
+            message = f"{key} has no use without {others[0]}"
+            yield Fault(message, (key,), f"write {others[0]}, or leave out {key}", needs="values")
+    option, variants = kind.variants or ("", {})
+    value = values.get(option)
+    if option and value not in variants:
+        message = f"{option} {value} has no use in kind {values['kind']}"
+        yield Fault(message, (option,), f"write {option}: {' or '.join(variants)}")
+    for key in keys if value in variants else ():
+        users = [name for name, shapes in variants.items() if key in shapes]
+        if users and value not in users:
+            hint = f"it is for {option}: {' or '.join(users)}"
+            message = f"{key} has no use with {option}: {value}"
+            yield Fault(message, (key,), hint, related=(option,), needs="values")
+    if "gated" in str(value) and not {"alpha", "W_alpha"} & {*keys}:
+        message, hint = f"{option}: {value} has no use without alpha", "write alpha, or W_alpha"
+        yield Fault(message, (option,), hint, needs="values")
 
 
 OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")

@@ -1,12 +1,13 @@
 """The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
-A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
-one head times the heads; in a stack of one matrix per head it is d_k.
+A shape is written in letters, in row convention; a letter is one size, and 1 is itself. `heads*d_k`
+is the size of one head times the heads; in a stack of one matrix per head it is d_k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attncli.core.attention.parameters import AXES
 from attncli.core.records import Record
@@ -25,6 +26,7 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
+    **{rate: (f"W_{rate}", f"b_{rate}") for rate in ("alpha", "beta")},
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
@@ -36,6 +38,7 @@ class Implied(Record):
     letter: str
     origin: str
     unless: tuple[str, ...] = ()
+    or_one: bool = False  # whether it may be 1 instead
 
 
 class Kind(Record):
@@ -58,8 +61,16 @@ class Kind(Record):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        of_shapes = (key.partition(".")[0] for key in self.shapes)
+        shapes = [self.shapes, *(self.variants[1].values() if self.variants else ())]
+        of_shapes = (key.partition(".")[0] for one in shapes for key in one)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
+
+    def variant_of(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the option that chooses shapes; by default the first that uses all given keys."""
+        option, variants = self.variants or ("", {})
+        given = {key for shapes in variants.values() for key in shapes if values[key] is not None}
+        fitting = [name for name, shapes in variants.items() if given <= shapes.keys()]
+        return {option: values[option] or [*fitting, *variants][0]} if option else {}
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -145,6 +156,24 @@ UPDATES: dict[str, Shapes] = {
 }
 """The shape of A for each way of kind `recurrent` to make its next state."""
 
+ALPHA: Shapes = {
+    "alpha": ("n", "kv_heads*d_alpha"),
+    "W_alpha": ("d_model", "kv_heads*d_alpha"),
+    "b_alpha": ("kv_heads*d_alpha",),
+}
+BETA: Shapes = {
+    "beta": ("n", "kv_heads*1"),
+    "W_beta": ("d_model", "kv_heads*1"),
+    "b_beta": ("kv_heads*1",),
+}
+RULES: dict[str, Shapes] = {
+    "delta": BETA,
+    "gated_delta": ALPHA | BETA,
+    "linear": {},
+    "gated": ALPHA,
+}
+"""The rates that each way of kind `delta` to make its next state has."""
+
 KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
@@ -181,6 +210,22 @@ KINDS: dict[str, Kind] = {
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
         ),
+    ),
+    "delta": Kind(
+        "a state learns which value belongs to which key: linear attention, the delta rule",
+        "delta.delta",
+        {
+            **{key: SELF[key] for key in SELF if key not in (*MASKING, "scores", "W_c")},
+            "K": ("n", "kv_heads*d_k"),
+            "V": ("n", "kv_heads*d_v"),
+            "S_0": ("d_k", "kv_heads*d_v"),
+        },
+        ("heads", "kv_heads", "scale", "qk_norm", "update", *BACKWARD, "tokens_as", "weights_as"),
+        start=("Q", "K", "V", "alpha", "beta"),
+        score="dot",
+        source="X",
+        implied=(*_without_projections("d_model"), Implied("d_alpha", "d_k", or_one=True)),
+        variants=("update", RULES),
     ),
     "transformer": Kind(
         "layers of attention and a feed-forward network, and the next token",
