@@ -434,7 +434,9 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
 def test_code_beside_a_matrix_is_not_passed_over(code: str, attn: Attn, tmp_path: Path) -> None:
     """Right numbers, with which the code would calculate others."""
     path = tmp_path / "a.txt"
-    path.write_text(f"Weights:\nweights = {printed(WEIGHTS)}\nscores = {code.format(printed(SCORES))}\n")
+    path.write_text(
+        f"Weights:\nweights = {printed(WEIGHTS)}\nscores = {code.format(printed(SCORES))}\n"
+    )
     result = attn("check", SAMPLES / "i_am_good.yaml", path)
     assert result.status == 2
     assert "is written beside the matrix; write the matrix itself, worked out" in result.err
