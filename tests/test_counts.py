@@ -152,7 +152,7 @@ def test_caches_are_those_of_papers(
     heads: int, kv_heads: int, size: int, layers: int, per_token: int
 ) -> None:
     layer = attention_of(heads, kv_heads, size)
-    keys = {"kind": "transformer", "X": np.ones((3, 1)), "layers": [layer] * layers}
+    keys: Keys = {"kind": "transformer", "X": np.ones((3, 1)), "layers": [layer] * layers}
     work = count(attncli.Problem(**keys), number_bytes=2)
     assert work.bytes_per_token == per_token
     assert work.total()["cache_bytes"] == 3 * per_token

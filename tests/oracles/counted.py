@@ -84,12 +84,12 @@ def cut(matrix: Matrix, heads: int) -> list[Matrix]:
 
 def attention(hand: Hand, keys: Keys, x: Matrix, memory: Matrix) -> Matrix:
     """Return softmax(Q Kᵀ / √d) V, or what the keys make of it, before W_o: heads side by side."""
-    heads = keys.get("heads", 1)
+    heads: int = keys.get("heads", 1)
     of_head: dict[str, list[Matrix]] = {}
     for name, source in (("Q", x), ("K", memory), ("V", memory)):
         hand.begin(name)
         whole = hand.linear(source, keys, name.lower())
-        of_head[name] = cut(whole, heads if name == "Q" else keys.get("kv_heads", heads))
+        of_head[name] = cut(whole, heads if name == "Q" else keys["kv_heads"])
     if keys.get("qk_norm"):
         for name in ("Q", "K"):
             hand.begin(f"{name}_normed")
@@ -243,7 +243,7 @@ def worked(keys: Keys) -> tuple[Matrix, dict[str, Counter[str]]]:
     else:
         if keys.get("heads", 1) == 1 and not {"W_o", "gate"} & keys.keys():
             hand.names = {"context": "output"}  # the last step
-        joined = attention(hand, keys, x, keys.get("memory", x))
+        joined = attention(hand, keys, x, keys["memory"] if "memory" in keys else x)
         hand.begin("output")
         output = hand.linear(joined, keys, "o")
     return output, {name: counts for name, counts in hand.counts.items() if counts.total()}
