@@ -36,6 +36,7 @@ def solve(keys: ref.Keys, b: int) -> dict[str, Any]:
     rates = {name: rates_of(keys, name, b) for name in ("alpha", "beta")}
     states = [start(keys, h, b, whole) for h in range(shared)]
     steps: dict[str, Any] = {"S_0": [ref.transpose(state) for state in states]}
+    steps |= {name: rows for name, rows in rates.items() if f"W_{name}" in keys}
     outputs: list[list[Any]] = []
     for t in range(tokens):
         found: dict[str, list[Any]] = {}
@@ -73,8 +74,6 @@ def one_token(
     if "qk_norm" in keys:
         k = ref.normed([[k]], "k", keys["qk_norm"])[0][0]
         note("k_normed", [k])
-    for name in (name for name in ("alpha", "beta") if f"W_{name}" in keys):
-        note(name, [rates[name]])
     if "alpha" in rates:
         fade = rates["alpha"] * (len(k) // len(rates["alpha"]))
         state = [[a * x for a, x in zip(fade, row, strict=True)] for row in state]

@@ -36,32 +36,34 @@ from attncli.core.tape.tape import Tape
 
 STATE = ("key_feature", "value_feature")
 
-WHYS = {
+RATES = {
     "alpha": "α says how much the state keeps: 1 keeps all, 0 forgets all.",
     "beta": "β says how much of the error is written: 1 all of it, 0 nothing.",
-    "decayed": "The state fades before it is read and written.",
-    "read": "Asked with the key, the state answers with the value that it holds for it.",
-    "error": "Only what is new is written: the value, less what the state holds for this key.",
-    "delta": "From now on the state answers this key with this value, as far as β says.",
-    "linear": "The value is added to the state under its key.",
-    "o": "The query reads the state, as a key does: values of keys that are like it, mixed.",
 }
+FADED = "The state fades before it is read and written."
+HELD = "Asked with the key, the state answers with the value that it holds for it."
+ERROR = "Only what is new is written: the value, less what the state holds for this key."
+CORRECTED = "From now on the state answers this key with this value, as far as β says."
+ADDED = "The value is added to the state under its key."
+FOUND = "The query reads the state, as a key does: values of keys that are like it, mixed."
 
 
 def delta(tape: Tape, problem: Problem) -> None:
-    """Record for each token q_t, k_t, v_t, then decayed_t, read_t, error_t, S_t and o_t."""
+    """Record S_0; for each token q, k, v, what fades, is held and is new, S and o; the output."""
     label(tape, query=problem.tokens)
     state, read, rules = _start(tape, problem), list[Step](), problem.rules
+    rates = [_rates(tape, problem, name) for name in ("alpha", "beta")]
     times = problem.heads // problem.kv_heads
     for t in range(1, problem.sizes["n"] + 1):
         with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in "QKV")
             q, k = normed_and_rotated(tape, q, k, rules)
-            state = _next(tape, problem, state, k, v, t)
+            alpha, beta = (_of_token(problem, rate, t) for rate in rates)
+            state = _next(tape, state, k, v, alpha, beta, "delta" in problem.update)
             found: Expression = MatMul(q, RepeatHeads(state, times) if times > 1 else state)
             if (scale := rules.scale) is not None:
                 found = Scale(found, scale.times, scale.over, scale.symbol, scale.value)
-            read.append(tape.record("o", found, ("feature",), why=WHYS["o"]))
+            read.append(tape.record("o", found, ("feature",), why=FOUND))
     output = Below(tuple(read))
     finish(tape, problem, tape.record(context_name(problem), output, ("query", "feature"), "O"))
 
@@ -76,32 +78,40 @@ def _start(tape: Tape, problem: Problem) -> Step:
     return tape.record("S_0", start, STATE)
 
 
-def _next(tape: Tape, problem: Problem, state: Step, k: Step, v: Step, t: int) -> Step:
+def _rates(tape: Tape, problem: Problem, name: str) -> Step | None:
+    """Return α or β of each token, a number or one per feature of keys; None where it is 1."""
+    if name in problem.given:
+        return put(tape, problem, name, ("query", "rate"))
+    if f"W_{name}" not in problem.given:
+        return None
+    gate = Gate(linear(tape, problem, tokens_of(tape, problem, "X"), name, problem.kv_heads))
+    return tape.record(name, gate, ("query", "rate"), why=RATES[name])
+
+
+def _of_token(problem: Problem, rates: Step | None, t: int) -> Expression | None:
+    return None if rates is None else cut(Row(rates, t - 1), problem.kv_heads, problem)
+
+
+def _next(
+    tape: Tape,
+    state: Step,
+    k: Step,
+    v: Step,
+    alpha: Expression | None,
+    beta: Expression | None,
+    corrects: bool,
+) -> Step:
     """Record S_t, and before it what fades, what is read, and the error."""
-    alpha, beta = (_rate(tape, problem, name, t) for name in ("alpha", "beta"))
     if alpha is not None:
-        state = tape.record("decayed", Faded(alpha, state), why=WHYS["decayed"])
-    is_delta = "delta" in problem.update
-    if is_delta:
-        held = tape.record("read", MatMul(k, state), ("feature",), why=WHYS["read"])
-        v = tape.record("error", Subtract(v, held), why=WHYS["error"])
+        is_single = array_of(alpha).shape[-1] == 1
+        fading = Faded(alpha if is_single else Transposed(alpha), state)
+        state = tape.record("decayed", fading, why=FADED)
+    if corrects:
+        held = tape.record("read", MatMul(k, state), ("feature",), why=HELD)
+        v = tape.record("error", Subtract(v, held), why=ERROR)
     new: Expression = MatMul(Transposed(k), v)
     new = new if beta is None else Faded(beta, new)
-    return tape.record("S", Add(state, new), STATE, why=WHYS["delta" if is_delta else "linear"])
-
-
-def _rate(tape: Tape, problem: Problem, name: str, t: int) -> Expression | None:
-    """Return α_t or β_t, a number, or a column of one per feature of keys; None where it is 1."""
-    heads = problem.kv_heads
-    if name in problem.given:
-        rate = cut(Row(put(tape, problem, name, ("query", "rate")), t - 1), heads, problem)
-    elif f"W_{name}" in problem.given:
-        x = Row(tokens_of(tape, problem, "X"), t - 1)
-        gate = Gate(linear(tape, problem, x, name, heads))
-        rate = tape.record(name, gate, ("rate",), why=WHYS[name])
-    else:
-        return None
-    return Transposed(rate) if array_of(rate).shape[-1] > 1 else rate
+    return tape.record("S", Add(state, new), STATE, why=CORRECTED if corrects else ADDED)
 
 
 class Faded(Hadamard):

@@ -298,7 +298,7 @@ class ProblemFields:
     c_0: Array | None = key(vector(), "recurrent: the first context, zeros by default")
     update: str = key(
         choice([*UPDATES, *RULES]),
-        "what makes the next state: input_context, … (recurrent), delta, linear, … (delta)",
+        "what makes the next state, in kinds recurrent and delta",
         instead={"update: gated_delta, delta, gated or linear": "update_rule rule"},
     )
     alpha: Array | None = key(

@@ -7,6 +7,8 @@ is the size of one head times the heads; in a stack of one matrix per head it is
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from attncli.core.attention.parameters import AXES
@@ -60,9 +62,14 @@ class Kind(Record):
     by_position: bool = True  # whether each query has a position among the keys, for some masks
 
     @property
+    def all_shapes(self) -> Shapes:
+        """The shapes of its matrices, with those of every variant."""
+        of_variants = self.variants[1].values() if self.variants else ()
+        return self.shapes | reduce(or_, of_variants, Shapes()) | self.shapes
+
+    @property
     def keys(self) -> tuple[str, ...]:
-        shapes = [self.shapes, *(self.variants[1].values() if self.variants else ())]
-        of_shapes = (key.partition(".")[0] for one in shapes for key in one)
+        of_shapes = (key.partition(".")[0] for key in self.all_shapes)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
 
     def variant_of(self, values: Mapping[str, Any]) -> dict[str, str]:
