@@ -16,7 +16,7 @@ import pytest
 import attncli
 from attncli.checking.mistakes import catalogue, of_weights
 from attncli.core.attention import masks, normalizers, scores
-from attncli.core.mechanisms import attention, compute
+from attncli.core.mechanisms import attention
 from attncli.core.problem import kinds
 from attncli.core.tape import operations
 from attncli.printing import formats
@@ -77,11 +77,10 @@ def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers are the published ones of "I am good", MECHANISMS 1."""
-    names, (method, kind) = recipe("mechanism", attention, kinds)
+    names, (kind,) = recipe("mechanism", attention, kinds)
     module = ModuleType("attncli.core.mechanisms.similarity")
     vars(module).update(similarity=names["similarity"])
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(compute.METHODS, "similarity", method["similarity"])
     monkeypatch.setitem(kinds.KINDS, "similarity", kind["similarity"])
     problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
     published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]

@@ -132,7 +132,7 @@ def test_a_gate_in_each_layer() -> None:
     ("change", "message"),
     [
         ({"gate": {"b": [1, 2]}}, "gate needs W"),
-        ({"gate": 3}, "gate needs W"),
+        ({"gate": 3}, "gate must be a mapping"),
         ({"gate": {"W": np.ones((4, 3))}}, "does not divide the 3 columns of gate.W"),
         ({"gate": {"W": np.ones((3, 2))}}, "gate.W has 3 rows, but X has 4 columns"),
         ({"gate": {"W": np.ones((4, 6))}}, r"gate.W has 6 columns \(2 heads of 3\), but W_v has"),

@@ -13,7 +13,6 @@ import pytest
 
 import attncli
 from attncli.core.attention.scores import SCORES
-from attncli.core.mechanisms.compute import METHODS
 from attncli.core.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, cases
 
@@ -270,8 +269,7 @@ def test_dictionary_queries_are_as_published() -> None:
     np.testing.assert_allclose(soft.output, [[2]], rtol=1e-15)
 
 
-def test_every_kind_has_a_method_and_a_sample() -> None:
-    assert set(KINDS) == set(METHODS)
+def test_every_kind_has_a_sample() -> None:
     used = {p.kind for path in SAMPLE_FILES for p in attncli.load_all(path)}
     assert used == set(KINDS)
 

@@ -11,8 +11,7 @@ import pytest
 
 import attncli
 from attncli.core.errors import InputError
-from attncli.core.problem.key_values import hint_for
-from attncli.core.problem.kinds import PROJECTIONS
+from attncli.core.problem.key_values import WEIGHTS, hint_for
 from tests.conftest import Attn
 
 RANDOM = np.random.default_rng(5)
@@ -45,7 +44,8 @@ DECODE: dict[str, Any] = {"kind": "decode", "X": X, "W_q": GROUPED["W_k"], "W_k"
 
 def stored(keys: dict[str, Any]) -> dict[str, Any]:
     """Return the same problem with its weights stored (out, in)."""
-    turned = {key: keys[key].swapaxes(-1, -2) for key in PROJECTIONS if key in keys}
+    weights = [key for key in WEIGHTS.values() if key.startswith("W") and key in keys]
+    turned = {key: keys[key].swapaxes(-1, -2) for key in weights}
     return {**keys, **turned, "weights_as": "out_in"}
 
 

@@ -218,7 +218,7 @@ def test_what_a_past_is_counted_as() -> None:
     assert "masked" not in trace
     np.testing.assert_allclose(trace["scaled"].value, trace["scores"].value / 5)
     assert trace["K_all"].axes == ("key", "feature")
-    with pytest.raises(attncli.InputError, match="past needs K and V"):
+    with pytest.raises(attncli.InputError, match="past needs V"):
         attncli.Problem(**problem(1), past={"K": [[1, 2, 3]]})
 
 

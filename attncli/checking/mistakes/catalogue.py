@@ -30,6 +30,7 @@ from attncli.checking.mistakes.mistake import (
     Mistake,
     Nodes,
     is_named,
+    is_weight,
     made_by,
     made_of,
     mistake,
@@ -37,7 +38,6 @@ from attncli.checking.mistakes.mistake import (
 )
 from attncli.core.attention.masks import Masked, kept
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.kinds import PROJECTIONS
 from attncli.core.records import Record, replace
 from attncli.core.tape.evaluation import Change, transform
 from attncli.core.tape.operations import MatMul, Scale, Transposed
@@ -89,8 +89,10 @@ def _only_in(row: Mistake, *names: str) -> Search:
 
 
 def _weights_transposed(*names: str) -> Search:
+    """Return the search of transposed weights, those of these names, or all."""
+
     def transposed(node: MatMul) -> Nodes:
-        if is_named(node.right, names) and node.right.operation is None:
+        if is_weight(node.right) and (not names or is_named(node.right, names)):
             yield replace(node, right=Transposed(node.right))
 
     return mistake("", "")(transposed).changes
@@ -143,7 +145,7 @@ CONVENTIONS: dict[str, Convention] = {
     "weights_out_in": Convention(
         "The weight matrices were stored as (out, in), as programs do: their transposes were used.",
         "Write weights_as: out_in, or transpose them.",
-        (_weights_transposed(*PROJECTIONS), _weights_transposed(*PROJECTIONS[:3])),
+        (_weights_transposed(), _weights_transposed("W_q", "W_k", "W_v")),
         (
             "The weight matrices were used as they are stored, (out, in), without a transpose.",
             "Transpose them, as nn.Linear does, or leave out weights_as.",

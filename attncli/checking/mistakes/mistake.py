@@ -10,7 +10,7 @@ import numpy as np
 from attncli.core.attention.scores import SplitHeads
 from attncli.core.formulas.text import text
 from attncli.core.mechanisms.trace import Trace
-from attncli.core.problem.kinds import PROJECTIONS
+from attncli.core.problem.shapes import form_of
 from attncli.core.records import Record
 from attncli.core.tape.evaluation import Change, rewritten, walk
 from attncli.core.tape.operations import MatMul, Transposed
@@ -56,6 +56,12 @@ def is_projection(expression: Expression) -> bool:
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
     """Return True for a step or input whose name starts with one of some words."""
     return isinstance(expression, Step) and expression.plain.startswith(name)
+
+
+def is_weight(expression: object) -> bool:
+    """Return True for an input that is a matrix of weights, which programs may store (out, in)."""
+    key = expression.key if isinstance(expression, Step) else ""
+    return bool(key) and getattr(form_of(key), "is_weight", False)
 
 
 def rewritten_steps(
@@ -151,7 +157,7 @@ def _words_of_factor(node: Expression, other: Expression, step: Step, trace: Tra
     is_transposed = isinstance(node, Transposed)
     matrix = node.operand if isinstance(node, Transposed) else node
     how = "not transposed" if is_transposed else "transposed, and should not be"
-    if is_named(matrix, PROJECTIONS) and trace.problem.weights_as == "out_in":
+    if is_weight(matrix) and trace.problem.weights_as == "out_in":
         how = "used as it is stored, (out, in), without a transpose"
     return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
 

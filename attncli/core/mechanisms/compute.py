@@ -16,23 +16,12 @@ from attncli.core.errors import InputError, fail, located
 from attncli.core.mechanisms.trace import Trace, with_meant_steps
 from attncli.core.problem.key_values import keys_of
 from attncli.core.problem.keys import KEYS
+from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.evaluation import array_of
 from attncli.core.tape.step import Expression, Step
 from attncli.core.tape.tape import TakeRows, Tape
 from attncli.core.text.strings import did_you_mean, visible
-
-METHODS = {
-    "self": "attention.attention",
-    "cross": "attention.attention",
-    "pooling": "recurrent.pooling",
-    "co_attention": "recurrent.co_attention",
-    "recurrent": "recurrent.recurrent",
-    "decode": "attention.decode",
-    "transformer": "transformer.transformer",
-}
-"""The module of each kind, and the function in it that records the steps."""
-
 
 SURELY_FITS = 2**28
 """Size in bytes up to which a calculation is begun without a look at the free memory. Chosen."""
@@ -133,7 +122,7 @@ def _check_course_names(tape: Tape, problem: Problem) -> None:
 
 def _recorded(tape: Tape, problem: Problem, unrounded: Trace | None) -> Trace:
     """Record the steps, and return the trace of them, whose arrays are read-only."""
-    module, _, name = METHODS[problem.kind].partition(".")
+    module, _, name = KINDS[problem.kind].method.partition(".")
     method = getattr(import_module(f"attncli.core.mechanisms.{module}"), name)
     if problem.gradient:
         from attncli.core.mechanisms.training import gradient

@@ -19,7 +19,7 @@ from attncli.core.numbers.written import (
     to_count,
     to_number,
 )
-from attncli.core.records import Record
+from attncli.core.records import Record, replace
 from attncli.core.text.strings import did_you_mean, visible
 
 Schema: TypeAlias = dict[str, Any]
@@ -37,10 +37,12 @@ class Form(Record, eq=False):
     parts: Callable[[], Mapping[str, Form]] = dict  # the forms of its keys, where it is a mapping
     names_file: bool = False  # whether a text may be the name of a matrix file
     either: tuple[str, ...] = ()  # keys of which exactly one is given
+    needs: tuple[str, ...] = ()  # keys that are required
 
     def schema(self) -> Schema:
         parts = self.parts()
-        return any_of([*self.kinds, *([schema_of(parts, either=self.either)] if parts else [])])
+        mappings = [schema_of(parts, self.needs, self.either)] if parts else []
+        return any_of([*self.kinds, *mappings])
 
     def words(self) -> list[str]:
         """Return the words to choose from; none if any text will do."""
@@ -53,6 +55,7 @@ class ArrayForm(Form):
     axes: int = 2  # how many axes are its own: 2 for a matrix, 1 for a vector
     stack: str = ""  # what an axis before these is, if there may be: "batch", "head", "either"
     broadcasts: bool = False  # whether an axis of size 1 fits any size
+    is_weight: bool = False  # whether programs store it (out, in), as weights_as can say
     names_file: bool = True
 
 
@@ -290,6 +293,11 @@ def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) ->
     return ArrayForm(read, STACKS[stack], stack=stack, broadcasts=broadcasts)
 
 
+def weight(stack: str = "") -> ArrayForm:
+    """Return the form of a matrix of weights, used as X W."""
+    return replace(matrix(stack), is_weight=True)
+
+
 def vector(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
     """Return the form of a vector; with a stack, also of several, written as a matrix."""
 
@@ -330,12 +338,16 @@ def read_parts(
     return values
 
 
-def mapping(parts: Mapping[str, Form], such_as: str) -> Form:
-    """Return the form of a mapping of some of these parts."""
+def mapping(parts: Mapping[str, Form], such_as: str, needs: tuple[str, ...] = ()) -> Form:
+    """Return the form of a mapping of some of these parts, of those that it `needs` at least."""
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
+        hint = f"write {such_as}"
         if not isinstance(raw, Mapping):
-            raise fail(f"{dotted(path)} must be a mapping", *path, hint=f"write {such_as}")
-        return read_parts(known_parts(raw, path, parts), path, parts)
+            raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
+        written = known_parts(raw, path, parts)
+        if missing := [key for key in needs if key not in written]:
+            raise fail(f"{dotted(path)} needs {' and '.join(missing)}", *path, hint=hint)
+        return read_parts(written, path, parts)
 
-    return Form(read, parts=lambda: parts)
+    return Form(read, parts=lambda: parts, needs=needs)

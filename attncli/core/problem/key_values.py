@@ -16,29 +16,26 @@ import numpy as np
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
-from attncli.core.numbers.forms import OTHER_WORDS
+from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
-from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, PROJECTIONS, REPLACES
+from attncli.core.problem.keys import KEYS, WITH_PARTS
+from attncli.core.problem.kinds import KINDS, REPLACES
 from attncli.core.problem.shapes import heads_of
 from attncli.core.problem.values import OF_TARGET, feed_forward_activations
 from attncli.core.records import EMPTY
 from attncli.core.text.strings import OF_LAYER, called_by, did_you_mean, regex, visible
 
 WEIGHTS = {
-    f"{letter}{key[-1]}".lower(): f"{letter}{key[1:]}"
+    f"{letter}{key[2:]}".lower(): f"{letter}{key[1:]}"
     for letter in "Wb"
-    for key in PROJECTIONS
-    if len(key) == 3
+    for key, row in KEYS.items()
+    if isinstance(row.form, ArrayForm) and row.form.is_weight
 }
-"""Weights and biases by their two letters; they have more names than can be listed."""
-
-OF_GATE = {"W_gate": "gate.W", "b_gate": "gate.b"}
-"""Keys of the gate by what formulas call them; their derivatives may have either name."""
+"""Weights and biases by their letters alone; they have more names than can be listed."""
 
 IGNORED_IN_WEIGHTS = "_^{}$ "
-"""Signs that may be written between, before and after the two letters of a weight."""
+"""Signs that may be written between, before and after the letters of a weight."""
 
 DERIVATIVE = regex(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
 """The start of the name of a derivative, as in dL/dV, and of an updated weight, as in new_W_q."""
@@ -79,8 +76,15 @@ def key_of(word: str) -> str:
         return layer[0] + key_of(word[layer.end() :])
     if derivative := DERIVATIVE.match(word):
         weight = _weight(word[derivative.end() :])
-        return f"{derivative[1] or 'd'}_{OF_GATE.get(weight, weight)}"
+        return f"{derivative[1] or 'd'}_{_part(weight)}"
     return next((key for key, row in KEYS.items() if word in row.aliases), _weight(word))
+
+
+def _part(word: str) -> str:
+    """Return the part of a key that a formula calls such as W_gate: `gate.W`."""
+    letter, _, key = word.partition("_")
+    is_part = key in WITH_PARTS and letter in KEYS[key].form.parts()
+    return f"{key}.{letter}" if is_part else word
 
 
 def _weight(word: str) -> str:
@@ -175,9 +179,6 @@ def hint_for(word: str) -> str:
 
 
 DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
-MAPPINGS = [key for key, default in DEFAULTS.items() if isinstance(default, dict)]
-"""Keys whose defaults are copied, so that changing those of one problem changes no other."""
-
 MAX_KEPT_AS_WRITTEN = 10_000
 """Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
@@ -206,7 +207,7 @@ def read_keys(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dic
 
 def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in MAPPINGS}, **read}
+    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in WITH_PARTS}, **read}
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
@@ -247,11 +248,11 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
     name = values["kind"]
     kind = KINDS[name]
-    for key in keys:
-        if key not in kind.keys:
-            fitting = [name for name, other in KINDS.items() if key in other.keys]
-            hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
-            yield Fault(f"{key} has no use in kind {name}", (key,), hint)
+    known = kind.keys
+    for key in (key for key in keys if key not in known):
+        fitting = [name for name, other in KINDS.items() if key in other.keys]
+        hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
+        yield Fault(f"{key} has no use in kind {name}", (key,), hint)
     for direct in [direct for direct in REPLACES if direct in keys]:
         for key in filter(keys.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"

@@ -20,6 +20,7 @@ from attncli.core.numbers.forms import (
     matrix,
     number,
     vector,
+    weight,
 )
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
@@ -113,15 +114,15 @@ class ProblemFields:
     )
     memory: Array | None = key(matrix("batch"), "what `cross` attends to")
     W_q: Array | None = key(
-        matrix("head"),
+        weight("head"),
         "projection to queries, used as X W_q; identity when left out",
         instead={"W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv", "W_q": "w_query wquery"},
     )
-    W_k: Array | None = key(matrix("head"), "projection to keys", instead={"W_k": "w_key wkey"})
+    W_k: Array | None = key(weight("head"), "projection to keys", instead={"W_k": "w_key wkey"})
     W_v: Array | None = key(
-        matrix("head"), "projection to values", instead={"W_v": "w_value wvalue"}
+        weight("head"), "projection to values", instead={"W_v": "w_value wvalue"}
     )
-    W_o: Array | None = key(matrix(), "projection of the heads' outputs side by side")
+    W_o: Array | None = key(weight(), "projection of the heads' outputs side by side")
     b_q: Array | None = key(
         vector("head"),
         "added to the queries",
@@ -160,6 +161,7 @@ class ProblemFields:
     score: Mapping[str, Any] = key(
         values.SCORE,
         "the score function, by name or as {name: …} with its parameters",
+        {},
         example="see attn scores",
         as_written=True,
         instead={"score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"},
@@ -317,13 +319,13 @@ class ProblemFields:
     shift_1: Array | None = _norm_vector("shift", 1, SHIFT_NAMES)
     gain_2: Array | None = _norm_vector("gain", 2, GAIN_NAMES)
     shift_2: Array | None = _norm_vector("shift", 2, SHIFT_NAMES)
-    W_1: Array | None = key(matrix(), "transformer: the feed-forward network's first matrix")
+    W_1: Array | None = key(weight(), "transformer: the feed-forward network's first matrix")
     b_1: Array | None = key(vector(), "transformer: added to x W_1")
     W_3: Array | None = key(
-        matrix(), "transformer: x W_3 multiplies the activated numbers, as a gate"
+        weight(), "transformer: x W_3 multiplies the activated numbers, as a gate"
     )
     b_3: Array | None = key(vector(), "transformer: added to x W_3")
-    W_2: Array | None = key(matrix(), "transformer: the feed-forward network's last matrix")
+    W_2: Array | None = key(weight(), "transformer: the feed-forward network's last matrix")
     b_2: Array | None = key(vector(), "transformer: added after W_2")
     embedding: Mapping[str, Any] = key(
         values.EMBEDDING,
@@ -339,7 +341,7 @@ class ProblemFields:
         choice(("tied",)), "transformer: tied, if logits are products with the embedding"
     )
     W_u: Array | None = key(
-        matrix(),
+        weight(),
         "transformer: the unembedding, which makes logits",
         instead={"W_u: [[…]], a column for each word": "lm_head unembed"},
     )
@@ -368,6 +370,11 @@ class ProblemFields:
 
 KEYS = {name: row for name, row in vars(ProblemFields).items() if isinstance(row, Key)}
 """Every row by its key."""
+
+WITH_PARTS = [key for key, row in KEYS.items() if isinstance(row.default, dict)]
+"""Keys that are mappings, in which there may be matrices.
+
+Their defaults are copied, so that changing those of one problem changes no other."""
 
 
 def layer_forms() -> dict[str, Form]:

@@ -21,19 +21,6 @@ COMMON_OPTIONS = (*TEXT_KEYS, "kind", "tokens", "round", "names", "answers", "ma
 """Keys of every kind."""
 
 
-PROJECTIONS = (
-    *("W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "W_3", "W_u"),
-    *("gate.W", "W_gate"),  # a key, and its name in formulas
-)
-"""The weight matrices: those that `weights_as: out_in` transposes."""
-
-WITH_PARTS = (
-    *("past", "score", "gate", "qk_norm", "positions", "mask", "normalize", "embedding"),
-    *("final_norm", "gradient"),
-)
-"""Keys that are mappings in which there may be matrices."""
-
-
 REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
@@ -55,7 +42,8 @@ class Kind(Record):
     """The keys of one kind of problem, the shapes of its matrices, and its defaults."""
 
     meaning: str  # one line
-    shapes: Shapes  # its matrices
+    method: str  # the module of `core/mechanisms/`, and the function in it that records the steps
+    shapes: Shapes  # its matrices, also such as `embedding.table`, in keys that are options
     options: tuple[str, ...]  # its other keys, beside those of every kind
     needs: tuple[str, ...] = ()  # its required keys
     start: tuple[str, ...] = ()  # the matrices of a new problem, beside those it needs
@@ -70,7 +58,8 @@ class Kind(Record):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return (*COMMON_OPTIONS, *self.shapes, *self.options)
+        of_shapes = (key.partition(".")[0] for key in self.shapes)
+        return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -159,6 +148,7 @@ UPDATES: dict[str, Shapes] = {
 KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
+        "attention.attention",
         SELF,
         (*ATTENTION, "past"),
         start=("X", "W_q", "W_k", "W_v"),
@@ -172,6 +162,7 @@ KINDS: dict[str, Kind] = {
     ),
     "cross": Kind(
         "the tokens of X attend to those of memory",
+        "attention.attention",
         CROSS,
         ATTENTION,
         start=("X", "memory", "W_q", "W_k", "W_v"),
@@ -181,6 +172,7 @@ KINDS: dict[str, Kind] = {
     ),
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
+        "attention.decode",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
         (*(option for option in ATTENTION if option not in ("memory_tokens", "mask")), "past"),
         start=("X", "W_q", "W_k", "W_v"),
@@ -192,7 +184,15 @@ KINDS: dict[str, Kind] = {
     ),
     "transformer": Kind(
         "layers of attention and a feed-forward network, and the next token",
-        {"X": ("n", "d_model"), **LAYER, "W_u": ("d_model", "v"), "gradient": ("n", "d_model")},
+        "transformer.transformer",
+        {
+            "X": ("n", "d_model"),
+            **LAYER,
+            "W_u": ("d_model", "v"),
+            "gradient": ("n", "d_model"),
+            "embedding.table": ("v", "d_model"),
+            **dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",)),
+        },
         (*LAYER_OPTIONS, *BACKWARD, "tokens_as", *LANGUAGE, "layers"),
         start=("X", "W_q", "W_k", "W_v", "W_o", "W_1", "W_2"),
         source="X",
@@ -201,6 +201,7 @@ KINDS: dict[str, Kind] = {
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",
+        "recurrent.pooling",
         {
             "X": ("m", "d_model"),
             "W": ("d_k", "d_model"),
@@ -220,6 +221,7 @@ KINDS: dict[str, Kind] = {
     ),
     "co_attention": Kind(
         "the tokens of X and those of memory attend to each other",
+        "recurrent.co_attention",
         {"X": ("n", "d_model"), "memory": ("m", "d_memory"), **MASKING},
         (*SCORING, "tokens_as", "memory_tokens", "mask", "enhance"),
         needs=("X", "memory"),
@@ -228,6 +230,7 @@ KINDS: dict[str, Kind] = {
     ),
     "recurrent": Kind(
         "a recurrent network's state attends to the states before it",
+        "recurrent.recurrent",
         {
             "X": ("n", "d_x"),
             "A": ("d_h", "d_x + d_h"),

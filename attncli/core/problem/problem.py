@@ -19,8 +19,8 @@ from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_block
 from attncli.core.problem import key_values, shapes
 from attncli.core.problem.alike import Forms, numbers_of
-from attncli.core.problem.keys import ProblemFields
-from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS, WITH_PARTS
+from attncli.core.problem.keys import WITH_PARTS, ProblemFields
+from attncli.core.problem.kinds import COMMON_OPTIONS, KINDS, LAYER_OPTIONS, TEXT_KEYS
 from attncli.core.problem.marking import Marking, read_marking
 from attncli.core.problem.values import mask_warnings
 from attncli.core.records import replace

@@ -14,12 +14,10 @@ from attncli.core.errors import Fault, refuse
 from attncli.core.numbers.forms import ArrayForm, Form
 from attncli.core.numbers.written import shape_words
 from attncli.core.problem.keys import KEYS
-from attncli.core.problem.kinds import KINDS, MASKING, PROJECTIONS, Kind, Shapes
+from attncli.core.problem.kinds import KINDS, MASKING, Kind, Shapes
 from attncli.core.problem.values import NamedRow, Table
 from attncli.core.records import Record, replace
 from attncli.core.text.strings import OF_LAYER
-
-KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v", "past.K", "past.V")
 
 MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
 """Maximum number of axes before those of the matrix, by the `stack` of its form."""
@@ -45,10 +43,11 @@ def is_transposed(key: str, tokens_as: str, weights_as: str) -> bool:
     Where a token is a column, all matrices are but the parameters of score functions and what is
     applied from the left.
     """
-    key = OF_LAYER.sub("", key, 1)
-    form, row = form_of(key), KEYS[key.partition(".")[0]]
-    is_matrix = isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
-    return is_matrix if tokens_as == "columns" else weights_as == "out_in" and key in PROJECTIONS
+    form, row = form_of(key), KEYS[OF_LAYER.sub("", key, 1).partition(".")[0]]
+    if not isinstance(form, ArrayForm):
+        return False
+    is_turned = form.axes == 2 and not row.as_written
+    return is_turned if tokens_as == "columns" else weights_as == "out_in" and form.is_weight
 
 
 def leading_axes(key: str, axes: int, heads: int, stacked: bool = False) -> tuple[str, ...]:
@@ -107,7 +106,7 @@ class Sizes:
     def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
         """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
         before = len(self.faults)
-        if self._bind_leading(key, shape, len(letters)):  # each matrix is of one head
+        if self._bind_leading(key, shape, letters):  # each matrix is of one head
             letters = tuple(letter.rpartition("*")[2] for letter in letters)
         inner = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
@@ -125,7 +124,7 @@ class Sizes:
         if fitting == inner:
             return
         pairs = zip(expected, inner[::-1], strict=True)
-        if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
+        if array_form(key).is_weight and all(size in (None, other) for size, other in pairs):
             stored = "(in, out)?" if flips else "(out, in)? write weights_as: out_in"
             stored += " leave out weights_as" if flips and not self.columns else ""
             hint = f"its transpose would fit: is it stored {stored}"
@@ -134,9 +133,9 @@ class Sizes:
         hint = f"{key} is {shape_words(inner[::-1] if flips else inner)}; {hint}"
         self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
-    def _bind_leading(self, key: str, shape: tuple[int, ...], inner: int) -> bool:
+    def _bind_leading(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> bool:
         """Check the axes before those of the matrix; return True if there is a matrix per head."""
-        if len(shape) == inner:
+        if (inner := len(letters)) == len(shape):
             return False
         form = array_form(key)
         limit = inner + MAX_LEADING_AXES[form.stack]
@@ -148,7 +147,7 @@ class Sizes:
         batch, matrices = leading.get("batch"), leading.get("head")
         if batch is not None and not (batch == 1 and form.broadcasts):
             self.bind("batch", batch, key, "batch elements")
-        counter = "kv_heads" if key in KEYS_WITH_KV_HEADS else "heads"
+        counter = counter_of(letters)
         count = self._count(counter)
         if matrices not in (None, count) and not (matrices == 1 and form.broadcasts):
             message = f"{key} is a list of {matrices} matrices, one per head"
@@ -202,6 +201,11 @@ class Sizes:
         """Note a fault of a key, and of another that the message names."""
         related = tuple(filter(None, other.split(".")))
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
+
+
+def counter_of(letters: tuple[str, ...]) -> str:
+    """Return what counts the heads of a matrix with these letters: "heads", or "kv_heads"."""
+    return "kv_heads" if letters[-1].startswith("kv_heads*") else "heads"
 
 
 def heads_of(values: Mapping[str, Any], keys_read: Collection[str]) -> tuple[int, int]:
@@ -301,9 +305,6 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     for key in ("score", "normalize", "qk_norm"):
         parameters = _table_of(key)[values[key]["name"]].parameters if values[key] else ()
         shapes |= {f"{key}.{p.name}": p.shape for p in parameters if p.shape}
-    if values["kind"] == "transformer":
-        shapes |= {"embedding.table": ("v", "d_model")}
-        shapes |= dict.fromkeys(("final_norm.gain", "final_norm.shift"), ("d_model",))
     positions = _table_of("positions").values() if values["positions"] else ()
     of_positions = (p for row in positions for p in row.parameters if p.shape)
     return shapes | {f"positions.{p.name}": p.shape for p in of_positions}
@@ -374,7 +375,7 @@ def _refuse_two_readings(
     for key in unclear:
         letters = [letter.rpartition("*")[2] for letter in shapes[key]]
         inner = ", ".join(letters[::-1] if sizes.columns else letters)
-        heads = sizes.kv_heads if key in KEYS_WITH_KV_HEADS else sizes.heads
+        heads = getattr(sizes, counter_of(shapes[key]))
         leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
         forms = " or ".join(f"({first}, {second}, {inner})" for first, second in leads)
         message = f"the first of the three axes of {key} may be the batch or the heads"

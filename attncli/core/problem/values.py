@@ -158,34 +158,16 @@ POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
 
-GATE_PARTS = {"W": forms.matrix(), "b": forms.vector()}
-
-
-def _gate(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the matrix and the bias of a gate."""
-    parts = forms.known_parts(raw, path, GATE_PARTS) if isinstance(raw, Mapping) else {}
-    if "W" not in parts:
-        hint = f"write {path[0]}: {{W: [[…]], b: […]}}, W with a column per head, or per feature"
-        raise fail(f"{dotted(path)} needs W", *path, hint=hint)
-    return forms.read_parts(parts, path, GATE_PARTS)
-
-
-GATE = Form(_gate, parts=lambda: GATE_PARTS)
-
-PAST_PARTS = {"K": forms.matrix("either"), "V": forms.matrix("either")}
-
-
-def _past(raw: object, path: KeyPath) -> dict[str, object]:
-    """Return the keys and the values of earlier tokens."""
-    parts = forms.known_parts(raw, path, PAST_PARTS) if isinstance(raw, Mapping) else {}
-    if parts.keys() != PAST_PARTS.keys():
-        hint = f"write {path[0]}: {{K: [[…]], V: [[…]]}}, a row for each earlier token"
-        needs = "values" if isinstance(raw, Mapping) else ""
-        raise fail(f"{path[0]} needs K and V", *path, hint=hint, needs=needs)
-    return forms.read_parts(parts, path, PAST_PARTS)
-
-
-PAST = Form(_past, parts=lambda: PAST_PARTS)
+GATE = forms.mapping(
+    {"W": forms.weight(), "b": forms.vector()},
+    "gate: {W: [[…]], b: […]}, W with a column per head, or per feature",
+    needs=("W",),
+)
+PAST = forms.mapping(
+    {"K": forms.matrix("either"), "V": forms.matrix("either")},
+    "past: {K: [[…]], V: [[…]]}, a row for each earlier token",
+    needs=("K", "V"),
+)
 
 
 def layer_norms() -> list[str]:
