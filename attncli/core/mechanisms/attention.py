@@ -167,17 +167,17 @@ def read_values(
     `name` is what weights · V is called, by default `context`, or `output` if nothing follows.
     """
     rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = name or context_name(problem)
+    name, symbol = name or context_name(problem), name or "Z"
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
     elif is_tiled(tape, q, k, rules):
-        return attend(tape, q, k, v, rules, name)
+        return attend(tape, q, k, v, rules, name, symbol)
     else:
         scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
     weights = normalize(tape, adjust(tape, scores, rules), rules)
     values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol="Z")
+    return tape.record(name, MatMul(weights, values), symbol=symbol)
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:

@@ -122,6 +122,43 @@ class ProblemFields:
     W_v: Array | None = key(
         weight("head"), "projection to values", instead={"W_v": "w_value wvalue"}
     )
+    W_dq: Array | None = key(
+        weight(),
+        "latent: what queries are made from, c_q = X W_dq; left out, they are made from X",
+        instead={"W_dq, and weights_as: out_in": "q_a_proj wq_a"},
+    )
+    W_uq: Array | None = key(
+        weight("head"),
+        "latent: c_q to the queries' content part; W_q from X, without W_dq",
+        instead={
+            "W_uq and W_qr, of each head its first rows and the others, and weights_as: out_in": (
+                "q_b_proj wq_b"
+            )
+        },
+    )
+    W_qr: Array | None = key(
+        weight("head"), "latent: c_q, or X without W_dq, to the queries' rotary part"
+    )
+    W_dkv: Array | None = key(
+        weight(),
+        "latent: what keys and values are made from, c_kv = X W_dkv",
+        instead={
+            "W_dkv and W_kr, its first rows and the others, and weights_as: out_in": (
+                "kv_a_proj_with_mqa wkv_a"
+            )
+        },
+    )
+    W_uk: Array | None = key(
+        weight("head"),
+        "latent: c_kv to the keys' content part",
+        instead={
+            "W_uk and W_uv, of each head its first rows and the others, and weights_as: out_in": (
+                "kv_b_proj wkv_b"
+            )
+        },
+    )
+    W_uv: Array | None = key(weight("head"), "latent: c_kv to values")
+    W_kr: Array | None = key(weight(), "latent: X to the keys' rotary part, which all heads share")
     W_o: Array | None = key(weight(), "projection of the heads' outputs side by side")
     b_q: Array | None = key(
         vector("head"),
@@ -295,6 +332,24 @@ class ProblemFields:
         ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
     )
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
+    form: str = key(
+        choice(("naive", "absorbed")),
+        "latent: whether keys and values are made, or absorbed into queries and the output",
+        "naive",
+        instead={"form: absorbed, or naive": "absorb absorbed naive attn_impl mla_form"},
+    )
+    latent_norm: str | None = key(
+        choice(("rms",)),
+        "latent: the norm of c_q and c_kv",
+        example="rms",
+        instead={
+            "latent_norm: rms, its gains under gain_q and gain_kv": (
+                "q_a_layernorm kv_a_layernorm kv_norm"
+            )
+        },
+    )
+    gain_q: Array | None = key(vector(), "latent: the gain of the norm of c_q", aliases=("g_q",))
+    gain_kv: Array | None = key(vector(), "latent: the gain of the norm of c_kv", aliases=("g_kv",))
     layers: tuple[Any, ...] = key(
         Form(values.read_layers, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
         "transformer: the keys of each layer; those of an only one may stand at the top",
@@ -312,7 +367,7 @@ class ProblemFields:
     )
     eps: float | None = key(
         number(or_equal=True),
-        "transformer: what norms add to the variance; 1e-5, or 1e-6 for rms",
+        "transformer and latent: what norms add to the variance; 1e-5, or 1e-6 for rms",
         instead={"eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
     )
     gain_1: Array | None = _norm_vector("gain", 1, GAIN_NAMES)
