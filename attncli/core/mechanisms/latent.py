@@ -34,7 +34,7 @@ COMPRESSED = {
 CONTENT = "This part is compared for what the tokens say, wherever they stand."
 ROTARY = {
     "Q": "This part is turned by the position of its token.",
-    "K": "This part is turned by the position of its token; all heads share it, so a cache has one.",
+    "K": "This part is turned by the position of its token. All heads share it.",
 }
 JOINED = "The score of two tokens is the sum of those of the two parts."
 ABSORBED = "q · (c W_uk) = (q W_ukᵀ) · c: so queries meet c_kv itself, and no keys are made."
