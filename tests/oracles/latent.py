@@ -69,9 +69,9 @@ def solve(**given: Any) -> dict[str, Any]:
     rope = keys.get("positions", {})
     steps: dict[str, Any] = {}
     below, weight = (latents(keys, "q", steps), "W_uq") if "W_dq" in keys else (keys["X"], "W_q")
+    c = latents(keys, "kv", steps)
     q = [product(below, one) for one in by_head(keys[weight], heads)]
     steps["Q_C" if is_rotary or is_absorbed else "Q"] = q
-    c = latents(keys, "kv", steps)
     w_uk, w_uv = (by_head(keys[key], heads) for key in ("W_uk", "W_uv"))
     d_h = len(w_uk[0][0])
     if is_absorbed:

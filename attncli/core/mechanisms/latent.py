@@ -21,25 +21,17 @@ from attncli.core.mechanisms.attention import (
 from attncli.core.problem.layers import eps_of
 from attncli.core.problem.problem import Problem
 from attncli.core.tape.operations import Concatenate, MatMul, Transposed
-from attncli.core.tape.step import Expression, Step
+from attncli.core.tape.step import Step
 from attncli.core.tape.tape import Tape
 
-ROWS = {"q": "query", "kv": "key", "Q": "query", "K": "key", "V": "key"}
-"""The rows of what is made, by its letters."""
-
-COMPRESSED = {
-    "q": "A short vector per token, from which the queries of all heads are made.",
-    "kv": "A short vector per token, from which all keys and values are made: a cache keeps this.",
-}
+FOR_QUERIES = "A short vector per token, from which the queries of all heads are made."
+FOR_KEYS = "A short vector per token, from which all keys and values are made: a cache keeps it."
 CONTENT = "This part is compared for what the tokens say, wherever they stand."
-ROTARY = {
-    "Q": "This part is turned by the position of its token.",
-    "K": "This part is turned by the position of its token. All heads share it.",
-}
+ROTARY = "This part is turned by the position of its token."
+SHARED = f"{ROTARY} All heads share it, so a cache keeps it once."
 JOINED = "The score of two tokens is the sum of those of the two parts."
 ABSORBED = "q · (c W_uk) = (q W_ukᵀ) · c: so queries meet c_kv itself, and no keys are made."
-SHARED = "The weights mix c_kv itself; W_uv follows, once for each query."
-LATE = "A mixture of products with W_uv is the product of the mixture with W_uv."
+LATE = "The product of a mixture with W_uv is the mixture of the products, the values."
 
 
 def latent(tape: Tape, problem: Problem) -> None:
@@ -49,59 +41,52 @@ def latent(tape: Tape, problem: Problem) -> None:
     W_uv multiplies what the weights have mixed.
     """
     label(tape, query=problem.tokens, key=problem.tokens)
-    x, is_absorbed = tokens_of(tape, problem, "X"), problem.form == "absorbed"
-    is_rotary = "W_kr" in problem.given
+    x, is_compressed = tokens_of(tape, problem, "X"), "W_dq" in problem.given
+    is_absorbed, is_rotary = problem.form == "absorbed", "W_kr" in problem.given
+    c_q = (
+        compressed(tape, problem, x, "q", ("query", "latent"), FOR_QUERIES) if is_compressed else x
+    )
+    c_kv = compressed(tape, problem, x, "kv", ("key", "latent"), FOR_KEYS)
     last = "Q_absorbed" if is_absorbed else "Q_C"
     with tape.within(names={} if is_rotary else {last: "Q", "K_C": "K"}):
-        below = compressed(tape, problem, x, "q") if "W_dq" in problem.given else x
-        q = projected(tape, problem, "Q_C", below, "W_q" if below is x else "W_uq", CONTENT)
-        c = k = v = compressed(tape, problem, x, "kv")
+        q = projected(tape, problem, "Q_C", c_q, "W_uq" if is_compressed else "W_q", CONTENT)
         if is_absorbed:
-            operation = MatMul(q, Transposed(by_head(tape, problem, "W_uk")))
-            q = tape.record("Q_absorbed", operation, ("query", "latent"), why=ABSORBED)
-            k = c if is_rotary else tape.record("K", c)
-            v = tape.record("V", c, why=SHARED)
+            weights = (put(tape, problem, key, ("latent", "feature")) for key in ("W_uk", "W_uv"))
+            w_uk, w_uv = (cut(weight, problem.heads, problem) for weight in weights)
+            q = tape.record("Q_absorbed", MatMul(q, Transposed(w_uk)), why=ABSORBED)
+            k, v = c_kv if is_rotary else tape.record("K", c_kv), tape.record("V", c_kv)
         else:
-            k = projected(tape, problem, "K_C", c, "W_uk", CONTENT)
-            v = projected(tape, problem, "V", c, "W_uv", PURPOSES["V"])
+            k = projected(tape, problem, "K_C", c_kv, "W_uk", CONTENT)
+            v = projected(tape, problem, "V", c_kv, "W_uv", PURPOSES["V"])
     if is_rotary:
-        turned = (
-            projected(tape, problem, "Q_rotary", below, "W_qr", ROTARY["Q"]),
-            projected(tape, problem, "K_rotary", x, "W_kr", ROTARY["K"]),
-        )
-        q_r, k_r = rotated(tape, *turned, problem.rules.positions)
+        q_r = projected(tape, problem, "Q_rotary", c_q, "W_qr", ROTARY)
+        one = MatMul(x, put(tape, problem, "W_kr", ("model", "feature")))
+        k_r = tape.record("K_rotary", one, ("key", "feature"), why=SHARED)
+        q_r, k_r = rotated(tape, q_r, k_r, problem.rules.positions)
         q = tape.record("Q", Concatenate(q, q_r), ("query", "feature"), why=JOINED)
         k = tape.record("K", Concatenate(k, k_r), ("key", "feature"), why=JOINED)
+    context = read_values(tape, problem, q, k, v, "context_c" if is_absorbed else "")
     if is_absorbed:
-        mixed = read_values(tape, problem, q, k, v, "context_c")
-        operation = MatMul(mixed, by_head(tape, problem, "W_uv"))
-        context = tape.record(context_name(problem), operation, symbol="Z", why=LATE)
-    else:
-        context = read_values(tape, problem, q, k, v)
+        name = context_name(problem)
+        context = tape.record(name, MatMul(context, w_uv), symbol="Z", why=LATE)
     finish(tape, problem, context)
 
 
-def compressed(tape: Tape, problem: Problem, x: Step, side: str) -> Step:
+def compressed(
+    tape: Tape, problem: Problem, x: Step, side: str, axes: tuple[str, str], why: str
+) -> Step:
     """Record c_q or c_kv, and its norm if there is one; return what goes on."""
+    weight = put(tape, problem, f"W_d{side}", ("model", "latent"))
+    c = tape.record(f"c_{side}", MatMul(x, weight), axes, why=why)
+    if not problem.latent_norm:
+        return c
+    key, eps = f"gain_{side}", eps_of(problem.latent_norm, problem.eps)
+    gain = put(tape, problem, key, ("latent",)) if key in problem.given else None
     with tape.within(suffix=f"_{side}"):
-        weight = put(tape, problem, f"W_d{side}", ("model", "latent"))
-        c = tape.record("c", MatMul(x, weight), (ROWS[side], "latent"), why=COMPRESSED[side])
-        if not problem.latent_norm:
-            return c
-        key = f"gain_{side}"
-        gain = put(tape, problem, key, ("latent",)) if key in problem.given else None
-        eps = eps_of(problem.latent_norm, problem.eps)
         return normalized(tape, c, problem.latent_norm, eps, gain, None, "normed")
 
 
 def projected(tape: Tape, problem: Problem, name: str, x: Step, key: str, why: str) -> Step:
-    """Record the product of x and a weight; that of k_r is one for all heads."""
-    product: Expression = MatMul(x, put(tape, problem, key, (x.trailing[-1], "feature")))
-    if key != "W_kr":
-        product = cut(product, problem.heads, problem)
-    return tape.record(name, product, (ROWS[name[0]], "feature"), why=why)
-
-
-def by_head(tape: Tape, problem: Problem, key: str) -> Expression:
-    """Return W_uk or W_uv cut into heads."""
-    return cut(put(tape, problem, key, ("latent", "feature")), problem.heads, problem)
+    """Record the product of x and a weight, cut into heads."""
+    weight = put(tape, problem, key, (x.trailing[-1], "feature"))
+    return tape.record(name, cut(MatMul(x, weight), problem.heads, problem), why=why)

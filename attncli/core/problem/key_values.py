@@ -47,10 +47,12 @@ STORED = regex(
 )
 """The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
 
+AS_STORED = "first rows and the others, and weights_as: out_in"
+
 WITHOUT_KEY = {
     "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
         "dk d_k dq d_q dv d_v d_model dmodel embed_dim emb_dim hidden_size head_dim d_head d "
-        "seq_len n m"
+        "seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
     ),
     "leave it out; nothing is dropped here": "dropout dropout_p",
     "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
@@ -61,6 +63,13 @@ WITHOUT_KEY = {
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
     OTHER_WORDS["seq2seq"]: "s h",
+    f"write W_dkv and W_kr, its {AS_STORED}": "kv_a_proj_with_mqa wkv_a",
+    f"write W_uk and W_uv, of each head its {AS_STORED}": "kv_b_proj wkv_b",
+    f"write W_uq and W_qr, of each head its {AS_STORED}": "q_b_proj wq_b",
+    "write it under W_dq": "q_a_proj wq_a",
+    "write latent_norm: rms, and the gains under gain_q and gain_kv": (
+        "q_a_layernorm kv_a_layernorm kv_norm"
+    ),
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 

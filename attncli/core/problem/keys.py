@@ -122,43 +122,15 @@ class ProblemFields:
     W_v: Array | None = key(
         weight("head"), "projection to values", instead={"W_v": "w_value wvalue"}
     )
-    W_dq: Array | None = key(
-        weight(),
-        "latent: what queries are made from, c_q = X W_dq; left out, they are made from X",
-        instead={"W_dq, and weights_as: out_in": "q_a_proj wq_a"},
+    W_dq: Array | None = key(weight(), "latent: makes c_q, from which queries are made, from X")
+    W_uq: Array | None = key(weight("head"), "latent: c_q to the content part of the queries")
+    W_qr: Array | None = key(weight("head"), "latent: c_q, or X, to the rotary part of the queries")
+    W_dkv: Array | None = key(weight(), "latent: makes c_kv, from which keys and values are made")
+    W_uk: Array | None = key(weight("head"), "latent: c_kv to the content part of the keys")
+    W_uv: Array | None = key(weight("head"), "latent: c_kv to the values")
+    W_kr: Array | None = key(
+        weight(), "latent: X to the rotary part of the keys, one for all heads"
     )
-    W_uq: Array | None = key(
-        weight("head"),
-        "latent: c_q to the queries' content part; W_q from X, without W_dq",
-        instead={
-            "W_uq and W_qr, of each head its first rows and the others, and weights_as: out_in": (
-                "q_b_proj wq_b"
-            )
-        },
-    )
-    W_qr: Array | None = key(
-        weight("head"), "latent: c_q, or X without W_dq, to the queries' rotary part"
-    )
-    W_dkv: Array | None = key(
-        weight(),
-        "latent: what keys and values are made from, c_kv = X W_dkv",
-        instead={
-            "W_dkv and W_kr, its first rows and the others, and weights_as: out_in": (
-                "kv_a_proj_with_mqa wkv_a"
-            )
-        },
-    )
-    W_uk: Array | None = key(
-        weight("head"),
-        "latent: c_kv to the keys' content part",
-        instead={
-            "W_uk and W_uv, of each head its first rows and the others, and weights_as: out_in": (
-                "kv_b_proj wkv_b"
-            )
-        },
-    )
-    W_uv: Array | None = key(weight("head"), "latent: c_kv to values")
-    W_kr: Array | None = key(weight(), "latent: X to the keys' rotary part, which all heads share")
     W_o: Array | None = key(weight(), "projection of the heads' outputs side by side")
     b_q: Array | None = key(
         vector("head"),
@@ -347,20 +319,11 @@ class ProblemFields:
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
     form: str = key(
         choice(("naive", "absorbed")),
-        "latent: whether keys and values are made, or absorbed into queries and the output",
+        "latent: whether keys and values are made, or W_uk and W_uv absorbed elsewhere",
         "naive",
-        instead={"form: absorbed, or naive": "absorb absorbed naive attn_impl mla_form"},
+        instead={"form: absorbed": "absorb attn_impl"},
     )
-    latent_norm: str | None = key(
-        choice(("rms",)),
-        "latent: the norm of c_q and c_kv",
-        example="rms",
-        instead={
-            "latent_norm: rms, its gains under gain_q and gain_kv": (
-                "q_a_layernorm kv_a_layernorm kv_norm"
-            )
-        },
-    )
+    latent_norm: str | None = key(choice(("rms",)), "latent: the norm of c_q and c_kv")
     gain_q: Array | None = key(vector(), "latent: the gain of the norm of c_q", aliases=("g_q",))
     gain_kv: Array | None = key(vector(), "latent: the gain of the norm of c_kv", aliases=("g_kv",))
     layers: tuple[Any, ...] = key(
