@@ -179,19 +179,32 @@ def _sizes(
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
-    _, narrow = bound.setdefault(leader("d_k"), ("", NARROW))
+    parts = leader("d_k").count("+") + 1  # of kind latent, it is a sum of equal parts
+    name, size = bound.setdefault(leader("d_k"), ("", NARROW * parts))
+    narrow, rest = divmod(size, parts)
+    if rest:
+        raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
 
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
-    unused = [one[0] for one in asked if leader(one[1]) not in map(leader, ["n", "m", *letters])]
-    for name in unused:
-        raise fail(f"{name} has no use in kind {values['kind']}", name, hint="leave it out")
+    _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
     for letter in dict.fromkeys(["n", "m", *letters]):
         if letter not in ("heads", "kv_heads"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes
+
+
+def _refuse_unused(
+    asked: Sequence[tuple[str, str, int]],
+    used: Container[str],
+    leader: Callable[[str], str],
+    kind: str,
+) -> None:
+    for name, letter, _ in asked:
+        if leader(letter) not in used:
+            raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
 def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:
@@ -315,7 +328,7 @@ def small_flaws(trace: Trace) -> int:
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, columns of zeros in queries, keys and values, outputs
-    that are 0, and steps of a later time.
+    that are 0, and steps of a later time. A projection of zeros counts as a grave one.
     """
     count = sum(not step.array.any() for step in trace if step.suffix not in ("", "_1"))
     count += int((~trace.last.array.any(axis=-1)).sum())
@@ -330,7 +343,8 @@ def small_flaws(trace: Trace) -> int:
         elif key in RATES:
             count += int((problem.array(key) == 1).all())
         elif key.startswith("W_"):
-            count += _repeated(np.moveaxis(problem.array(key), -1, 0))
+            array = problem.array(key)
+            count += _repeated(np.moveaxis(array, -1, 0)) + GRAVE * int(not array.any())
     return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
 
 

@@ -162,20 +162,25 @@ def cut(x: Expression, heads: int, problem: Problem) -> Expression:
     return SplitHeads(x, heads) if problem.heads > 1 and "head" not in x.leading else x
 
 
-def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
-    """Record scores, weights and weights · V, or only the last one if they are large."""
+def read_values(
+    tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step, name: str = ""
+) -> Step:
+    """Record scores, weights and weights · V, or only the last one if they are large.
+
+    `name` is what weights · V is called, by default `context`, or `output` if nothing follows.
+    """
     rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = context_name(problem)
+    name, symbol = name or context_name(problem), name or "Z"
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
     elif is_tiled(tape, q, k, rules):
-        return attend(tape, q, k, v, rules, name)
+        return attend(tape, q, k, v, rules, name, symbol)
     else:
         scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
     weights = normalize(tape, adjust(tape, scores, rules), rules)
     values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol="Z")
+    return tape.record(name, MatMul(weights, values), symbol=symbol)
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:

@@ -93,9 +93,6 @@ def _of_kind(name: str, kind: Kind) -> Schema:
         rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
     if others := [axis for axis in AXES if axis not in kind.axes]:
         rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
-    if kind.variants:
-        option, variants = kind.variants
-        rules.append(_inside(option, {"enum": [*variants, None]}))
     rules += map(_given, kind.needs)
     rules += (_given(*keys) for keys in kind.source_groups)
     return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
@@ -144,6 +141,13 @@ class ProblemKeys(TypedDict, total=False):
     W_q: MatrixLike
     W_k: MatrixLike
     W_v: MatrixLike
+    W_dq: MatrixLike
+    W_uq: MatrixLike
+    W_qr: MatrixLike
+    W_dkv: MatrixLike
+    W_uk: MatrixLike
+    W_uv: MatrixLike
+    W_kr: MatrixLike
     W_o: MatrixLike
     b_q: MatrixLike
     b_k: MatrixLike
@@ -188,6 +192,10 @@ class ProblemKeys(TypedDict, total=False):
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None
+    form: str | None
+    latent_norm: str | None
+    gain_q: MatrixLike
+    gain_kv: MatrixLike
     layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
     norm: str | None
     place: str | None

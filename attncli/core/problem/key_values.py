@@ -17,8 +17,9 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
+from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS, REPLACES, Kind
@@ -47,10 +48,12 @@ STORED = regex(
 )
 """The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
 
+AS_STORED = "first rows and the others, and weights_as: out_in"
+
 WITHOUT_KEY = {
     "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
         "dk d_k dq d_q dv d_v d_model dmodel embed_dim emb_dim hidden_size head_dim d_head d "
-        "seq_len n m"
+        "seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
     ),
     "leave it out; nothing is dropped here": "dropout dropout_p",
     "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
@@ -61,6 +64,13 @@ WITHOUT_KEY = {
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
     OTHER_WORDS["seq2seq"]: "s h",
+    f"write W_dkv and W_kr, its {AS_STORED}": "kv_a_proj_with_mqa wkv_a",
+    f"write W_uk and W_uv, of each head its {AS_STORED}": "kv_b_proj wkv_b",
+    f"write W_uq and W_qr, of each head its {AS_STORED}": "q_b_proj wq_b",
+    "write it under W_dq": "q_a_proj wq_a",
+    "write latent_norm: rms, and the gains under gain_q and gain_kv": (
+        "q_a_layernorm kv_a_layernorm kv_norm"
+    ),
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
@@ -176,6 +186,7 @@ def hint_for(word: str) -> str:
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    hints += [hint for name, hint in HINTS.items() if name in ends]
     return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
 
 
@@ -211,6 +222,8 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in WITH_PARTS}, **read}
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
+    if "W_kr" in read and not values["positions"]:
+        values["positions"] = KEYS["positions"].form.read("rope", ("positions",))
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
     values |= KINDS[values["kind"]].variant_of(values)
@@ -246,14 +259,6 @@ MAX_NAMED_CELLS = 6
 """Maximum number of open cells that are named one by one; of more, each matrix is counted."""
 
 
-NEEDED = {
-    "learning_rate": ("gradient",),
-    "gate": ("X", "layers", "embedding"),
-    **{"W_alpha": ("X",), "W_beta": ("X",), "b_alpha": ("W_alpha",), "b_beta": ("W_beta",)},
-}
-"""Keys that have no use without one of some others."""
-
-
 def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each key that has no use in this kind, excludes another, or is missing."""
     name = values["kind"]
@@ -263,7 +268,6 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         fitting = [name for name, other in KINDS.items() if key in other.keys]
         hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
         yield Fault(f"{key} has no use in kind {name}", (key,), hint)
-    yield from _misfits_beside(keys, kind, values)
     for direct in [direct for direct in REPLACES if direct in keys]:
         for key in filter(keys.__contains__, REPLACES[direct]):
             message = f"{direct} is given, so {key} has no use"
@@ -273,6 +277,9 @@ def misused(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
     for key in kind.needs:
         if key not in keys:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
+    if "learning_rate" in keys and "gradient" not in keys:
+        message = "learning_rate has no use without gradient"
+        yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     for key, origin, *others in kind.source_groups:
         if not any(name in keys for name in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
@@ -285,6 +292,7 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if name == "transformer":
         yield from _misfits_of_transformer(keys, values)
     kind = KINDS[name]
+    yield from _faults_of(_tests_of_kind(keys, kind, values))
     fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
     for form in values["mask"]:
         if form in MASKS and form not in fitting:
@@ -296,6 +304,9 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
+    if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
+        hint = "write X, or leave out gate"
+        yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
     expressions = "when" in values["mask"] or isinstance(values.get("bias"), Formula)
     if "document" in keys and not expressions and name != "transformer":  # a layer may use it
         message = "document has no use without a condition of the mask, or a bias, that has it"
@@ -307,30 +318,6 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
         yield Fault(message, ("scale",), hint, needs="values")
-
-
-def _misfits_beside(
-    keys: Collection[str], kind: Kind, values: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """Yield a fault for each key without use beside, or without, another key or option."""
-    for key, others in NEEDED.items():
-        if key in keys and not {*others} & {*keys}:
-            message = f"{key} has no use without {others[0]}"
-            yield Fault(message, (key,), f"write {others[0]}, or leave out {key}", needs="values")
-    option, variants = kind.variants or ("", {})
-    value = values.get(option)
-    if option and value not in variants:
-        message = f"{option} {value} has no use in kind {values['kind']}"
-        yield Fault(message, (option,), f"write {option}: {' or '.join(variants)}")
-    for key in keys if value in variants else ():
-        users = [name for name, shapes in variants.items() if key in shapes]
-        if users and value not in users:
-            hint = f"it is for {option}: {' or '.join(users)}"
-            message = f"{key} has no use with {option}: {value}"
-            yield Fault(message, (key,), hint, related=(option,), needs="values")
-    if "gated" in str(value) and not {"alpha", "W_alpha"} & {*keys}:
-        message, hint = f"{option}: {value} has no use without alpha", "write alpha, or W_alpha"
-        yield Fault(message, (option,), hint, needs="values")
 
 
 OF_FEED_FORWARD = ("b_1", "W_2", "b_2", "W_3", "b_3", "activation", "gain_2", "shift_2")
@@ -345,13 +332,56 @@ def _misfits_of_transformer(keys: Collection[str], values: Mapping[str, Any]) ->
         missing = "tokens" if "table" in embedding else "embedding"
         yield Fault(f"there is neither X nor {missing}", (), hint, needs="values")
     of_layer = () if values["layers"] else _tests_of_layer(keys, values)
-    for is_wrong, key, message, hint in (*_tests_after_layers(keys, values), *of_layer):
+    yield from _faults_of((*_tests_after_layers(keys, values), *of_layer))
+
+
+KeyTest: TypeAlias = tuple[bool, str, str, str]
+"""Whether a key is wrong, the key, the message and the hint."""
+
+KeyTests: TypeAlias = Iterator[KeyTest]
+
+
+def _faults_of(tests: Iterable[KeyTest]) -> Iterator[Fault]:
+    for is_wrong, key, message, hint in tests:
         if is_wrong:
             yield Fault(message, (key,), hint, needs="values")
 
 
-KeyTests: TypeAlias = Iterator[tuple[bool, str, str, str]]
-"""Whether a key is wrong, the key, the message and the hint."""
+def _tests_of_kind(keys: Collection[str], kind: Kind, values: Mapping[str, Any]) -> KeyTests:
+    """Yield a test for each key or option that needs another, or excludes it, in this kind."""
+    for key, other in kind.pairs:
+        hint = f"write {other}, or leave out {key}"
+        yield key in keys and other not in keys, key, f"{key} has no use without {other}", hint
+    if values["kind"] == "latent":
+        yield from _tests_of_latent(keys, values)
+    if kind.variants is None:
+        return
+    option, variants = kind.variants
+    value, hint = values[option], f"write {option}: {' or '.join(variants)}"
+    message = f"{option} {value} has no use in kind {values['kind']}"
+    yield value not in variants, option, message, hint
+    for key in keys if value in variants else ():
+        users = [name for name, shapes in variants.items() if key in shapes]
+        hint, message = f"it is for {option}: {' or '.join(users)}", f"{option}: {value}"
+        yield bool(users) and value not in users, key, f"{key} has no use with {message}", hint
+    is_unmet = value.startswith("gated") and not {"alpha", "W_alpha"} & {*keys}
+    message, hint = f"{option}: {value} has no use without alpha", "write alpha, or W_alpha"
+    yield is_unmet, option, message, hint
+
+
+def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    no_queries = not {"W_q", "W_dq", "W_uq"} & {*keys}
+    yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
+    has_rope, score = "rope" in values["positions"], values["score"]["name"]
+    message = "rope turns only what W_qr and W_kr make"
+    is_unused = has_rope and not {"W_qr", "W_kr"} & {*keys}
+    yield is_unused, "positions", message, "write them, or leave out rope"
+    message = "W_kr makes keys that rope turns, but positions has no rope"
+    hint = "write positions: [rope, …], or leave out W_qr and W_kr"
+    yield "W_kr" in keys and not has_rope, "positions", message, hint
+    is_other = values["form"] == "absorbed" and score not in ("dot", "scaled_dot")
+    message = f"form: absorbed needs dot products as scores, not {score}"
+    yield is_other, "form", message, "write form: naive, or leave out score"
 
 
 def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
