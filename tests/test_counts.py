@@ -209,8 +209,9 @@ def test_a_table_that_is_used_twice_is_counted_once() -> None:
 
 
 def test_large_problems_are_counted_without_numbers() -> None:
-    """Of 100,000 tokens, the scores alone would take 80 GB."""
-    work = count(attncli.Problem(X=np.ones((100_000, 2))))
+    """Of 100,000 tokens, the scores alone would take 80 GB, and a mask ten as truths."""
+    work = count(attncli.Problem(X=np.ones((100_000, 2)), mask="causal"))
+    assert work.trace["masked"].value.shape == (100_000, 100_000)
     assert work.counts["scores"]["multiply_adds"] == 2 * 10**10
     assert work.counts["exp"]["exponentials"] == 10**10
 
