@@ -68,7 +68,8 @@ class Programs:
             if isinstance(whole, WithSink):
                 total, of_sink = whole.left, whole.right
             power = sources(step)[0].operation if isinstance(total, Sum) else None
-            if isinstance(total, Sum) and isinstance(power, Exp):
+            is_of_step = isinstance(power, ShiftedExp) and not isinstance(power.shift, Largest)
+            if isinstance(total, Sum) and isinstance(power, Exp) and not is_of_step:
                 sinks = (of_sink.sink,) if isinstance(of_sink, SinkPower) else ()
                 of_line = power.operand, total.along, sinks, power.base, power.temperature
                 self.shift_of[power] = LargestIfNeeded(*of_line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
+from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
@@ -170,9 +170,7 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
         return attend(tape, q, k, v, rules, name)
     else:
         scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
-    weights = normalize(tape, adjust(tape, scores, rules), rules)
-    values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol="Z")
+    return tape.record(name, mixed(tape, adjust(tape, scores, rules), v, rules, times), symbol="Z")
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:

@@ -162,6 +162,7 @@ class ProblemKeys(TypedDict, total=False):
     positions: NameLike | Sequence[str | Mapping[str, object]]
     mask: MatrixLike | Mapping[str, object]
     normalize: NameLike
+    online: Mapping[str, NumberLike] | None
     tokens_as: str | None
     weights_as: str | None
     round: NumberLike | Mapping[str, object]

@@ -288,6 +288,11 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if values["weights_as"] == "out_in" and values["tokens_as"] == "columns":
         message = "tokens_as: columns has weights of (out, in), so weights_as: out_in has no use"
         yield Fault(message, ("weights_as",), "leave one of them out", related=("tokens_as",))
+    normal = values["normalize"]
+    is_usual = (normal["name"], normal.get("axis", "keys")) == ("softmax", "keys")
+    if "online" in keys and not (is_usual and "sink" not in normal):
+        message, hint = "online is softmax over the keys, without a sink", "leave out online"
+        yield Fault(message, ("online",), hint, related=("normalize",), needs="values")
     if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
         hint = "write X, or leave out gate"
         yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")

@@ -101,7 +101,7 @@ CROSS: Shapes = {
 }
 ATTENTION = (
     *(*SCORING, "gate", "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
-    *("memory_tokens", "heads", "kv_heads", "mask"),
+    *("memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
 
 
@@ -128,7 +128,7 @@ LAYER: Shapes = {
 
 LAYER_OPTIONS = (
     *(*SCORING, "gate", "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
-    *("norm", "place", "eps", "activation"),
+    *("online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -174,7 +174,7 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*(option for option in ATTENTION if option not in ("memory_tokens", "mask")), "past"),
+        (*(key for key in ATTENTION if key not in ("memory_tokens", "mask", "online")), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
@@ -210,7 +210,7 @@ KINDS: dict[str, Kind] = {
             **MASKING,
             "gradient": ("n", "d_v"),
         },
-        (*SCORING, *BACKWARD, "tokens_as", "mask", "activation", "output_activation"),
+        (*SCORING, *BACKWARD, "tokens_as", "mask", "online", "activation", "output_activation"),
         needs=("X", "u"),
         start=("W",),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
