@@ -100,9 +100,13 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "gate", "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
-    *("memory_tokens", "heads", "kv_heads", "mask", "online"),
+    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", *BACKWARD, "tokens_as"),
+    *("weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
+
+
+NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online")
+"""Keys of attention that have no use where each token is a single row of scores."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
@@ -127,8 +131,8 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "gate", "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
-    *("online", "norm", "place", "eps", "activation"),
+    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", "heads", "kv_heads", "mask"),
+    *("weights_as", "online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -174,7 +178,7 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*(key for key in ATTENTION if key not in ("memory_tokens", "mask", "online")), "past"),
+        (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
