@@ -44,10 +44,10 @@ class RunningMax(Together):
     def apply(self, *arrays: Array) -> Array:
         """Scores (…, n, m) and the largest ones before them (…, n, 1) give (…, n, 1)."""
         scores, *before = arrays
-        largest = reduce(np.maximum, before, scores.max(axis=-1, keepdims=True))
         if not are_elements(scores):
-            return largest
+            return reduce(np.maximum, before, scores.max(axis=-1, keepdims=True))
         line = joined([*before, scores], -1)
+        largest = np.take_along_axis(line, line.argmax(axis=-1, keepdims=True), -1)
         return because(largest, line, "{largest} is {which} of {all}", None, -1)[..., :1]
 
     def notation(self, columns: bool) -> tree.Formula:
