@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,18 @@ def test_who_works_by_tiles_is_right(tiles: int, blocked: bool) -> None:
 
 def _read(habit: Habit, number: float) -> float:
     return float(habit.text(number))
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_rounded_steps_are_the_student_s(blocked: bool) -> None:
+    """With `round: 2`, every step has the numbers of a student who goes on from two decimals."""
+    for seed in range(20):
+        keys = draw(np.random.default_rng(seed), 2 + seed % 2, blocked=blocked)
+        trace = attncli.compute(attncli.Problem(**keys, round=2))
+        habit = Habit(2)
+        for name, rows in Student(keys, goes_on=partial(_read, habit)).work().items():
+            read = [[-inf if x is None else _read(habit, x) for x in row] for row in rows]
+            assert trace[name].value.tolist() == read, (seed, name)
 
 
 def test_a_derivative_that_is_not_rescaled_is_named() -> None:

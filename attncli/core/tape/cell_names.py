@@ -299,5 +299,5 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def _plain(word: str) -> str:
-    word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t")
+    word = re.sub(r"(?i)sqrt", "√", MODULE.sub("", word)).replace("ᵀ", "t").replace("ℓ", "l")
     return IGNORED.sub("", word).casefold()
