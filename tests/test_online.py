@@ -175,6 +175,17 @@ def test_each_layer_may_have_tiles_of_its_own() -> None:
     np.testing.assert_allclose(trace.output, expected, rtol=1e-13, atol=1e-14)
 
 
+def test_a_mistake_is_named_in_a_layer() -> None:
+    layers = [{"W_v": numbers(seed, 4, 4), "online": {"tile": 2}} for seed in (1, 2)]
+    keys: Keys = {"kind": "transformer", "X": numbers(3, 5, 4), "layers": layers}
+    problem_ = attncli.Problem(**keys)
+    trace = attncli.compute(problem_)
+    name = "layers.2.O_{}".format
+    wrong = trace[name(1)].value + trace["layers.2.P_2"].value @ trace["layers.2.V_2"].value
+    finding = attncli.check(problem_, {name(2): wrong}).findings[name(2)]
+    assert finding.id == "tile_output_not_rescaled"
+
+
 GRADIENTS: list[tuple[Keys, int]] = [
     (problem(5, 4), 1),
     (problem(6, 4, mask="causal"), 2),

@@ -183,15 +183,18 @@ def tile_not_divided(node: Averaged) -> Nodes:
     "O was divided by the sum so far already in this tile.", "Divide once, after the last tile."
 )
 def tile_divided_each(step: Step, trace: Trace) -> Changes:
-    """In the earlier tiles; in every tile, and then not again."""
-    for averaged in (one for one in trace if isinstance(one.operation, Averaged)):
-        sums = [one for one in trace if one.stem == "l" and one.suffix]
-        outputs = [trace.steps[f"O{one.suffix}"] for one in sums]
-        if step is outputs[0] and outputs[1:]:
-            pairs = zip(outputs, sums, strict=True)
-            *earlier, last = ((o.name, Divide(made_of(o), total)) for o, total in pairs)
-            yield dict(earlier), {}
-            yield dict([*earlier, last, (averaged.name, outputs[-1])]), {}
+    """In a tile, in all or in all before the last; or in all, and then not again."""
+
+    def rule(one: Step) -> Expression | None:
+        total = trace.steps.get(f"l{one.suffix}")
+        return total and Divide(made_of(one), total)
+
+    for change, words in _in_tiles(step, trace, "O", rule):
+        yield change, words
+        *earlier, last = (one for one in trace if one.name in change)
+        for averaged in (one for one in trace if isinstance(one.operation, Averaged) and earlier):
+            yield {one.name: change[one.name] for one in earlier}, words
+            yield {**change, averaged.name: last}, words
 
 
 @mistake(
