@@ -38,8 +38,8 @@ def untiled(keys: Keys) -> attncli.Trace:
 def off_by(keys: Keys) -> float:
     """Return how far the output is from the untiled one, in units of a bound.
 
-    Both outputs are Σ w·v. The relative error of each addend is bounded in units of u = ε/2: 2 for a
-    power or a factor, 1 for each product, division and sum. For m keys in T tiles of k that is
+    Both outputs are Σ w·v. The relative error of each addend is bounded in units of u = ε/2: 2 for
+    a power or a factor, 1 for each product, division and sum. For m keys in T tiles of k that is
 
     * untiled: 2 for e^s, 3 for the sum of all e^s, 1 for the weight, m for the sum of products;
     * in tiles: 2 for P, k for its product with V, 3 for l, 1 for the division, and for each of the
