@@ -154,7 +154,7 @@ def test_other_ways_to_write_it_give_the_same(seed: int, heads: Any, tile: int) 
         {"kind": "pooling", "u": numbers(2, 4), "output_activation": "tanh"},
         {"kind": "transformer", "heads": 2, **{f"W_{x}": numbers(3, 4, 4) for x in "qkvo"}},
         {"past": {"K": numbers(4, 3, 4), "V": numbers(5, 3, 4)}, "mask": "causal"},
-        {"kind": "latent", **{f"W_{x}": numbers(3, 4, 4) for x in ("dkv", "uk", "uv", "uq")}},
+        {"kind": "latent", **{f"W_{x}": numbers(3, 4, 4) for x in ("q", "dkv", "uk", "uv")}},
     ],
 )
 def test_other_kinds(keys: Keys) -> None:
