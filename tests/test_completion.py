@@ -54,6 +54,8 @@ CASES: dict[str, list[str] | None] = {
     "attn compute --format=": [f"--format={name}" for name in formats_of("traces")],
     "attn check hw.yaml -f ": [*formats_of("reports")],
     "attn explain hw.yaml Q -f ": [*formats_of("explanations")],
+    "attn count hw.yaml -f ": ["table", "json", "csv", "markdown"],
+    "attn count hw.yaml --only w": ["weights"],
     "attn vary hw.yaml -f ": ["table", "json"],
     "attn vary hw.yaml --for ": None,
     "attn vary hw.yaml --ask w": ["weights"],
