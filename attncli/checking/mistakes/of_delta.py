@@ -23,7 +23,7 @@ def mistake_at_a_time(sentence: str, advice: str, stem: str) -> Callable[[Rule],
     def decorated(rule: Rule) -> Mistake:
         def changes(step: Step, trace: Trace) -> Changes:
             every = [one for one in trace if one.stem == stem and not one.backward]
-            if step.stem != stem or not step.suffix:
+            if trace.problem.kind != "delta" or step.stem != stem or not step.suffix:
                 return
             if change := rule(step):
                 yield change, {}
