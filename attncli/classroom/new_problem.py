@@ -96,13 +96,12 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     kind = KINDS[values["kind"]]
     values |= kind.variant_of(values)
     values["kv_heads"] = values["kv_heads"] or values["heads"]
-    has_score = "score" in kind.keys
-    asked_for = options.get("score", kind.score) if has_score else kind.score
-    score = values["score"] = _with_defaults(asked_for, kind)
+    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
 
     shapes = shapes_of(kind, values)
     wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
     keys = [key for key in shapes if key in wanted]
+    _check_widths(widths, keys, values["kind"])
     required = [p.name for p in SCORES[score["name"]].parameters if p.required]
     keys += [f"score.{name}" for name in required if name not in score]
     of_gate = _of_gate(options, values["kind"])
@@ -121,7 +120,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
     keyed = {"title": " ".join(values["tokens"]), "notes": notes, **options}
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"])}
-    keyed |= {"score": score} if has_score else {}
+    keyed |= {"score": score} if "score" in kind.keys else {}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
     keyed |= {"gate": {}} if of_gate else {}
@@ -143,8 +142,15 @@ def _of_gate(options: Mapping[str, Any], kind: str) -> Shapes:
     return gate_shapes(GATES[choice(GATES).read(options["gate"], ("gate",))])
 
 
+def _check_widths(widths: Container[str], keys: Container[str], kind: str) -> None:
+    if "d_model" in widths and "X" not in keys:
+        raise fail(f"d_model has no use in kind {kind}", "d_model", hint="leave it out")
+
+
 def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
     """Return the mapping of a score function, with its parameters that have a default."""
+    if "score" not in kind.keys:
+        return {"name": kind.score}
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
     name = choice(SCORES).read(raw["name"], ("score",))
     defaults = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
@@ -175,7 +181,7 @@ def _sizes(
             raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
     if kind.single is not None:
         bound[kind.single[0]] = ("", 1)
-    bound |= {rule.letter: ("", 1) for rule in kind.implied if rule.or_one}
+    bound |= {rule.origin: ("", 1) for rule in kind.implied if rule.or_one}
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
@@ -188,23 +194,11 @@ def _sizes(
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
-    _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
     for letter in dict.fromkeys(["n", "m", *letters]):
         if letter not in ("heads", "kv_heads"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes
-
-
-def _refuse_unused(
-    asked: Sequence[tuple[str, str, int]],
-    used: Container[str],
-    leader: Callable[[str], str],
-    kind: str,
-) -> None:
-    for name, letter, _ in asked:
-        if leader(letter) not in used:
-            raise fail(f"{name} has no use in kind {kind}", name, hint="leave it out")
 
 
 def _leaders(kind: Kind, score: str, keys: Container[str]) -> Callable[[str], str]:

@@ -22,13 +22,13 @@ def mistake_at_a_time(sentence: str, advice: str, stem: str) -> Callable[[Rule],
 
     def decorated(rule: Rule) -> Mistake:
         def changes(step: Step, trace: Trace) -> Changes:
-            every = [one for one in trace if one.stem == stem and not one.backward]
             if trace.problem.kind != "delta" or step.stem != stem or not step.suffix:
                 return
-            if change := rule(step):
-                yield change, {}
-            if step is every[0]:
-                yield dict(pair for one in every for pair in rule(one).items()), {}
+            every = [one for one in trace if one.stem == stem and not one.backward]
+            for steps in ([step], every) if step is every[0] else ([step],):
+                change = dict(pair for one in steps for pair in rule(one).items())
+                if any(new is not made_of(trace[name]) for name, new in change.items()):
+                    yield change, {}
 
         changes.__name__ = rule.__name__
         return mistake(sentence, advice)(changes)

@@ -36,6 +36,8 @@ GREEK = {
     "Φ": r"\Phi",
     "gate′": r"\mathrm{gate}'",
     "Σ": r"\Sigma",
+    "alpha": r"\alpha",
+    "beta": r"\beta",
     "delta": r"\delta",
     "phi": r"\phi",
 }
@@ -273,5 +275,5 @@ def digits(number: tree.Number) -> str:
 
 
 def _letters(name: str) -> str:
-    shown = "δ" if name == "delta" else _escaped(name)
+    shown = {"alpha": "α", "beta": "β", "delta": "δ"}.get(name) or _escaped(name)
     return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"

@@ -41,7 +41,7 @@ class Implied(Record):
     letter: str
     origin: str
     unless: tuple[str, ...] = ()
-    or_one: bool = False  # whether it may be 1 instead
+    or_one: bool = False  # whether the other one may be 1 instead
 
 
 class Kind(Record):
@@ -256,7 +256,7 @@ KINDS: dict[str, Kind] = {
         ),
         score="dot",
         source="X",
-        implied=(*_without_projections("d_model"), Implied("d_alpha", "d_k", or_one=True)),
+        implied=(*_without_projections("d_model"), Implied("d_k", "d_alpha", or_one=True)),
         variants=("update", RULES),
     ),
     "latent": Kind(
