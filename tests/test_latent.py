@@ -70,6 +70,7 @@ MORE: list[Keys] = [
     {"mask": "causal", "latent_norm": "rms"},
     {"mask": {"window": [1, 0]}, "softcap": 3, "W_o": numbers(1, 4, 3), "b_o": [1, 2, 3]},
     {"scale": "1/d_k", "bias": numbers(2, 3, 3), "normalize": {"name": "softmax", "sink": 1}},
+    {"gate": {"W": numbers(3, 4, 4)}, "online": {"tile": 2}, "mask": "causal"},
     {"score": "dot", "normalize": "sigmoid", "positions": ["rope", "alibi", "sinusoidal"]},
 ]
 """What goes with any problem of two heads."""
