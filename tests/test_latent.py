@@ -81,16 +81,17 @@ def given_keys(keys: Keys, more: Keys, rotary: bool) -> Keys:
     return keys | {key: part for key, part in more.items() if rotary or key != "positions"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS, st.booleans(), st.booleans(), st.sampled_from(MORE))
 def test_absorbed_is_naive(seed: int, compresses: bool, rotary: bool, more: Keys) -> None:
     keys = given_keys(problem(seed, 2, compresses, rotary), more, rotary)
     naive, absorbed = (
         attncli.compute(attncli.Problem(**keys, form=form, gradient="sum")) for form in FORMS
     )
-    for name in ("scores", "weights", "output", *(step for step in naive.steps if "d_W" in step)):
-        most = np.abs(naive[name].value).max()
-        allowed = 1e-11 * most
+    shown = [name for name in ("scores", "weights", "output") if name in naive]
+    for name in (*shown, *(step for step in naive.steps if "d_W" in step)):
+        # Derivatives are sums of numbers of the size of 1, which cancel where weights are saturated.
+        allowed = 1e-11 * max(np.abs(naive[name].value).max(), 1.0)
         np.testing.assert_allclose(absorbed[name].value, naive[name].value, 1e-10, allowed)
 
 
