@@ -90,7 +90,7 @@ def test_absorbed_is_naive(seed: int, compresses: bool, rotary: bool, more: Keys
     )
     shown = [name for name in ("scores", "weights", "output") if name in naive]
     for name in (*shown, *(step for step in naive.steps if "d_W" in step)):
-        # Derivatives are sums of numbers of the size of 1, which cancel where weights are saturated.
+        # Derivatives are sums of numbers near 1, which cancel where weights are saturated.
         allowed = 1e-11 * max(np.abs(naive[name].value).max(), 1.0)
         np.testing.assert_allclose(absorbed[name].value, naive[name].value, 1e-10, allowed)
 
