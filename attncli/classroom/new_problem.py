@@ -39,6 +39,8 @@ WIDE, NARROW = 4, 2
 GATES = {"heads": "heads", "features": "heads*d_v"}
 """The columns of a new problem's gate, by the word for it."""
 
+PROJECTED = ("Q", "K", "V")
+
 INPUTS = ("X", "memory", "u", "h_0")
 """Matrices of the numbers 0, 1 and 2; all others have 0 and 1."""
 
@@ -171,11 +173,12 @@ def _sizes(
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
-    parts = leader("d_k").count("+") + 1  # of kind latent, it is a sum of equal parts
-    name, size = bound.setdefault(leader("d_k"), ("", NARROW * parts))
-    narrow, rest = divmod(size, parts)
-    if rest:
-        raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
+    _, *parts = leader("d_k").split(" + ")  # in kind latent it is a sum
+    name, narrow = bound.setdefault(leader("d_k"), ("", NARROW * (1 + len(parts))))
+    narrow -= NARROW * len(parts)
+    bound |= dict.fromkeys(parts, ("", NARROW))
+    if narrow < 1:
+        raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
     sizes.bind("heads", values["heads"], "", "")
@@ -303,8 +306,8 @@ def small_flaws(trace: Trace) -> int:
     """Return the number of small flaws.
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values. A
-    projection of zeros counts as a grave one.
+    or zeros, equal columns of a projection, and columns of zeros in it, in queries, keys and
+    values.
     """
     count = 0
     for head in _heads(trace):
@@ -317,8 +320,9 @@ def small_flaws(trace: Trace) -> int:
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
         elif key.startswith("W_"):
             array = problem.array(key)
-            count += _repeated(np.moveaxis(array, -1, 0)) + GRAVE * int(not array.any())
-    return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
+            count += _repeated(np.moveaxis(array, -1, 0)) + int((~array.any(axis=-2)).sum())
+    made = (one.array for one in trace if one.plain.startswith(PROJECTED))
+    return count + sum(int((~one.any(axis=-2)).sum()) for one in made)
 
 
 def _heads(trace: Trace) -> Iterator[Array]:
@@ -338,7 +342,7 @@ def _extent(head: Array) -> tuple[Array, Array, Array]:
 
 
 def _projected(trace: Trace) -> list[Array]:
-    return [trace[name].array for name in ("Q", "K", "V") if name in trace]
+    return [trace[name].array for name in PROJECTED if name in trace]
 
 
 def _repeated(lines: Array) -> int:
