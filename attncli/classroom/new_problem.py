@@ -173,11 +173,13 @@ def _sizes(
         bound.setdefault(leader(letter), ("", wide))
     _, narrow = bound.setdefault(leader("d_k"), ("", NARROW))
 
-    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    sizes = Sizes(
+        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
+    )
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     for letter in dict.fromkeys(["n", "m", *letters]):
-        if letter not in ("heads", "kv_heads"):
+        if letter not in ("heads", "kv_heads", "halves"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes

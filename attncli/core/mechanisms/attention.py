@@ -15,7 +15,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard
+from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.operations import (
     Add,
     AsRow,
@@ -55,7 +55,7 @@ def attention(tape: Tape, problem: Problem) -> Step:
         q = project(tape, problem, "Q", "query")
         k = project(tape, problem, "K", keys)
     v = project(tape, problem, "V", keys)
-    if q is not None and k is not None:
+    if q is not None and k is not None and not problem.differential:
         q, k = normed_and_rotated(tape, q, k, problem.rules)
         k, v = with_past(tape, problem, k, v)
     return finish(tape, problem, read_values(tape, problem, q, k, v))
@@ -166,13 +166,42 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
+        weights = normalize(tape, adjust(tape, scores, rules), rules)
+    elif problem.differential:
+        weights = difference(tape, problem, q, k)
     elif is_tiled(tape, q, k, rules):
         return attend(tape, q, k, v, rules, name)
     else:
-        scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
-    weights = normalize(tape, adjust(tape, scores, rules), rules)
+        weights = _weights(tape, problem, q, k)
     values = RepeatHeads(v, times) if times > 1 else v
     return tape.record(name, MatMul(weights, values), symbol="Z")
+
+
+def _weights(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
+    """Record the steps from queries and keys to their weights."""
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+    scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
+    return normalize(tape, adjust(tape, scores, rules), rules)
+
+
+def difference(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
+    """Record the weights A_1 − λ A_2, each A of one half of the features of Q and K."""
+    from attncli.core.attention.differential import HALVED, WHY, Multiple, factor, half_of
+
+    both = []
+    for number in (1, 2):
+        with tape.within(suffix=f"_{number}"):
+            of_q, of_k = (tape.record(x.stem, half_of(x, number), why=HALVED) for x in (q, k))
+            of_q, of_k = normed_and_rotated(tape, of_q, of_k, problem.rules)
+            both.append(_weights(tape, problem, of_q, of_k))
+    noise = Multiple(both[1], factor(tape, _of_differential(tape, problem)))
+    return tape.record("weights", Subtract(both[0], noise), symbol="A", why=WHY)
+
+
+def _of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:
+    """Return λ, or what it is made of, and what the norm takes, by their names."""
+    names = [name for name in problem.differential if name not in ("norm", "eps")]
+    return {name: put(tape, problem, f"differential.{name}", ("feature",)) for name in names}
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:
@@ -182,16 +211,20 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
         The step `output`.
     """
     output = context
+    if "norm" in problem.differential:
+        from attncli.core.attention.differential import rescaled
+
+        output = rescaled(tape, output, _of_differential(tape, problem), problem.differential)
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
         net = _linear(tape, problem, _tokens(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
-        output = tape.record("gated", Hadamard(context, gate), why=GATED)
+        output = tape.record("gated", Hadamard(output, gate), why=GATED)
     if problem.heads > 1:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
-    if goes_on(problem) or (problem.gate and problem.heads == 1):
+    if goes_on(problem) or (_is_changed(problem) and problem.heads == 1):
         projected: Expression = output
         if "W_o" in problem.given:
             projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
@@ -210,8 +243,13 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
 
 def context_name(problem: Problem) -> str:
     """Return what weights · V is called: the output, where nothing comes after it."""
-    is_last = problem.heads == 1 and not problem.gate and not goes_on(problem)
+    is_last = problem.heads == 1 and not _is_changed(problem) and not goes_on(problem)
     return "output" if is_last else "context"
+
+
+def _is_changed(problem: Problem) -> bool:
+    """Whether a gate or a norm changes what each head found, before all are put side by side."""
+    return bool(problem.gate) or "norm" in problem.differential
 
 
 def goes_on(problem: Problem) -> bool:

@@ -18,7 +18,10 @@ from attncli.core.tape.operations import Scale, constant
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
 
-FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V")
+FIXED = (
+    *("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V"),
+    "differential.lambda_init",
+)
 """The inputs that are no weights, and so are not learned."""
 
 

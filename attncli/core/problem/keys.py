@@ -177,6 +177,18 @@ class ProblemFields:
             )
         },
     )
+    differential: Mapping[str, Any] = key(
+        values.DIFFERENTIAL,
+        "what λ is in A_1 − λ A_2, of the halves of each head: {lambda: …}, or how it is learned",
+        {},
+        instead={
+            "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: …, lambda_k1: …, …}": (
+                "lambda λ lambda_ lambda_full lambda_init lambda_std_dev lambda_q1 lambda_k1"
+                " lambda_q2 lambda_k2 diff_attn"
+            ),
+            "differential: {…, lambda_init: 0.8, norm: rms}": "subln groupnorm",
+        },
+    )
     past: Mapping[str, Any] = key(
         values.PAST,
         "keys and values of earlier tokens, a cache: {K: …, V: …}",

@@ -76,6 +76,9 @@ class Subtract(OfTwo):
         """`d_weights − delta`."""
         return tree.minus(*self.notations(columns))
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.left, "−", self.right)
+
 
 def count_apart(expression: Expression, array: Any) -> int:
     """Return the number of calculations along the axis of the batch, if the problem has none."""
@@ -178,12 +181,19 @@ class Columns(Operation):
     def apply(self, matrix: Array) -> Array:
         return matrix[..., self.start : self.stop]
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, InColumns(upstream, self.start, array_of(self.operand).shape[-1])
+
     def notation(self, columns: bool) -> tree.Formula:
         """`columns 3 to 4 of d_net W_c`; with tokens as columns they are rows."""
-        what = "row" if columns else "column"
-        first, last = self.start + 1, self.stop
-        which = f"{what} {last} of" if first == last else f"{what}s {first} to {last} of"
-        return tree.Phrase((tree.Words(which), *self.notations(columns)))
+        which = tree.Words(f"{columns_named(self.start, self.stop, columns)} of")
+        return tree.Phrase((which, *self.notations(columns)))
+
+
+def columns_named(start: int, stop: int, columns: bool) -> str:
+    """Return the words for columns by their numbers; with tokens as columns they are rows."""
+    what = "row" if columns else "column"
+    return f"{what} {stop}" if start + 1 == stop else f"{what}s {start + 1} to {stop}"
 
 
 class InRow(Operation):
@@ -195,13 +205,27 @@ class InRow(Operation):
     shape = "d -> time feature"
 
     def apply(self, row: Array) -> Array:
-        *lead, _, width = row.shape
-        counts = self.place, self.count - self.place - 1
+        *lead, rows, width = row.shape
+        counts = self.place, self.count - self.place - rows
         before, after = (np.zeros((*lead, count, width), row.dtype) for count in counts)
         return np.concatenate([before, row, after], axis=-2)
 
     def notation(self, columns: bool) -> tree.Formula:
         where = tree.Words(f"in row {self.place + 1}")
+        return tree.Fence(tree.Phrase((*self.notations(columns), where)))
+
+
+class InColumns(InRow):
+    """A matrix as some columns of one whose other columns are 0."""
+
+    shape = "n d' -> n feature"
+
+    def apply(self, matrix: Array) -> Array:
+        return np.swapaxes(super().apply(np.swapaxes(matrix, -1, -2)), -1, -2)
+
+    def notation(self, columns: bool) -> tree.Formula:
+        stop = self.place + array_of(self.operand).shape[-1]
+        where = tree.Words(f"in {columns_named(self.place, stop, columns)}")
         return tree.Fence(tree.Phrase((*self.notations(columns), where)))
 
 

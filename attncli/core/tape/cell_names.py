@@ -217,7 +217,7 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "gatedcontext", "wgate", "bgate"),
+    *("gate", "wgate", "bgate", "lambda", "lambdainit", "gain"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
@@ -275,8 +275,8 @@ def may_mean_step(word: str, inputs: Collection[str]) -> bool:
 def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
-    parts = "net|score|gate|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|final|\d)*")
+    parts = "net|score|gate|differential|normalize|qknorm|past|positions|embedding|finalnorm"
+    return re.compile(rf"(d|new)?({parts})?({known})(x|memory|q|k|final|context|\d)*")
 
 
 def has_time(name: str) -> bool:
