@@ -110,9 +110,13 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "gate", "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
-    *("memory_tokens", "heads", "kv_heads", "mask", "differential"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", *BACKWARD),
+    *("tokens_as", "weights_as", "memory_tokens", "heads", "kv_heads", "mask"),
 )
+
+
+NOT_IN_TURN = ("memory_tokens", "mask", "document", "differential")
+"""The options of attention that attention a token at a time does not have."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
@@ -138,8 +142,8 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "gate", "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
-    *("norm", "place", "eps", "activation", "differential"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", "heads"),
+    *("kv_heads", "mask", "weights_as", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -185,7 +189,7 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
-        (*(o for o in ATTENTION if o not in ("memory_tokens", "mask", "differential")), "past"),
+        (*(key for key in ATTENTION if key not in NOT_IN_TURN), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
