@@ -132,7 +132,6 @@ def _without_projections(source: str) -> tuple[Implied, ...]:
 LAYER: Shapes = {
     **{key: SELF[key] for key in ("W_q", "b_q", "W_k", "b_k", "W_v", "b_v")},
     **MASKING,
-    **DIFFERENTIAL,
     "W_o": ("heads*d_v", "d_model"),
     "b_o": ("d_model",),
     **dict.fromkeys(("gain_1", "shift_1", "gain_2", "shift_2"), ("d_model",)),
@@ -203,6 +202,7 @@ KINDS: dict[str, Kind] = {
         {
             "X": ("n", "d_model"),
             **LAYER,
+            **DIFFERENTIAL,
             "W_u": ("d_model", "v"),
             "gradient": ("n", "d_model"),
             "embedding.table": ("v", "d_model"),
