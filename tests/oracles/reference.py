@@ -462,7 +462,7 @@ def rescaled(contexts: Heads, keys: Keys) -> dict[str, Heads]:
     ]
     rest = [1 - x for x in of_heads(p["lambda_init"], keys)]
     scaled = [[[x * y for x in row] for row in head] for head, y in zip(norm, rest, strict=True)]
-    return {"mean_square_context": squares, "normed_context": norm, "scaled_context": scaled}
+    return {"mean_square_context": squares, "normed_context": norm, "rescaled_context": scaled}
 
 
 def normed(heads: Heads, name: str, norm: Any) -> Heads:
@@ -606,7 +606,7 @@ def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
     last = "context"
     if "norm" in keys.get("differential", {}):
         steps |= rescaled(contexts, keys)
-        contexts = steps["scaled_context"]
+        contexts = steps["rescaled_context"]
     if "gate" in keys:
         steps["gate"] = gate(keys, b)
         contexts = [gated(*pair) for pair in zip(contexts, steps["gate"], strict=True)]
@@ -645,7 +645,8 @@ def check(trace: Any, expected: dict[str, Any], relative: float = 1e-12) -> None
         assert value.ndim == len(step.axes)
         places = tuple(slice(None) if axis in step.axes else None for axis in ("batch", "head"))
         found = np.broadcast_to(value[places], want.shape)
-        is_positive = step.name.startswith(("exp", "sum", "weights")) and want.min() >= 0  # of which no sum cancels
+        is_of_powers = step.name.startswith(("exp", "sum", "weights"))  # of which no sum cancels
+        is_positive = is_of_powers and want.min(initial=0.0) >= 0
         largest = 0.0 if is_positive else float(np.abs(want[np.isfinite(want)]).max(initial=0.0))
         allowed = relative, relative / 100 * largest
         np.testing.assert_allclose(found, want, *allowed, err_msg=step.name)

@@ -93,7 +93,7 @@ def rescaled(tape: Tape, context: Step, p: Mapping[str, Step], settings: Mapping
     with tape.within(suffix="_context"):
         normed = normalized(tape, context, norm, eps, p.get("gain"), None, "normed")
         rest = OneMinus(_of_heads(p["lambda_init"]))
-        return tape.record("scaled", Multiple(normed, rest), why=RESCALED)
+        return tape.record("rescaled", Multiple(normed, rest), why=RESCALED)
 
 
 def _of_heads(numbers: Step) -> Step | Operation:

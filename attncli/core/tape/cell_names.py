@@ -217,7 +217,7 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "wgate", "bgate", "lambda", "lambdainit", "gain"),
+    *("gate", "wgate", "bgate", "lambda", "lambdainit", "gain", "rescaled"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
