@@ -161,20 +161,18 @@ def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
     """Record scores, weights and weights · V, or only the last one if they are large."""
-    rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = context_name(problem)
+    rules = problem.rules
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
         weights = normalize(tape, adjust(tape, scores, rules), rules)
     elif problem.differential:
-        weights = difference(tape, problem, q, k)
+        return difference(tape, problem, q, k, v)
     elif is_tiled(tape, q, k, rules):
-        return attend(tape, q, k, v, rules, name)
+        return attend(tape, q, k, v, rules, context_name(problem))
     else:
         weights = _weights(tape, problem, q, k)
-    values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol="Z")
+    return _mixed(tape, problem, weights, v)
 
 
 def _weights(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
@@ -184,18 +182,32 @@ def _weights(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
     return normalize(tape, adjust(tape, scores, rules), rules)
 
 
-def difference(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
-    """Record the weights A_1 − λ A_2, each A of one half of the features of Q and K."""
+def _mixed(tape: Tape, problem: Problem, weights: Step, v: Step) -> Step:
+    """Record weights · V."""
+    times = problem.heads // problem.kv_heads
+    values = RepeatHeads(v, times) if times > 1 else v
+    return tape.record(context_name(problem), MatMul(weights, values), symbol="Z")
+
+
+def difference(tape: Tape, problem: Problem, q: Step, k: Step, v: Step) -> Step:
+    """Record (A_1 − λ A_2) V, each A of one half of the features of Q and K, or A_1 V − λ A_2 V."""
     from attncli.core.attention.differential import HALVED, WHY, Multiple, factor, half_of
 
-    both = []
+    rules, both, tiled = problem.rules, [], False
     for number in (1, 2):
         with tape.within(suffix=f"_{number}"):
             of_q, of_k = (tape.record(x.stem, half_of(x, number), why=HALVED) for x in (q, k))
-            of_q, of_k = normed_and_rotated(tape, of_q, of_k, problem.rules)
-            both.append(_weights(tape, problem, of_q, of_k))
+            of_q, of_k = normed_and_rotated(tape, of_q, of_k, rules)
+            tiled = is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ())
+            if tiled:
+                both.append(attend(tape, of_q, of_k, v, rules, "context"))
+            else:
+                both.append(_weights(tape, problem, of_q, of_k))
     noise = Multiple(both[1], factor(tape, _of_differential(tape, problem)))
-    return tape.record("weights", Subtract(both[0], noise), symbol="A", why=WHY)
+    if tiled:
+        return tape.record(context_name(problem), Subtract(both[0], noise), symbol="Z", why=WHY)
+    weights = tape.record("weights", Subtract(both[0], noise), symbol="A", why=WHY)
+    return _mixed(tape, problem, weights, v)
 
 
 def _of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:

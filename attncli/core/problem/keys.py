@@ -179,7 +179,7 @@ class ProblemFields:
     )
     differential: Mapping[str, Any] = key(
         values.DIFFERENTIAL,
-        "what λ is in A_1 − λ A_2, of the halves of each head: {lambda: …}, or how it is learned",
+        "differential attention, weights_1 − λ·weights_2 of the halves of each head: {lambda: …}",
         {},
         instead={
             "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: …, lambda_k1: …, …}": (
