@@ -7,6 +7,7 @@ import pickle
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,32 @@ def kept(mask: Keys, n: int = 5, **keys: Any) -> Any:
     problem = attncli.Problem(X=X[:n], score="dot", mask=mask, **keys)
     where = is_kept(problem.rules.mask, n, n)
     return np.ones((n, n), bool) if where is None else np.broadcast_to(where, (1, 1, n, n))[0, 0]
+
+
+FLEX_ATTENTION = Path(__file__).parent / "recorded" / "flex_attention.jsonl"
+"""Masks and biases of PyTorch's documentation in float64: `python -m benchmarks.flex_attention`."""
+
+
+@pytest.mark.parametrize("line", FLEX_ATTENTION.read_text().splitlines())
+def test_numbers_are_those_of_flex_attention(line: str) -> None:
+    case = json.loads(line)
+    trace = attncli.compute(attncli.Problem(**case["problem"]))
+    np.testing.assert_allclose(trace.output, case["output"], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("line", FLEX_ATTENTION.read_text().splitlines())
+def test_gradients_are_those_of_the_matrices_written_out(line: str) -> None:
+    """Which are compared with differences in 50 digits elsewhere."""
+    keys = json.loads(line)["problem"] | {"gradient": "sum"}
+    trace = attncli.compute(attncli.Problem(**keys))
+    plain = {key: value for key, value in keys.items() if key != "document"}
+    if "mask" in keys:
+        plain["mask"] = {"keep": np.isfinite(trace["masked"].value).astype(int)}
+    else:
+        plain["bias"] = trace["biased"].value - trace["scaled"].value
+    expected = attncli.compute(attncli.Problem(**plain))
+    for name in ("d_Q", "d_K", "d_V"):
+        np.testing.assert_allclose(trace[name].value, expected[name].value, rtol=1e-12, atol=1e-14)
 
 
 class _Writer:

@@ -19,10 +19,16 @@ from attncli.core.tape.step import Derivatives, Expression, Operation, Step, pre
 from attncli.core.tape.tape import Tape
 
 FIXED = (
-    *("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V"),
-    "differential.lambda_init",
+    *("X", "memory", "Q", "K", "V", "scores", "bias", "mask", "h_0", "c_0", "past", "gradient"),
+    *("target", "differential.lambda_init"),
 )
-"""The inputs that are no weights, and so are not learned."""
+"""The keys, or parts of keys, of inputs that are no weights, and so are not learned."""
+
+
+def is_learned(step: Step) -> bool:
+    """Return whether an input is a weight, or others that are learned."""
+    key = step.key.removeprefix(prefix_of(step.layer))
+    return bool(key) and not {key, key.partition(".")[0]}.intersection(FIXED)
 
 
 def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], object]) -> None:
@@ -49,7 +55,7 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], obj
         tape.group = "update"
         for name in (name for name in tape.inputs if name in gradients):
             weight = tape.inputs[name]
-            if weight.key not in FIXED:
+            if is_learned(weight):
                 step = Descent(weight, gradients[name], problem.learning_rate)
                 with tape.within(before="new_", layer=weight.layer):
                     key = weight.key.removeprefix(prefix_of(weight.layer))
