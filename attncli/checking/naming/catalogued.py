@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,8 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
     alike = [one for one in layer if one.suffix and one.stem == place.stem]
     alike = alike if alike[1:] and alike[-1] is place else []
     for mistake in MISTAKES.values():
-        every = zip(*(mistake.changes(one, layer) for one in alike), strict=False)
-        in_all = ((ChainMap(*(dict(change) for change, _ in all_)), all_[-1][1]) for all_ in every)
+        in_each = zip(*(mistake.changes(one, layer) for one in alike), strict=False)
+        in_all = ((dict(chain(*(one.items() for one, _ in each))), each[-1][1]) for each in in_each)
         for change, words in (*mistake.changes(place, layer), *in_all):
             one = MistakeInStep(mistake, place, change, words)
             mistakes.setdefault(mistake.id, []).append(one)
