@@ -17,8 +17,9 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
+from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS, REPLACES
@@ -176,6 +177,7 @@ def hint_for(word: str) -> str:
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    hints += [hint for name, hint in HINTS.items() if name in ends]
     return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
 
 
