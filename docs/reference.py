@@ -68,7 +68,15 @@ def keys() -> Iterator[str]:
         shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
         kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
         default = key.default if isinstance(key.default, str | int) and key.default != "" else ""
-        rows.append((f"`{name}`", key.meaning, shape.replace("*", "·"), kinds, str(default)))
+        rows.append(
+            (
+                f"`{name}`",
+                key.meaning,
+                shape.replace("halves*", "").replace("*", "·"),
+                kinds,
+                str(default),
+            )
+        )
     yield table(("key", "meaning", "shape", "kinds", "default"), rows)
     yield table(("kind", "meaning"), [(f"`{name}`", row.meaning) for name, row in KINDS.items()])
 

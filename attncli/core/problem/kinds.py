@@ -26,6 +26,7 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
+    "W_dq": ("W_q",),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past", "differential"),
     "differential": ("past",),  # of which each half would need a part
 }
@@ -55,6 +56,7 @@ class Kind(Record):
     source: str = ""  # the input from which keys and values are projected, if they are
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
     variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its value
+    pairs: tuple[tuple[str, str], ...] = ()  # keys, each with one without which it has no use
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
 
@@ -108,6 +110,21 @@ CROSS: Shapes = {
     **SELF,
     "W_k": ("d_memory", "kv_heads*halves*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
+}
+LATENT: Shapes = {
+    "X": SELF["X"],
+    "W_dq": ("d_model", "d_cq"),
+    "gain_q": ("d_cq",),
+    "W_q": ("d_model", "heads*d_h"),
+    "W_uq": ("d_cq", "heads*d_h"),
+    "W_qr": ("d_cq", "heads*d_r"),
+    "W_dkv": ("d_model", "d_c"),
+    "gain_kv": ("d_c",),
+    "W_uk": ("d_c", "heads*d_h"),
+    "W_uv": ("d_c", "heads*d_v"),
+    "W_kr": ("d_model", "d_r"),
+    **MASKING,
+    **{key: SELF[key] for key in ("W_o", "b_o", "gradient")},
 }
 ATTENTION = (
     *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", *BACKWARD),
@@ -194,6 +211,31 @@ KINDS: dict[str, Kind] = {
         implied=(
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
+        ),
+    ),
+    "latent": Kind(
+        "keys and values of all heads are made from one short vector per token",
+        "latent.latent",
+        LATENT,
+        (
+            *(*SCORING, *BACKWARD, "tokens_as", "weights_as", "positions", "heads", "mask"),
+            *("form", "latent_norm", "eps"),
+        ),
+        needs=("X", "W_dkv", "W_uk", "W_uv"),
+        pairs=(
+            *(("W_dq", "W_uq"), ("W_uq", "W_dq"), ("W_qr", "W_kr"), ("W_kr", "W_qr")),
+            *((key, "latent_norm") for key in ("gain_q", "gain_kv", "eps")),
+            ("gain_q", "W_dq"),
+        ),
+        start=("W_dq", "W_uq", "W_qr", "W_kr"),
+        axes=AXES,
+        implied=(
+            Implied("m", "n"),
+            Implied("d_cq", "d_model", unless=("W_dq",)),
+            Implied("d_k", "d_h + d_r"),
+            Implied("d_k", "d_h", unless=("W_kr",)),
+            Implied("d_q", "d_k"),
+            Implied("d_out", "heads*d_v", unless=("W_o",)),
         ),
     ),
     "transformer": Kind(
