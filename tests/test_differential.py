@@ -207,6 +207,7 @@ HALF = {"lambda": 0.5}
             {"differential": HALF, "past": {"K": [[1]], "V": [[1]]}},
             "differential is given, so past",
         ),
+        ({"differential": HALF, "online": {"tile": 2}}, "differential is given, so online has no"),
         ({"lambda_q1": [1]}, "unknown key lambda_q1\n  write differential: {lambda: 0.5}"),
     ],
 )

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
-from attncli.core.attention.masks import Masked, is_kept, kept
+from attncli.core.arithmetic.floats import Outline, outline
+from attncli.core.attention.masks import Mask, Masked, is_kept, kept
 from attncli.core.attention.normalizers import NORMALIZERS, tell_of_shift
 from attncli.core.attention.parameters import Normalize, Parameter, Rules
 from attncli.core.attention.scores import SCORES, RepeatHeads
@@ -85,7 +86,9 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
         else:
             biased = BiasAdded(biased, rule)
     s = tape.record("biased", biased) if biased is not s else s
-    keep = kept(rules.mask, n, m)
+    keep = (
+        _outlined_mask(rules.mask, n, m) if isinstance(s.array, Outline) else kept(rules.mask, n, m)
+    )
     if keep is not None:
         keep = np.broadcast_to(keep, (*keep.shape[:2], n, m))  # with a row for each query
         mask = _put(tape, "mask", keep.astype(s.array.dtype))
@@ -94,14 +97,43 @@ def adjust(tape: Tape, scores: Step, rules: Rules) -> Step:
     return s
 
 
+def _first_blocking(mask: Mask, n: int, m: int) -> Array | None:
+    """Return what is kept of the first rows of a mask that block a cell; None if there are none."""
+    parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
+    return next((one for part in parts if (one := is_kept(mask, n, m, part)) is not None), None)
+
+
+def _outlined_mask(mask: Mask, n: int, m: int) -> Array | None:
+    """Return an outline of `kept`, which takes no memory; None if nothing is blocked."""
+    first = _first_blocking(mask, n, m)
+    return None if first is None else outline((*first.shape[:2], n, m), float)
+
+
+def mixed(tape: Tape, s: Step, v: Step, rules: Rules, times: int = 1) -> Operation:
+    """Record the weights of scores (…, heads, n, m), or their tiles; return weights · v.
+
+    v is (…, kv_heads, m, d_v), of which `times` heads share each.
+    """
+    if rules.tile:
+        from attncli.core.attention.online import online_softmax  # few problems have tiles
+
+        warn_of_blocked(tape, s, rules)
+        return online_softmax(tape, s, v, rules.tile, rules.normalize, times)
+    return MatMul(normalize(tape, s, rules), RepeatHeads(v, times) if times > 1 else v)
+
+
 def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
+    warn_of_blocked(tape, s, rules)
+    return weights_of(tape, s, rules)
+
+
+def warn_of_blocked(tape: Tape, s: Expression, rules: Rules) -> None:
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
         blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
         axis = s.trailing[-2 if settings.axis == "keys" else -1]
         tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
-    return weights_of(tape, s, rules)
 
 
 def weights_of(tape: Tape, s: Expression, rules: Rules) -> Step:
@@ -159,7 +191,8 @@ def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
         return False
     if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
         return False
-    if "weights" in tape.wanted and rules.normalize.name == "none":  # the scores are the weights
+    is_named_otherwise = rules.normalize.name == "none"  # as the scores are the weights
+    if "weights" in tape.wanted and (is_named_otherwise or rules.tile):
         return False
     batch, heads, n, _ = q.array.shape
     return max(batch, len(k.array)) * heads * n * k.array.shape[-2] >= MANY_SCORES
@@ -312,8 +345,7 @@ def _scoring(
 def _adjusted(rules: Rules, q: Step, k: Step) -> str:
     """Return the name of the step that is normalised."""
     n, m = q.array.shape[-2], k.array.shape[-2]
-    parts = (slice(start, min(start + MASK_ROWS, n)) for start in range(0, n, MASK_ROWS))
-    if any(is_kept(rules.mask, n, m, part) is not None for part in parts):
+    if _first_blocking(rules.mask, n, m) is not None:
         return "masked"
     if rules.by_place or (rules.bias is not None and rules.bias.any()):
         return "biased"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
-from attncli.core.attention.weights import adjust, attend, is_tiled, normalize, score
+from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
 from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
@@ -55,7 +55,9 @@ def attention(tape: Tape, problem: Problem) -> Step:
         q = project(tape, problem, "Q", "query")
         k = project(tape, problem, "K", keys)
     v = project(tape, problem, "V", keys)
-    if q is not None and k is not None and not problem.differential:
+    if q is not None and k is not None and problem.differential:
+        return finish(tape, problem, difference(tape, problem, q, k, v))
+    if q is not None and k is not None:
         q, k = normed_and_rotated(tape, q, k, problem.rules)
         k, v = with_past(tape, problem, k, v)
     return finish(tape, problem, read_values(tape, problem, q, k, v))
@@ -166,59 +168,45 @@ def read_values(
 
     `name` is what weights · V is called, by default `context`, or `output` if nothing follows.
     """
-    rules, symbol = problem.rules, name or "Z"
-    name = name or context_name(problem)
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+    name, symbol = name or context_name(problem), name or "Z"
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
-        weights = normalize(tape, adjust(tape, scores, rules), rules)
-    elif problem.differential:
-        return difference(tape, problem, q, k, v)
     elif is_tiled(tape, q, k, rules):
         return attend(tape, q, k, v, rules, name, symbol)
     else:
-        weights = _weights(tape, problem, q, k)
-    return _mixed(tape, problem, weights, v, name, symbol)
-
-
-def _weights(tape: Tape, problem: Problem, q: Step, k: Step) -> Step:
-    """Record the steps from queries and keys to their weights."""
-    rules, times = problem.rules, problem.heads // problem.kv_heads
-    scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
-    return normalize(tape, adjust(tape, scores, rules), rules)
-
-
-def _mixed(
-    tape: Tape, problem: Problem, weights: Step, v: Step, name: str, symbol: str = "Z"
-) -> Step:
-    """Record weights · V."""
-    times = problem.heads // problem.kv_heads
-    values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol=symbol)
+        scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
+    weighted = mixed(tape, adjust(tape, scores, rules), v, rules, times)
+    return tape.record(name, weighted, symbol=symbol)
 
 
 def difference(tape: Tape, problem: Problem, q: Step, k: Step, v: Step) -> Step:
     """Record (A_1 − λ A_2) V, each A of one half of the features of Q and K, or A_1 V − λ A_2 V."""
     from attncli.core.attention.differential import HALVED, WHY, Multiple, factor, half_of
 
-    rules, both, tiled = problem.rules, [], False
-    for number in (1, 2):
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+
+    def of_half(number: int) -> Step:
+        """Record the weights; of many tokens, what they read."""
         with tape.within(suffix=f"_{number}"):
-            of_q, of_k = (tape.record(x.stem, half_of(x, number), why=HALVED) for x in (q, k))
-            of_q, of_k = normed_and_rotated(tape, of_q, of_k, rules)
-            tiled = is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ())
-            if tiled:
-                both.append(attend(tape, of_q, of_k, v, rules, "context"))
-            else:
-                both.append(_weights(tape, problem, of_q, of_k))
-    noise = Multiple(both[1], factor(tape, _of_differential(tape, problem)))
-    if tiled:
-        return tape.record(context_name(problem), Subtract(both[0], noise), symbol="Z", why=WHY)
-    weights = tape.record("weights", Subtract(both[0], noise), symbol="A", why=WHY)
-    return _mixed(tape, problem, weights, v, context_name(problem))
+            halves = [tape.record(x.stem, half_of(x, number), why=HALVED) for x in (q, k)]
+            of_q, of_k = normed_and_rotated(tape, halves[0], halves[1], rules)
+            if is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ()):
+                return read_values(tape, problem, of_q, of_k, v, "context")
+            scores = score(tape, of_q, RepeatHeads(of_k, times) if times > 1 else of_k, rules)
+            return normalize(tape, adjust(tape, scores, rules), rules)
+
+    first, second = of_half(1), of_half(2)
+    rest = Subtract(first, Multiple(second, factor(tape, of_differential(tape, problem))))
+    if first.stem == "context":
+        return tape.record(context_name(problem), rest, symbol="Z", why=WHY)
+    weights = tape.record("weights", rest, symbol="A", why=WHY)
+    values = RepeatHeads(v, times) if times > 1 else v
+    return tape.record(context_name(problem), MatMul(weights, values), symbol="Z")
 
 
-def _of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:
+def of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:
     """Return λ, or what it is made of, and what the norm takes, by their names."""
     names = [name for name in problem.differential if name not in ("norm", "eps")]
     return {name: put(tape, problem, f"differential.{name}", ("feature",)) for name in names}
@@ -234,7 +222,7 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     if "norm" in problem.differential:
         from attncli.core.attention.differential import rescaled
 
-        output = rescaled(tape, output, _of_differential(tape, problem), problem.differential)
+        output = rescaled(tape, output, of_differential(tape, problem), problem.differential)
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 

@@ -28,7 +28,7 @@ REPLACES = {
     "V": ("W_v", "b_v"),
     "W_dq": ("W_q",),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past", "differential"),
-    "differential": ("past",),  # of which each half would need a part
+    "differential": ("past", "online"),  # of which each half would need its own
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
 
@@ -128,12 +128,12 @@ LATENT: Shapes = {
 }
 ATTENTION = (
     *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", *BACKWARD),
-    *("tokens_as", "weights_as", "memory_tokens", "heads", "kv_heads", "mask"),
+    *("tokens_as", "weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
 
 
-NOT_IN_TURN = ("memory_tokens", "mask", "document", "differential")
-"""The options of attention that attention a token at a time does not have."""
+NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online", "differential")
+"""Keys of attention that have no use where each token is a single row of scores."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
@@ -159,7 +159,7 @@ LAYER: Shapes = {
 
 LAYER_OPTIONS = (
     *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", "heads"),
-    *("kv_heads", "mask", "weights_as", "norm", "place", "eps", "activation"),
+    *("kv_heads", "mask", "weights_as", "online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -205,7 +205,7 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
-        (*(key for key in ATTENTION if key not in NOT_IN_TURN), "past"),
+        (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(
@@ -219,7 +219,7 @@ KINDS: dict[str, Kind] = {
         LATENT,
         (
             *(*SCORING, *BACKWARD, "tokens_as", "weights_as", "positions", "heads", "mask"),
-            *("form", "latent_norm", "eps"),
+            *("form", "latent_norm", "eps", "online"),
         ),
         needs=("X", "W_dkv", "W_uk", "W_uv"),
         pairs=(
@@ -267,7 +267,7 @@ KINDS: dict[str, Kind] = {
             **MASKING,
             "gradient": ("n", "d_v"),
         },
-        (*SCORING, *BACKWARD, "tokens_as", "mask", "activation", "output_activation"),
+        (*SCORING, *BACKWARD, "tokens_as", "mask", "online", "activation", "output_activation"),
         needs=("X", "u"),
         start=("W",),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
