@@ -11,13 +11,13 @@ import numpy as np
 
 from attncli.checking.mistakes.mistake import Changes, Nodes, made_by, made_of, mistake, put, wrong
 from attncli.checking.mistakes.of_scores import divides_by_root
-from attncli.core.attention.differential import DotProduct, Multiple, OneMinus
+from attncli.core.attention.differential import DotProduct, Half, Multiple, OneMinus
 from attncli.core.attention.norms_and_activations import MeanSquare
 from attncli.core.attention.scores import SideBySide
 from attncli.core.attention.softmax import Exp, Shares, Sum
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Columns, Negative, Subtract
+from attncli.core.tape.backward_operations import Negative, Subtract
 from attncli.core.tape.evaluation import walk
 from attncli.core.tape.operations import Add, Divide, Scale
 from attncli.core.tape.step import Step
@@ -101,12 +101,12 @@ def scaled_by_whole_head(step: Step, trace: Trace) -> Changes:
 
 
 @mistake("Every other feature was taken, not one half.", "Take neighbouring features: {formula}.")
-def halves_interleaved(node: Columns) -> Nodes:
+def halves_interleaved(node: Half) -> Nodes:
     yield wrong(partial(_columns, slice(node.start > 0, None, 2)), node.operand)
 
 
 @mistake("The other half was taken.", "Take {formula}.")
-def other_half_taken(node: Columns) -> Nodes:
+def other_half_taken(node: Half) -> Nodes:
     size = node.stop - node.start
     yield replace(node, start=size - node.start, stop=2 * size - node.start)
 

@@ -26,16 +26,21 @@ from attncli.core.tape.operations import Add
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step
 from attncli.core.tape.tape import Tape
 
-HALVED = "Each half of a head's features compares queries with keys by itself."
 WHY = "What both halves find is noise: λ times the second weights are subtracted from the first."
 LEARNED = "λ is learned: the dot products move it up or down from λ_init."
 RESCALED = "With 1 − λ_init, gradients are about as large as those of a usual attention."
 
 
-def half_of(step: Step, number: int) -> Columns:
-    """Return the first or second half of the features of each head: (…, n, 2·d) to (…, n, d)."""
+class Half(Columns):
+    """The first or second half of the features of each head: (…, n, 2·d) gives (…, n, d)."""
+
+    why = "Each half of a head's features compares queries with keys by itself."
+
+
+def half_of(step: Step, number: int) -> Half:
+    """Return the half with a number, 1 or 2, of queries or keys."""
     size = step.array.shape[-1] // 2
-    return Columns(step, (number - 1) * size, number * size)
+    return Half(step, (number - 1) * size, number * size)
 
 
 class Multiple(Hadamard):

@@ -183,14 +183,14 @@ def read_values(
 
 def difference(tape: Tape, problem: Problem, q: Step, k: Step, v: Step) -> Step:
     """Record (A_1 − λ A_2) V, each A of one half of the features of Q and K, or A_1 V − λ A_2 V."""
-    from attncli.core.attention.differential import HALVED, WHY, Multiple, factor, half_of
+    from attncli.core.attention.differential import WHY, Multiple, factor, half_of
 
     rules, times = problem.rules, problem.heads // problem.kv_heads
 
     def of_half(number: int) -> Step:
         """Record the weights; of many tokens, what they read."""
         with tape.within(suffix=f"_{number}"):
-            halves = [tape.record(x.stem, half_of(x, number), why=HALVED) for x in (q, k)]
+            halves = [tape.record(x.stem, half_of(x, number)) for x in (q, k)]
             of_q, of_k = normed_and_rotated(tape, halves[0], halves[1], rules)
             if is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ()):
                 return read_values(tape, problem, of_q, of_k, v, "context")
