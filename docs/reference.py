@@ -32,6 +32,7 @@ STEPS_OF = {
     "pooling": "pooling_relation",
     "co_attention": "co_attention",
     "recurrent": "recurrent",
+    "delta": "delta_gated",
     "the backward pass": "gradient",
 }
 """The samples whose steps are listed, by what they show."""
@@ -64,7 +65,7 @@ def keys() -> Iterator[str]:
     yield "## Keys of a problem file"
     rows = []
     for name, key in KEYS.items():
-        shapes = {kind: row.shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
+        shapes = {kind: row.all_shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
         shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
         kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
         default = key.default if isinstance(key.default, str | int) and key.default != "" else ""
@@ -72,7 +73,7 @@ def keys() -> Iterator[str]:
             (
                 f"`{name}`",
                 key.meaning,
-                shape.replace("halves*", "").replace("*", "·"),
+                shape.replace("halves*", "").replace("*1", "").replace("*", "·"),
                 kinds,
                 str(default),
             )

@@ -155,6 +155,10 @@ def test_modules_have_the_counts_of_pytorch(case: Any) -> None:
     total = work.total([s for s in work.trace if not s.stem.startswith(NO_PRODUCTS)])
     assert work.total()["parameters"] == case["parameters"]
     assert 2 * total["multiply_adds"] == case["flops"]
+    if "with_backward" in case:
+        both = count(attncli.Problem(**keys, gradient="sum"))
+        total = both.total([step for step in both.trace if step.name != "delta"])
+        assert 2 * total["multiply_adds"] == case["with_backward"]
     assert work.total()["cache_bytes"] == case.get("cache_bytes", work.total()["cache_bytes"])
 
 

@@ -225,7 +225,8 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "wgate", "bgate", "m", "l", "rescale", "lambda", "lambdainit", "gain", "rescaled"),
+    *("gate", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
+    *("lambda", "lambdainit", "gain", "rescaled"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
