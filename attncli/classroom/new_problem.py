@@ -188,12 +188,14 @@ def _sizes(
     if narrow < 1:
         raise fail(f"d_k is {leader('d_k')}, of which each is 1 or more", name, hint="make it 4")
 
-    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    sizes = Sizes(
+        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
+    )
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
     for letter in dict.fromkeys(["n", "m", *letters]):
-        if letter not in ("heads", "kv_heads"):
+        if letter not in ("heads", "kv_heads", "halves"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes
