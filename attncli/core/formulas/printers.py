@@ -39,6 +39,7 @@ GREEK = {
     "alpha": r"\alpha",
     "beta": r"\beta",
     "delta": r"\delta",
+    "lambda": r"\lambda",
     "phi": r"\phi",
 }
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
@@ -275,5 +276,5 @@ def digits(number: tree.Number) -> str:
 
 
 def _letters(name: str) -> str:
-    shown = {"alpha": "α", "beta": "β", "delta": "δ"}.get(name) or _escaped(name)
+    shown = {"alpha": "α", "beta": "β", "delta": "δ", "lambda": "λ"}.get(name) or _escaped(name)
     return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"
