@@ -213,6 +213,14 @@ def test_gradients_of_rates_are_steps() -> None:
     assert trace["d_decayed_2"].formula == "d_decayed_2 = k_2ᵀ d_read_2 + d_S_2"
 
 
+@pytest.mark.parametrize("sample", ["delta", "delta_gated"])
+def test_rates_are_explained_by_the_names_in_formulas(sample: str, attn: Attn) -> None:
+    """`beta_2` is an other name of shift_2, the vector of a norm, where there is no beta."""
+    result = attn("explain", f"sample_inputs/{sample}.yaml", "beta_2")
+    assert result.err == ""
+    assert "beta[love, 1] = " in result.out
+
+
 REFUSED: list[tuple[Keys, str]] = [
     ({"update": "plain"}, "update plain has no use in kind delta"),
     ({"update": "linear", "beta": [1, 1, 1]}, "beta has no use with update: linear"),
