@@ -8,6 +8,9 @@ its own. `label` and `put` put the words and matrices of a problem on the tape, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from attncli.core.attention.parameters import Rules
 from attncli.core.attention.scores import MergeHeads, RepeatHeads, SplitHeads
 from attncli.core.attention.weights import adjust, attend, is_tiled, mixed, normalize, score
@@ -89,7 +92,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
         result = cut(_token(whole, t) if t else whole, heads, problem)
     else:
         whole = tokens_of(tape, problem, source)
-        result = _linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
+        result = linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
         if name == "K" and "W_q" in problem.given and "W_k" not in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
     axes, why = (rows, "feature"), PURPOSES[name]
@@ -106,8 +109,8 @@ def tokens_of(tape: Tape, problem: Problem, source: str) -> Step:
     return embedded(tape, x, problem.rules.positions)
 
 
-def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
-    """Return x W (+ b) for Q, K, V or the gate, by its letter, cut into heads if there are some."""
+def linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int) -> Expression:
+    """Return x W (+ b), such as for Q, by the name of what it makes, cut into several heads."""
     gate = problem.gate if letter == "gate" else {}
     weight, bias_key = ("gate.W", "gate.b") if gate else (f"W_{letter}", f"b_{letter}")
     if gate or weight in problem.given:
@@ -189,7 +192,7 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
-        net = _linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
+        net = linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
         output = tape.record("gated", Hadamard(context, gate), why=GATED)
     if problem.heads > 1:
@@ -237,6 +240,15 @@ def put(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...], name:
     return tape.put(name or part or key, problem.array(key), trailing, leading, as_written, key)
 
 
+@contextmanager
+def at_time(tape: Tape, words: tuple[str, ...], t: int) -> Iterator[None]:
+    """Name the steps of time t, such as `S_2`, and show them under a heading of their own."""
+    tape.group = f"t = {t} ({words[t - 1]})" if words else f"t = {t}"
+    with tape.within(suffix=f"_{t}"):
+        yield
+    tape.group = ""
+
+
 CACHE = ("key", "feature")
 
 
@@ -248,10 +260,9 @@ def decode(tape: Tape, problem: Problem) -> None:
     keys, values = (past_of(tape, problem, name) for name in ("K", "V"))
     read: list[Step] = []
     for t in range(1, problem.sizes["n"] + 1):
-        tape.group = f"t = {t} ({problem.tokens[t - 1]})" if problem.tokens else f"t = {t}"
         here = tuple(replace(rule, shift=rule.shift + t - 1) for rule in rules.by_place)
         of_token = replace(rules, by_place=here)
-        with tape.within(suffix=f"_{t}"):
+        with at_time(tape, problem.tokens, t):
             q, k, v = (project(tape, problem, name, "query", t) for name in ("Q", "K", "V"))
             q, k = normed_and_rotated(tape, q, k, rules, t - 1)
             keys = tape.record("K", Below((keys, k)) if keys else k, CACHE, why=CACHED)
@@ -262,6 +273,5 @@ def decode(tape: Tape, problem: Problem) -> None:
             scores = score(tape, AsRow(q), shared[0], of_token, ("key",))
             weights = normalize(tape, adjust(tape, scores, of_token), rules)
             read.append(tape.record("z", MatMul(weights, shared[1]), ("feature",)))
-    tape.group = ""
     name = context_name(problem)
     finish(tape, problem, tape.record(name, Below(tuple(read)), ("query", "feature"), symbol="Z"))

@@ -20,7 +20,7 @@ from attncli.core.tape.tape import Tape
 
 FIXED = (
     *("X", "memory", "Q", "K", "V", "scores", "bias", "mask", "h_0", "c_0", "past", "gradient"),
-    "target",
+    *("target", "alpha", "beta", "S_0"),
 )
 """The keys of inputs that are no weights, and so are not learned."""
 

@@ -183,6 +183,13 @@ class ProblemKeys(TypedDict, total=False):
     h_0: MatrixLike
     c_0: MatrixLike
     update: str | None
+    alpha: MatrixLike
+    W_alpha: MatrixLike
+    b_alpha: MatrixLike
+    beta: MatrixLike
+    W_beta: MatrixLike
+    b_beta: MatrixLike
+    S_0: MatrixLike
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None

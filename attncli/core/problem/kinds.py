@@ -1,12 +1,15 @@
 """The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
-A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
-one head times the heads; in a stack of one matrix per head it is d_k.
+A shape is written in letters, in row convention; a letter is one size, and 1 is itself. `heads*d_k`
+is the size of one head times the heads; in a stack of one matrix per head it is d_k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
 
 from attncli.core.attention.parameters import AXES
 from attncli.core.records import Record
@@ -25,6 +28,7 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
+    **{rate: (f"W_{rate}", f"b_{rate}") for rate in ("alpha", "beta")},
     "W_dq": ("W_q",),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
 }
@@ -37,6 +41,7 @@ class Implied(Record):
     letter: str
     origin: str
     unless: tuple[str, ...] = ()
+    or_one: bool = False  # whether it may be 1 instead
 
 
 class Kind(Record):
@@ -59,9 +64,22 @@ class Kind(Record):
     by_position: bool = True  # whether each query has a position among the keys, for some masks
 
     @property
+    def all_shapes(self) -> Shapes:
+        """The shapes of its matrices, with those of every variant."""
+        of_variants = self.variants[1].values() if self.variants else ()
+        return self.shapes | reduce(or_, of_variants, Shapes()) | self.shapes
+
+    @property
     def keys(self) -> tuple[str, ...]:
-        of_shapes = (key.partition(".")[0] for key in self.shapes)
+        of_shapes = (key.partition(".")[0] for key in self.all_shapes)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
+
+    def variant_of(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the option that chooses shapes; by default the first that uses all given keys."""
+        option, variants = self.variants or ("", {})
+        given = {key for shapes in variants.values() for key in shapes if values[key] is not None}
+        fitting = [name for name, shapes in variants.items() if given <= shapes.keys()]
+        return {option: values[option] or [*fitting, *variants][0]} if option else {}
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -166,6 +184,24 @@ UPDATES: dict[str, Shapes] = {
 }
 """The shape of A for each way of kind `recurrent` to make its next state."""
 
+ALPHA: Shapes = {
+    "alpha": ("n", "kv_heads*d_alpha"),
+    "W_alpha": ("d_model", "kv_heads*d_alpha"),
+    "b_alpha": ("kv_heads*d_alpha",),
+}
+BETA: Shapes = {
+    "beta": ("n", "kv_heads*1"),
+    "W_beta": ("d_model", "kv_heads*1"),
+    "b_beta": ("kv_heads*1",),
+}
+RULES: dict[str, Shapes] = {
+    "delta": BETA,
+    "gated_delta": ALPHA | BETA,
+    "linear": {},
+    "gated": ALPHA,
+}
+"""The rates that each way of kind `delta` to make its next state has."""
+
 KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
@@ -202,6 +238,26 @@ KINDS: dict[str, Kind] = {
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
         ),
+    ),
+    "delta": Kind(
+        "a state learns which value belongs to which key: linear attention, the delta rule",
+        "delta.delta",
+        {
+            **{key: SELF[key] for key in SELF if key not in (*MASKING, "scores", "W_c")},
+            "K": ("n", "kv_heads*d_k"),
+            "V": ("n", "kv_heads*d_v"),
+            "S_0": ("d_k", "kv_heads*d_v"),
+        },
+        ("heads", "kv_heads", "scale", "qk_norm", "update", *BACKWARD, "tokens_as", "weights_as"),
+        start=("Q", "K", "V", "alpha", "beta"),
+        pairs=(
+            *(("W_alpha", "X"), ("W_beta", "X")),
+            *(("b_alpha", "W_alpha"), ("b_beta", "W_beta")),
+        ),
+        score="dot",
+        source="X",
+        implied=(*_without_projections("d_model"), Implied("d_alpha", "d_k", or_one=True)),
+        variants=("update", RULES),
     ),
     "latent": Kind(
         "keys and values of all heads are made from one short vector per token",

@@ -84,7 +84,7 @@ class Sizes:
         self.kv_heads = kv_heads
         self.columns = columns
         self.written_as = ("columns" if columns else "rows", weights_as)
-        self.bound: dict[str, Bound] = {}
+        self.bound = {"1": Bound(1, "", "", "there is one number per head")}
         self.faults: list[Fault] = []
 
     def __getitem__(self, letter: str) -> int:
@@ -295,7 +295,7 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
         shapes["gradient"] = ("n", "d_c")
     if kind.variants is not None:
         option, variants = kind.variants
-        shapes |= variants[values[option]]
+        shapes |= variants.get(values[option], {})
     if values["past"]:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
@@ -335,6 +335,8 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     """Bind the letters that follow from others where matrices are left out."""
     left_out = [rule for rule in kind.implied if not any(key in keys for key in rule.unless)]
     for implied in left_out:
+        if implied.or_one and sizes.size(implied.letter) == 1:
+            continue
         size = sizes.size(implied.origin)
         if size is not None:
             known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]

@@ -269,7 +269,8 @@ class Summed(Operation):
 def plural(axis: str) -> str:
     """Return the name of the places along an axis: `queries`."""
     known = {"query": "queries", "batch": "the batch", "vocabulary": "words"}
-    return "features" if axis in ("model", "inner") else known.get(axis, f"{axis}s")
+    words = known.get(axis, f"{axis}s".replace("_", " "))
+    return "features" if axis in ("model", "inner") else words
 
 
 class Rearranged(Operation):

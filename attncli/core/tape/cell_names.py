@@ -225,7 +225,7 @@ OTHERS = (
     *("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta"),
     *("sink", "phi", "g", "frequencies", "angles", "cos", "sin", "table"),
     *("mean", "variance", "meansquare", "normed", "attended", "residual", "scorehidden"),
-    *("gate", "gatedcontext", "wgate", "bgate", "m", "l", "rescale"),
+    *("gate", "gatedcontext", "wgate", "bgate", "m", "l", "rescale", "decayed", "read", "error"),
     *("activated", "value", "gated", "feedforward", "final", "logits", "probabilities", "next"),
     *("explogits", "sumlogits", "upstream"),
 )
