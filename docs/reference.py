@@ -73,7 +73,7 @@ def keys() -> Iterator[str]:
             (
                 f"`{name}`",
                 key.meaning,
-                shape.replace("*1", "").replace("*", "·"),
+                shape.replace("halves*", "").replace("*1", "").replace("*", "·"),
                 kinds,
                 str(default),
             )

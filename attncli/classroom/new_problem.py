@@ -185,12 +185,14 @@ def _sizes(
     if rest:
         raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
 
-    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    sizes = Sizes(
+        values["heads"], values["kv_heads"], False, halves=1 + bool(values["differential"])
+    )
     sizes.bind("heads", values["heads"], "", "")
     letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
     _refuse_unused(asked, {*map(leader, ["n", "m", *letters])}, leader, values["kind"])
     for letter in dict.fromkeys(["n", "m", *letters]):
-        if letter not in ("heads", "kv_heads"):
+        if letter not in ("heads", "kv_heads", "halves"):
             _, size = bound.get(leader(letter), ("", narrow))
             sizes.bind(letter, size, "", "")
     return sizes

@@ -18,7 +18,7 @@ from attncli.core.problem.keys import KEYS
 from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
-from attncli.core.tape.backward_operations import Hadamard
+from attncli.core.tape.backward_operations import Hadamard, Subtract
 from attncli.core.tape.operations import (
     Add,
     AsRow,
@@ -58,6 +58,8 @@ def attention(tape: Tape, problem: Problem) -> Step:
         q = project(tape, problem, "Q", "query")
         k = project(tape, problem, "K", keys)
     v = project(tape, problem, "V", keys)
+    if q is not None and k is not None and problem.differential:
+        return finish(tape, problem, difference(tape, problem, q, k, v))
     if q is not None and k is not None:
         q, k = normed_and_rotated(tape, q, k, problem.rules)
         k, v = with_past(tape, problem, k, v)
@@ -182,6 +184,37 @@ def read_values(
     return tape.record(name, weighted, symbol=symbol)
 
 
+def difference(tape: Tape, problem: Problem, q: Step, k: Step, v: Step) -> Step:
+    """Record (A_1 − λ A_2) V, each A of one half of the features of Q and K, or A_1 V − λ A_2 V."""
+    from attncli.core.attention.differential import WHY, Multiple, factor, half_of
+
+    rules, times = problem.rules, problem.heads // problem.kv_heads
+
+    def of_half(number: int) -> Step:
+        """Record the weights; of many tokens, what they read."""
+        with tape.within(suffix=f"_{number}"):
+            halves = [tape.record(x.stem, half_of(x, number)) for x in (q, k)]
+            of_q, of_k = normed_and_rotated(tape, halves[0], halves[1], rules)
+            if is_tiled(tape, of_q, of_k, rules) and "weights" not in (tape.wanted or ()):
+                return read_values(tape, problem, of_q, of_k, v, "context")
+            scores = score(tape, of_q, RepeatHeads(of_k, times) if times > 1 else of_k, rules)
+            return normalize(tape, adjust(tape, scores, rules), rules)
+
+    first, second = of_half(1), of_half(2)
+    rest = Subtract(first, Multiple(second, factor(tape, of_differential(tape, problem))))
+    if first.stem == "context":
+        return tape.record(context_name(problem), rest, symbol="Z", why=WHY)
+    weights = tape.record("weights", rest, symbol="A", why=WHY)
+    values = RepeatHeads(v, times) if times > 1 else v
+    return tape.record(context_name(problem), MatMul(weights, values), symbol="Z")
+
+
+def of_differential(tape: Tape, problem: Problem) -> dict[str, Step]:
+    """Return λ, or what it is made of, and what the norm takes, by their names."""
+    names = [name for name in problem.differential if name not in ("norm", "eps")]
+    return {name: put(tape, problem, f"differential.{name}", ("feature",)) for name in names}
+
+
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     """Record what comes after the heads: the gate, side by side, through W_o, through W_c.
 
@@ -189,16 +222,20 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
         The step `output`.
     """
     output = context
+    if "norm" in problem.differential:
+        from attncli.core.attention.differential import rescaled
+
+        output = rescaled(tape, output, of_differential(tape, problem), problem.differential)
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
         net = linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
-        output = tape.record("gated", Hadamard(context, gate), why=GATED)
+        output = tape.record("gated", Hadamard(output, gate), why=GATED)
     if problem.heads > 1:
         name = "concat" if goes_on(problem) else "output"
         output = tape.record(name, MergeHeads(output), symbol="Z")
-    if goes_on(problem) or (problem.gate and problem.heads == 1):
+    if goes_on(problem) or (_is_changed(problem) and problem.heads == 1):
         projected: Expression = output
         if "W_o" in problem.given:
             projected = MatMul(projected, put(tape, problem, "W_o", ("feature", "out")))
@@ -217,8 +254,13 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
 
 def context_name(problem: Problem) -> str:
     """Return what weights · V is called: the output, where nothing comes after it."""
-    is_last = problem.heads == 1 and not problem.gate and not goes_on(problem)
+    is_last = problem.heads == 1 and not _is_changed(problem) and not goes_on(problem)
     return "output" if is_last else "context"
+
+
+def _is_changed(problem: Problem) -> bool:
+    """Whether a gate or a norm changes what each head found, before all are put side by side."""
+    return bool(problem.gate) or "norm" in problem.differential
 
 
 def goes_on(problem: Problem) -> bool:

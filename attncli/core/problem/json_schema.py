@@ -161,6 +161,7 @@ class ProblemKeys(TypedDict, total=False):
     kv_heads: NumberLike
     score: NameLike
     gate: Mapping[str, MatrixLike] | None
+    differential: Mapping[str, object] | None
     past: Mapping[str, MatrixLike] | None
     qk_norm: NameLike
     scale: NumberLike

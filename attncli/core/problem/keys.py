@@ -187,6 +187,18 @@ class ProblemFields:
             )
         },
     )
+    differential: Mapping[str, Any] = key(
+        values.DIFFERENTIAL,
+        "differential attention, weights_1 − λ·weights_2 of the halves of each head: {lambda: …}",
+        {},
+        instead={
+            "differential: {lambda: 0.5}, or {lambda_init: 0.8, lambda_q1: …, lambda_k1: …, …}": (
+                "lambda λ lambda_ lambda_full lambda_init lambda_std_dev lambda_q1 lambda_k1"
+                " lambda_q2 lambda_k2 diff_attn"
+            ),
+            "differential: {…, lambda_init: 0.8, norm: rms}": "subln groupnorm",
+        },
+    )
     past: Mapping[str, Any] = key(
         values.PAST,
         "keys and values of earlier tokens, a cache: {K: …, V: …}",

@@ -1,7 +1,8 @@
 """The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
-A shape is written in letters, in row convention; a letter is one size, and 1 is itself. `heads*d_k`
-is the size of one head times the heads; in a stack of one matrix per head it is d_k.
+A shape is written in letters, in row convention; a letter is one size, and 1 is itself. `heads*d_v`
+is the size of one head times the heads; in a stack of one matrix per head it is d_v. Queries and
+keys of differential attention have two halves of d_k features, others one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ REPLACES = {
     "V": ("W_v", "b_v"),
     **{rate: (f"W_{rate}", f"b_{rate}") for rate in ("alpha", "beta")},
     "W_dq": ("W_q",),
-    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past", "differential"),
+    "differential": ("past", "online"),  # of which each half would need its own
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
 
@@ -94,19 +96,27 @@ SCORING = ("score", "scale", "softcap", "normalize")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""
 
+DIFFERENTIAL: Shapes = {
+    **dict.fromkeys(("differential.lambda", "differential.lambda_init"), ("heads",)),
+    **dict.fromkeys([f"differential.lambda_{x}" for x in ("q1", "k1", "q2", "k2")], ("d_k",)),
+    "differential.gain": ("d_v",),
+}
+"""The numbers and vectors of the difference of two attentions."""
+
 SELF: Shapes = {
     "X": ("n", "d_model"),
-    "W_q": ("d_model", "heads*d_q"),
-    "b_q": ("heads*d_q",),
-    "Q": ("n", "heads*d_q"),
-    "W_k": ("d_model", "kv_heads*d_k"),
-    "b_k": ("kv_heads*d_k",),
-    "K": ("m", "kv_heads*d_k"),
+    "W_q": ("d_model", "heads*halves*d_q"),
+    "b_q": ("heads*halves*d_q",),
+    "Q": ("n", "heads*halves*d_q"),
+    "W_k": ("d_model", "kv_heads*halves*d_k"),
+    "b_k": ("kv_heads*halves*d_k",),
+    "K": ("m", "kv_heads*halves*d_k"),
     "W_v": ("d_model", "kv_heads*d_v"),
     "b_v": ("kv_heads*d_v",),
     "V": ("m", "kv_heads*d_v"),
     "scores": ("n", "m"),
     **MASKING,
+    **DIFFERENTIAL,
     "W_o": ("heads*d_v", "d_out"),
     "b_o": ("d_out",),
     "W_c": ("d_c", "d_out + d_model"),
@@ -116,7 +126,7 @@ CROSS: Shapes = {
     "X": SELF["X"],
     "memory": ("m", "d_memory"),
     **SELF,
-    "W_k": ("d_memory", "kv_heads*d_k"),
+    "W_k": ("d_memory", "kv_heads*halves*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 LATENT: Shapes = {
@@ -135,20 +145,20 @@ LATENT: Shapes = {
     **{key: SELF[key] for key in ("W_o", "b_o", "gradient")},
 }
 ATTENTION = (
-    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", *BACKWARD, "tokens_as"),
-    *("weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", *BACKWARD),
+    *("tokens_as", "weights_as", "memory_tokens", "heads", "kv_heads", "mask", "online"),
 )
 
 
-NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online")
+NOT_OF_DECODE = ("memory_tokens", "mask", "document", "online", "differential")
 """Keys of attention that have no use where each token is a single row of scores."""
 
 
 def _without_projections(source: str) -> tuple[Implied, ...]:
     """Return the sizes that are equal where a matrix of weights is left out."""
     return (
-        Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
-        Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
+        Implied("heads*halves*d_q", "d_model", unless=("Q", "W_q", "scores")),
+        Implied("kv_heads*halves*d_k", source, unless=("K", "W_k", "scores")),
         Implied("kv_heads*d_v", source, unless=("V", "W_v")),
         Implied("d_out", "heads*d_v", unless=("W_o",)),
     )
@@ -166,8 +176,8 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "gate", "qk_norm", "positions", "ids", "document", "heads", "kv_heads", "mask"),
-    *("weights_as", "online", "norm", "place", "eps", "activation"),
+    *(*SCORING, "gate", "differential", "qk_norm", "positions", "ids", "document", "heads"),
+    *("kv_heads", "mask", "weights_as", "online", "norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
 
@@ -230,7 +240,7 @@ KINDS: dict[str, Kind] = {
     "decode": Kind(
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
-        {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
+        {key: SELF[key] for key in SELF if key not in (*MASKING, *DIFFERENTIAL, "scores")},
         (*(key for key in ATTENTION if key not in NOT_OF_DECODE), "past"),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
@@ -290,6 +300,7 @@ KINDS: dict[str, Kind] = {
         {
             "X": ("n", "d_model"),
             **LAYER,
+            **DIFFERENTIAL,
             "W_u": ("d_model", "v"),
             "gradient": ("n", "d_model"),
             "embedding.table": ("v", "d_model"),

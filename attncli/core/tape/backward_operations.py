@@ -76,6 +76,9 @@ class Subtract(OfTwo):
         """`d_weights − delta`."""
         return tree.minus(*self.notations(columns))
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        return (self.left, "−", self.right)
+
 
 def count_apart(expression: Expression, array: Any) -> int:
     """Return the number of calculations along the axis of the batch, if the problem has none."""
