@@ -117,7 +117,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     keyed |= {"kind": values["kind"], "tokens": list(values["tokens"]), "score": score}
     if "memory" in keys:
         keyed["memory_tokens"] = list(values["memory_tokens"])
-    keyed |= {"gate": {}} if of_gate else {}
+    keyed |= {"gate": {}} if of_gate else {}  # in place of the word for it
     mask = keyed.get("mask")
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
@@ -238,7 +238,7 @@ def _tried(options: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[P
     values = dict(options)
     for key, raw in lists.items():
         head, _, part = key.partition(".")
-        values[head] = {**values[head], part: raw} if part else raw
+        values[head] = {**values.get(head, {}), part: raw} if part else raw
     problem = Problem(**values)
     try:
         trace = compute(problem)
@@ -310,7 +310,7 @@ def small_flaws(trace: Trace) -> int:
         if key in ("X", "memory"):
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
-        elif key.startswith("W_"):
+        elif key.startswith(("W_", "encoder.", "decoder.")):
             count += _repeated(np.moveaxis(problem.array(key), -1, 0))
     return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
 

@@ -19,6 +19,7 @@ from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, re
 from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
+from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS, WITH_PARTS
 from attncli.core.problem.kinds import KINDS, REPLACES
 from attncli.core.problem.shapes import heads_of
@@ -276,8 +277,10 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     """Yield a fault for each part of an option without use, and a slip in `scale`."""
     if name == "transformer":
         yield from _misfits_of_transformer(keys, values)
+    if name == "encoder_decoder":
+        yield from networks.misfits(keys, values)
     kind = KINDS[name]
-    fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
+    fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
     for form in values["mask"]:
         if form in MASKS and form not in fitting:
             message = f"the mask {form} has no use in kind {name}"

@@ -25,6 +25,7 @@ from attncli.core.numbers.forms import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
+from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK, SUCH_AS
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -283,6 +284,34 @@ class ProblemFields:
     u: Array | None = key(vector(), "pooling: the context vector, the query")
     h_0: Array | None = key(vector(), "recurrent: the first state, zeros by default")
     c_0: Array | None = key(vector(), "recurrent: the first context, zeros by default")
+    cell: str = key(
+        choice(CELLS),
+        "encoder_decoder: the cell of both networks",
+        "lstm",
+        example="lstm, gru or rnn",
+    )
+    encoder: Mapping[str, Any] = key(
+        NETWORK,
+        "encoder_decoder: W, U and b of each gate, as W x + U h + b, and h_0, zeros by default",
+        {},
+        as_written=True,
+    )
+    decoder: Mapping[str, Any] = key(
+        NETWORK,
+        "encoder_decoder: the same for the decoder, which starts from the encoder's last state",
+        {},
+        as_written=True,
+    )
+    attends: str = key(
+        choice(ATTENDS),
+        "encoder_decoder: whether the new state attends, or the one before, for the new one",
+        "after",
+    )
+    reset: str = key(
+        choice(("before", "after")),
+        "encoder_decoder: whether a GRU resets the state before it is multiplied by U, or after",
+        "before",
+    )
     update: str = key(
         choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
     )

@@ -7,8 +7,10 @@ one head times the heads; in a stack of one matrix per head it is d_k.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attncli.core.attention.parameters import AXES
+from attncli.core.problem.networks import MATRICES, NETWORKS
 from attncli.core.records import Record
 
 Shapes = dict[str, tuple[str, ...]]
@@ -52,14 +54,20 @@ class Kind(Record):
     score: str = "scaled_dot"  # the default score function
     source: str = ""  # the input from which keys and values are projected, if they are
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
-    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its value
+    # Options, and other shapes by their values.
+    variants: tuple[tuple[str, ...], Mapping[Any, Shapes]] = ((), {(): {}})
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
+    masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
 
     @property
     def keys(self) -> tuple[str, ...]:
         of_shapes = (key.partition(".")[0] for key in self.shapes)
         return tuple(dict.fromkeys((*COMMON_OPTIONS, *of_shapes, *self.options)))
+
+    def takes_mask(self, form: str, by_position: bool) -> bool:
+        """Return True if a form of masks, perhaps one that asks for positions, has a use."""
+        return form in self.masks if self.masks else self.by_position or not by_position
 
     @property
     def source_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -249,6 +257,33 @@ KINDS: dict[str, Kind] = {
             Implied("d_k", "d_h", unless=("W_k",)),
             Implied("d_v", "d_h"),
         ),
-        variants=("update", UPDATES),
+        variants=(("update",), {(update,): shapes for update, shapes in UPDATES.items()}),
+    ),
+    "encoder_decoder": Kind(
+        "a decoder attends to the states of a recurrent encoder of memory",
+        "encoder_decoder.encoder_decoder",
+        {
+            "X": ("n", "d_y"),
+            "memory": ("m", "d_x"),
+            "W_q": ("d_q", "d_s"),
+            "W_k": ("d_k", "d_h"),
+            "W_c": ("d_c", "d_h + d_s"),
+        },
+        (
+            *(*SCORING, *BACKWARD, "memory_tokens", "mask"),
+            *("cell", "encoder", "decoder", "reset", "attends"),
+        ),
+        needs=("X", "memory", "encoder", "decoder"),
+        start=MATRICES,
+        implied=(
+            Implied("d_s", "d_h", unless=("decoder.h_0",)),
+            Implied("d_q", "d_s", unless=("W_q",)),
+            Implied("d_k", "d_h", unless=("W_k",)),
+            Implied("d_v", "d_h"),
+        ),
+        score="dot",
+        by_position=False,
+        masks=("lengths",),
+        variants=(("cell", "attends"), NETWORKS),
     ),
 }

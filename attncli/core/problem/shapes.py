@@ -290,11 +290,10 @@ def sizes_of(values: Mapping[str, Any], shape_of: Mapping[str, tuple[int, ...]])
 def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix of a problem; the parts of a key share its letters."""
     shapes = dict(kind.shapes)
+    options, variants = kind.variants
+    shapes |= variants[tuple(values[option] for option in options)]
     if values["W_c"] is not None:  # it makes the last step, which a target is compared with
         shapes["gradient"] = ("n", "d_c")
-    if kind.variants is not None:
-        option, variants = kind.variants
-        shapes |= variants[values[option]]
     if values["past"]:
         shapes |= {f"past.{name}": ("p", *shapes[name][1:]) for name in ("K", "V")}
         shapes |= dict.fromkeys(MASKING, ("n", "p + m"))
