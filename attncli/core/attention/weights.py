@@ -99,7 +99,11 @@ def normalize(tape: Tape, s: Expression, rules: Rules) -> Step:
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
         blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
-        axis = s.trailing[-2 if settings.axis == "keys" else -1]
+        if len(s.trailing) < 2 and len(blocked):  # the scores of one query alone, at its time
+            name = s.word if isinstance(s, Step) else "scores"
+            tape.warn(f"every cell of {name} is blocked: its weights are 0, and so is its output")
+            return weights_of(tape, s, rules)
+        axis = ("query", *s.trailing)[-2 if settings.axis == "keys" else -1]
         tell_of_blocked(tape, {int(place[-1]) for place in blocked}, axis, settings)
     return weights_of(tape, s, rules)
 

@@ -25,7 +25,7 @@ from attncli.core.numbers.forms import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
-from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK, SUCH_AS
+from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:

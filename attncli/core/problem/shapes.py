@@ -336,7 +336,7 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
         size = sizes.size(implied.origin)
         if size is not None:
             known = sizes.bound[implied.origin.rpartition("*")[2]]
-            weights = [key for key in implied.unless if key.startswith("W")]
+            weights = [key for key in implied.unless if key.startswith("W") or "." in key]
             words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
             sizes.bind(implied.letter, size, known.key, known.noun, words)
 
