@@ -7,6 +7,7 @@ import pickle
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,36 @@ LISTS: Keys = {"document": [1, 1, 2, 2, 2], "word": ["a", "b", "a", "c", "b"]}
 X: list[list[float]] = [[1, 0], [0, 1], [1, 1], [2, 1], [0.5, 0.25]]
 
 
-def kept(mask: Keys, n: int = 5) -> Any:
-    problem = attncli.Problem(X=X[:n], score="dot", mask=mask)
+def kept(mask: Keys, n: int = 5, **keys: Any) -> Any:
+    problem = attncli.Problem(X=X[:n], score="dot", mask=mask, **keys)
     where = is_kept(problem.rules.mask, n, n)
     return np.ones((n, n), bool) if where is None else np.broadcast_to(where, (1, 1, n, n))[0, 0]
+
+
+FLEX_ATTENTION = Path(__file__).parent / "recorded" / "flex_attention.jsonl"
+"""Masks and biases of PyTorch's documentation in float64: `python -m benchmarks.flex_attention`."""
+
+
+@pytest.mark.parametrize("line", FLEX_ATTENTION.read_text().splitlines())
+def test_numbers_are_those_of_flex_attention(line: str) -> None:
+    case = json.loads(line)
+    trace = attncli.compute(attncli.Problem(**case["problem"]))
+    np.testing.assert_allclose(trace.output, case["output"], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("line", FLEX_ATTENTION.read_text().splitlines())
+def test_gradients_are_those_of_the_matrices_written_out(line: str) -> None:
+    """Which are compared with differences in 50 digits elsewhere."""
+    keys = json.loads(line)["problem"] | {"gradient": "sum"}
+    trace = attncli.compute(attncli.Problem(**keys))
+    plain = {key: value for key, value in keys.items() if key != "document"}
+    if "mask" in keys:
+        plain["mask"] = {"keep": np.isfinite(trace["masked"].value).astype(int)}
+    else:
+        plain["bias"] = trace["biased"].value - trace["scaled"].value
+    expected = attncli.compute(attncli.Problem(**plain))
+    for name in ("d_Q", "d_K", "d_V"):
+        np.testing.assert_allclose(trace[name].value, expected[name].value, rtol=1e-12, atol=1e-14)
 
 
 class _Writer:
@@ -189,7 +216,10 @@ def test_many_tokens_are_calculated_by_tiles() -> None:
         ({"when": "j" * 501}, "at most 500 characters"),
         ({"when": "not " * 60 + "i < j"}, "more than 50 levels"),
         ({"when": "(" * 60 + "i < j" + ")" * 60}, "more than 50 levels"),
-        ({"when": "document[i] == 1"}, r"unknown name document; write document: \[…\] beside it"),
+        (
+            {"when": "document[i] == 1"},
+            r"has document\[i\], but there is no document\n  write document: \[",
+        ),
         ({"when": "dokument[i] == 1", "document": [1] * 5}, r"did you mean document\[[ij]\]"),
         ({"when": "document[k] == 1", "document": [1] * 5}, "document takes i, j or p"),
         ({"when": "document == 1", "document": [1] * 5}, r"did you mean document\[[ij]\]"),
@@ -208,6 +238,36 @@ def test_a_bias_is_told_where_it_has_no_value() -> None:
     for written in ("1/0 + i", "1/(i - j)", "1/(1/(i - j))"):
         with pytest.raises(attncli.InputError, match="has no value for i = 1 and j = 1"):
             attncli.compute(attncli.Problem(X=X, bias=written))
+
+
+def test_the_documents_of_tokens_are_a_key() -> None:
+    """Of the problem, for masks and biases; a list beside the condition comes before it."""
+    documents, when = LISTS["document"], "document[i] == document[j]"
+    inside = {"when": when, "document": documents}
+    expected = kept(inside)
+    np.testing.assert_array_equal(kept({"when": when}, document=documents), expected)
+    np.testing.assert_array_equal(kept(inside, document=["a"] * 5), expected)
+    words = ["a", "a", "b", "b", "b"]
+    biased = attncli.Problem(X=X, score="dot", bias=f"-2*(not ({when})) + i", document=words)
+    trace = attncli.compute(biased)
+    added = trace["biased"].value - trace["scores"].value
+    np.testing.assert_allclose(added, 2 * expected - 2.0 + np.arange(1, 6)[:, None], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"document": [1] * 5}, "document has no use without a condition"),
+        ({"bias": "i*document[j]"}, "there is no document"),
+        ({"bias": "i*document[j]", "document": [1, 2]}, "^document has 2 entries, but document.j."),
+        ({"bias": "i*document[j]", "document": ["a"] * 5}, "has no value for i = 1 and j = 1"),
+        ({"bias": "i*document[k]", "document": [1] * 5}, "document takes i, j or p"),
+        ({"mask": {"when": "document[i] == 1"}, "document": [1, 2]}, "document has 2 entries"),
+    ],
+)
+def test_documents_that_do_not_fit(keys: Keys, words: str) -> None:
+    with pytest.raises(attncli.InputError, match=words):
+        attncli.compute(attncli.Problem(X=X, **keys))
 
 
 def test_reasons_and_formulas(attn: Attn) -> None:

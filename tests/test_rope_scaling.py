@@ -78,6 +78,21 @@ def test_linear_scaling_divides_the_positions() -> None:
     assert_same(trace(rope(scaling=LINEAR)), trace(rope(ids=[0, "1/4", 0.5, 0.75])))
 
 
+def test_ids_are_a_key_of_the_problem_too() -> None:
+    expected = trace(rope(ids=[0, 1, 5, 9]))
+    assert_same(trace(rope(), ids=[0, 1, 5, 9]), expected)
+    assert_same(trace(rope(), ids="0, 1, 5, 9"), expected)
+    assert_same(
+        trace(rope(), ids={"queries": [0, 1, 5, 9], "keys": "0 1 5 9"}),
+        trace(rope(ids={"queries": [0, 1, 5, 9], "keys": [0, 1, 5, 9]})),
+    )
+    with pytest.raises(attncli.InputError, match="ids are given twice"):
+        trace(rope(ids=[0, 1, 5, 9]), ids=[0, 1, 5, 9])
+    for positions in ("alibi", None):
+        with pytest.raises(attncli.InputError, match="ids has no use without positions"):
+            trace(positions, ids=[0, 1, 5, 9])
+
+
 def test_equal_rows_of_ids_are_one() -> None:
     one = trace(rope(ids=[0, 2, 3, 9]))
     assert_same(trace(rope(ids=[[0, 2, 3, 9]], sections=[2])), one)
@@ -177,7 +192,8 @@ def test_a_cosine_with_its_factor_has_a_closed_form(attn: Attn) -> None:
         ({"scaling": LLAMA3 | {"low_freq_factor": 4}}, "high_freq_factor must be greater"),
         ({"scaling": YARN, "base": 1}, "base greater than 1"),
         ({"ids": [1, 2]}, "ids has 2 positions, but there are 4 queries"),
-        ({"ids": 3}, "ids must be a list"),
+        ({"ids": 3}, "ids has 1 position"),
+        ({"ids": []}, "ids is empty"),
         ({"ids": ["a", 1, 2, 3]}, "ids"),
         ({"ids": [[1, 2], [1]]}, "lists of equal lengths"),
         ({"ids": {"queries": [1, 2, 3, 4]}}, "needs queries and keys"),
@@ -194,7 +210,7 @@ def test_what_does_not_fit_is_said(more: Keys, message: str) -> None:
         trace(rope(**more))
 
 
-@pytest.mark.parametrize("word", ["ids", "position_ids", "mrope_section"])
+@pytest.mark.parametrize("word", ["position_ids", "mrope_section"])
 def test_keys_of_other_tools_have_a_hint(word: str) -> None:
     with pytest.raises(attncli.InputError, match="ids: \\[0, 1, 5\\]"):
         trace("rope", **{word: [0]})

@@ -424,6 +424,27 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
         assert f"{path}:{said}" in result.err
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("np.exp({})", "np.round({})", "softmax({})", "np.array({}).T", "{} * 2", "{} / 2"),
+        *("{}.round(2)", "{}ᵀ", "{} @ [[1]]", "{} - np.eye(3)", "{}^2"),
+    ],
+)
+def test_code_beside_a_matrix_is_not_passed_over(code: str, attn: Attn, tmp_path: Path) -> None:
+    """Right numbers, with which the code would calculate others."""
+    path = tmp_path / "a.txt"
+    path.write_text(
+        f"Weights:\nweights = {printed(WEIGHTS)}\nscores = {code.format(printed(SCORES))}\n"
+    )
+    result = attn("check", SAMPLES / "i_am_good.yaml", path)
+    assert result.status == 2
+    assert "is written beside the matrix; write the matrix itself, worked out" in result.err
+    # Where the result follows, the code is how it came about.
+    path.write_text(f"weights = {code.format(printed(SCORES))} = {printed(WEIGHTS)}\n")
+    assert attn("check", SAMPLES / "i_am_good.yaml", path).out.endswith("correct: 9 numbers\n")
+
+
 def test_documents_without_marks_in_the_folder_of_a_class(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     for name, text in (

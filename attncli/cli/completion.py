@@ -39,6 +39,7 @@ STEP_PARAMETERS = {"only", "ask", "blank", "give"}
 KIND_OF_OUTPUT: Mapping[str, "FormatKind"] = {
     "compute": "traces",
     "check": "reports",
+    "count": "counts",
     "explain": "explanations",
     "worksheet": "worksheets",
 }

@@ -23,6 +23,7 @@ SUMMARIES = {
     "new": "Write a small problem file to start from.",
     "compute": "Show every step of a calculation.",
     "explain": "Show how one number is calculated, with the numbers put in.",
+    "count": "Count operations, parameters, and bytes of the cache, step by step.",
     "demo": "Open a sample as a page that recalculates.",
     "worksheet": "Write a page with room for the numbers, or a file to fill in.",
     "check": "Find the first wrong number in hand-worked answers.",
@@ -91,6 +92,7 @@ EXAMPLES = {
         "attn explain hw.yaml 'weights[am, I]' --deep",
         "attn explain hw.yaml 0.1191",
     ),
+    "count": ("attn count hw.yaml", "attn count hw.yaml --bytes 2 -f json"),
     "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "worksheet": (
         "attn worksheet hw.yaml -f html -o practice.html",

@@ -260,6 +260,17 @@ def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(filter(None, words))
 
 
+def step_names(only: WordList) -> tuple[str, ...]:
+    """Return the names of steps that `--only` has."""
+    from attncli.core.problem.key_values import with_key
+
+    # The commas of a formula such as `masked = scaled, −∞ where mask = 0` do not separate names.
+    names = [x for one in only or () for x in ([one] if "=" in one else listed([one]))]
+    if only is not None and not names:
+        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
+    return tuple(map(with_key, names))
+
+
 def standard_input() -> BinaryIO | None:
     """Return what `-` reads; None if standard input is closed."""
     return sys.stdin.buffer if sys.stdin is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import typer
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from attncli.reading.portions import Portion
 
 ReadProblem: TypeAlias = "Problem | InputError"
+
+Result = TypeVar("Result")
 
 
 class Run:
@@ -56,13 +58,23 @@ class Run:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read; the others leave gaps in `number`."""
+        return self.each(lambda problem: problem)
+
+    def each(self, work: Callable[[Problem], Result]) -> Iterator[Result]:
+        """Yield what some work makes of each problem; it may raise an InputError."""
         for problem in self._read():
-            if problem is not None:
-                self._source, self.number, _ = self._places.popleft()
-                if not isinstance(problem, InputError):
-                    yield problem
-                elif self._is_over(problem):
+            if problem is None:
+                continue
+            self._source, self.number, title = self._places.popleft()
+            try:
+                if isinstance(problem, InputError):
+                    raise problem
+                result = work(problem)
+            except InputError as error:
+                if self._is_over(error, title):
                     return
+            else:
+                yield result
 
     def traces(
         self,

@@ -99,7 +99,7 @@ def compute(
     selection = Selection(
         decimals=decimals,
         full=full,
-        only=_step_names(only),
+        only=options.step_names(only),
         quiet=quiet,
         why=why,
         exact=exact,
@@ -166,16 +166,6 @@ def _sources_without_names(ctx: typer.Context, has_matrices: bool) -> list[str]:
         typer.echo(ctx.get_help())
         raise typer.Exit
     return ["-"]
-
-
-def _step_names(only: WordList) -> tuple[str, ...]:
-    from attncli.core.problem.key_values import with_key
-
-    # The commas of a formula such as `masked = scaled, −∞ where mask = 0` do not separate names.
-    names = [x for one in only or () for x in ([one] if "=" in one else options.listed([one]))]
-    if only is not None and not names:
-        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
-    return tuple(map(with_key, names))
 
 
 def _traces(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PATTERN_FIELDS: Mapping[FormatKind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
     "worksheets": ("title", "number", "student", "variant"),
+    "counts": ("title", "number"),
     "reports": ("student", "title", "number"),
     "variants": ("number", "student", "title"),
 }

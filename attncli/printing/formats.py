@@ -123,7 +123,7 @@ Write: TypeAlias = Callable[..., Iterator[bytes]]
 Traces or reports may come one by one: each is written as soon as it is known, and not kept.
 """
 
-FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
+FormatKind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets", "counts"]
 
 
 def _in(place: str) -> Write:
@@ -151,6 +151,7 @@ class Format(Record):
     reports: Write | None = None  # for `attn check`
     explanations: Write | None = None  # for `attn explain`
     worksheets: Write | None = None  # for `attn worksheet`
+    counts: Write | None = None  # for `attn count`
     binary: bool = False
     is_document: bool = False  # whether problems are one whole, of which no process writes a part
     is_page: bool = True  # whether it is for reading, and may show a part of each step
@@ -165,14 +166,17 @@ FORMATS: dict[str, Format] = {
     "table": Format(
         (".txt",), "every step, for reading", _in("printing.table.traces"),
         _in("printing.table.reports"), _in("printing.explanations.as_table"),
+        counts=_in("printing.counts.as_table"),
     ),
     "json": Format(
         (".json", ".jsonl"), "one object per problem", _in("printing.record.as_json"),
-        _in("printing.grades.as_json"), _in("printing.record.explanations"), is_page=False,
+        _in("printing.grades.as_json"), _in("printing.record.explanations"),
+        counts=_in("printing.counts.as_json"), is_page=False,
     ),
     "csv": Format(
         (".csv",), "blocks; with --only STEP the bare numbers", _in("printing.csv.as_csv"),
-        _in("printing.grades.as_csv"), worksheets=_in("printing.worksheet.as_csv"), is_page=False,
+        _in("printing.grades.as_csv"), worksheets=_in("printing.worksheet.as_csv"),
+        counts=_in("printing.counts.as_csv"), is_page=False,
     ),
     "tsv": Format(
         (".tsv", ".tab"), "the same with tabs", _in("printing.csv.as_tsv"),
@@ -196,7 +200,7 @@ FORMATS: dict[str, Format] = {
     "markdown": Format(
         (".md", ".markdown"), "a document with formulas", _in("printing.markdown.traces"),
         _in("printing.markdown.reports"), _in("printing.markdown.explanations"),
-        _in("printing.markdown.traces"),
+        _in("printing.markdown.traces"), _in("printing.counts.as_markdown"),
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,

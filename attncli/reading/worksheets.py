@@ -16,7 +16,7 @@ from pathlib import Path
 from attncli.core.errors import InputError, KeyPath, Place
 from attncli.core.numbers.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.core.numbers.parser import NumberError
-from attncli.core.numbers.pasted import grid_of, table_rows
+from attncli.core.numbers.pasted import MAKER, grid_of, table_rows
 from attncli.core.numbers.tex_matrices import cells_of, without_tex
 from attncli.core.numbers.written import CELL, SEVERAL
 from attncli.core.records import Record, replace
@@ -84,6 +84,15 @@ alone would take time that grows with the square of its size. A matrix without a
 """
 ASSIGNED = regex(r"([^=]*?)[\s&:]*(?:=.*)?(?:[=:]|<-)[\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
+BEFORE = regex(
+    rf".*(?:=|<-|:)[\s$&]*(?:{MAKER}\s*+)*+(?P<code>[^=:(]*[-+−*/@·×^]|(?:[A-Za-z][\w.]*\()+)\s*"
+)
+AFTER = regex(
+    r"[)\] \t]*(?P<code>\.m?T\b|\.\w+\(|ᵀ|(?:[@×·/^]|\*(?!\*)|[-+−])[ \t]*(?:[\d\[(\\]|[\w.]+\())"
+)
+"""Code before a matrix on its line, or after it, by which its numbers are not those of the name."""
+CALCULATED = regex(rf"{AFTER.pattern}[^\n]*?(=)[\s&$\\]*(?:left\W)?[(\[]*")
+"""The text between a matrix with code after it and the result."""
 JOINED = regex(
     r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
     re.DOTALL,
@@ -108,13 +117,14 @@ PLAIN_TEXT = regex(
 class FoundMatrix(Record):
     """A matrix in a text: the name of its step or "", and the offsets of its mark and of itself.
 
-    The end is None for a marked matrix, whose form tells it, and the start for an endless one.
+    The end is None for a marked matrix, whose form tells it. `fault` is why it cannot be read.
     """
 
     name: str
     at: int
     start: int
     end: int | None = None
+    fault: str = ""
 
 
 def name_above(line: re.Match[str]) -> str:
@@ -220,8 +230,8 @@ class _Page:
             marked = _of_latex if self.is_tex else _of_markdown
             rows = marked(self.text, matrix.start)
             return None if rows is None else LabelledGrid(rows)
-        if matrix.end == matrix.start:
-            raise NumberError(r"the matrix has no \end; % begins a comment, \% is percent")
+        if matrix.fault:
+            raise NumberError(matrix.fault)
         grid = grid_of(self.text[matrix.start : matrix.end])
         return replace(grid, rows=[[(matrix.start + at, w) for at, w in row] for row in grid.rows])
 
@@ -253,17 +263,31 @@ def _named(text: str) -> list[FoundMatrix]:
     end = first = 0
     for matrix in MATRIX.finditer(text):
         before, start = text[end : matrix.start()], matrix.start()
+        is_near = named and len(before) < MAX_BETWEEN
+        joined = (JOINED.fullmatch(before) or CALCULATED.fullmatch(before)) if is_near else None
+        fault = _fault(text, before, matrix)
+        one = FoundMatrix(_name_before(before), start, start, matrix.end(), fault)
         if matrix["endless"]:
-            return [*named, FoundMatrix(_name_before(before), start, start, start)]
-        joined = JOINED.fullmatch(before) if named and len(before) < MAX_BETWEEN else None
-        one = FoundMatrix(_name_before(before), start, start, matrix.end())
-        if joined and joined[1]:
-            named[first] = replace(one, name=named[first].name)
+            return [*named, one]
+        if joined and joined[joined.lastindex or 1]:
+            named[first:] = [replace(one, name=named[first].name)]
         else:
             first = first if joined else len(named)
             named.append(one)
         end = matrix.end()
     return named
+
+
+def _fault(text: str, before: str, matrix: re.Match[str]) -> str:
+    """Return why a matrix of a text cannot be read; "" if it can."""
+    if matrix["endless"]:
+        return r"the matrix has no \end; % begins a comment, \% is percent"
+    line = before.rpartition("\n")[2]
+    code = BEFORE.fullmatch(line) if len(line) < MAX_BETWEEN else None
+    if matrix[0].rstrip()[-1] in "])}":
+        code = code or AFTER.match(text, matrix.end())
+    way = "is written beside the matrix; write the matrix itself, worked out"
+    return f"{visible(code['code'].strip())} {way}" if code else ""
 
 
 def _name_before(text: str) -> str:

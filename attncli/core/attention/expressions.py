@@ -162,56 +162,87 @@ def on_arrays(formula: tree.Formula, names: Mapping[str, Any]) -> Any:
     return work(*parts) if len(parts) == 1 else reduce(work, parts)
 
 
-class Condition(str):
-    """The text of a condition that keeps a key for a query, with its formula.
+Lists = Mapping[str, tuple[str, ...]]
+"""The entries of lists as they were written, a number or a word each, by the name of the list."""
 
-    `lists` are the entries of the lists in it as they were written, a number or a word each. A
-    grid is a `masks.Grid`, the queries and keys for which it is evaluated.
+OF_TOKENS = "document"
+"""The list that a key of the problem gives, as all expressions of it may use it."""
+
+
+def entries_of(formula: tree.Formula) -> list[tree.Cell]:
+    """Return the entries of lists in an expression, such as document[i]."""
+    return [node for node in tree.nodes(formula) if isinstance(node, tree.Cell)]
+
+
+def check_lists(formula: tree.Formula, lists: Lists, n: int, m: int, *path: str) -> None:
+    """Raise an InputError unless the lists have an entry for each of n queries, or m keys.
+
+    `path` is the key that holds the lists, nothing for those at the top.
+    """
+    for entry in entries_of(formula):
+        if entry.name not in lists:
+            message = f"{text(formula)} has {text(entry)}, but there is no {entry.name}"
+            hint = f"write {entry.name}: [1, 1, 2], an entry for each token"
+            raise fail(message, *path, hint=hint, needs="values")
+        of, count = ("queries", n) if entry.places == ("i",) else ("keys", m)
+        if (size := len(lists[entry.name])) != count:
+            needs = f"{text(entry)} needs one for each of {count} {of}"
+            at = (*path, entry.name)
+            raise fail(f"{dotted(at)} has {size} entries, but {needs}", *at, needs="sizes")
+
+
+def of_entries(formula: tree.Formula, lists: Lists, places: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the numbers of the entries in an expression, and of equalities, as for words, too.
+
+    `places` are i, j and p, counted from 1.
+    """
+    values_by_text: dict[str, Any] = {}
+    codes: dict[float | str, float] = {}
+    same: dict[str, Array] = {}
+    for entry in entries_of(formula):
+        decimals = [(decimal_of(word), word) for word in lists[entry.name]]
+        values = [word if decimal is None else decimal[0] for decimal, word in decimals]
+        numbers = [np.nan if isinstance(value, str) else value for value in values]
+        of_values = [codes.setdefault(value, float(len(codes))) for value in values]
+        at = places[entry.places[0]].astype(int) - 1
+        at = np.where((at >= 0) & (at < len(values)), at, len(values))
+        values_by_text[text(entry)] = np.array([*numbers, np.nan])[at]
+        same[text(entry)] = np.array([*of_values, np.nan])[at]
+    for node in tree.nodes(formula):
+        sides = [*map(text, tree.parts(node))]
+        if isinstance(node, tree.Infix) and node.word in "=≠" and same.keys() >= {*sides}:
+            values_by_text[text(node)] = ON_ARRAYS[node.word](*(same[side] for side in sides))
+    return values_by_text
+
+
+class Condition(str):
+    """The text of a condition that keeps a key for a query, with its formula and lists.
+
+    A grid is a `masks.Grid`, the queries and keys for which it is evaluated.
     """
 
     formula: tree.Formula
-    lists: Mapping[str, tuple[str, ...]]
+    lists: Lists
 
     @classmethod
-    def of(cls, formula: tree.Formula, lists: Mapping[str, Any], written: str = "") -> Condition:
+    def of(cls, formula: tree.Formula, lists: Lists, written: str = "") -> Condition:
         condition = cls(written or text(formula))
         condition.formula, condition.lists = formula, lists
         return condition
 
-    @property
-    def entries(self) -> list[tree.Cell]:
-        """The entries of lists in it, such as document[i]."""
-        return [node for node in tree.nodes(self.formula) if isinstance(node, tree.Cell)]
+    def beside(self, lists: Lists) -> Condition:
+        """Return the same condition, which may also use these lists."""
+        return Condition.of(self.formula, {**lists, **self.lists}, str(self))
 
     def check(self, n: int, m: int) -> None:
         """Raise an InputError unless the lists have an entry for each query, or key."""
-        for entry in self.entries:
-            of, count = ("queries", n) if entry.places == ("i",) else ("keys", m)
-            if (size := len(self.lists[entry.name])) != count:
-                needs = f"{text(entry)} needs one for each of {count} {of}"
-                message = f"mask.{entry.name} has {size} entries, but {needs}"
-                raise fail(message, "mask", entry.name)
+        check_lists(self.formula, self.lists, n, m, "mask")
 
     def names(self, grid: Any) -> dict[str, Any]:
-        """Return the arrays of names and entries, and those of equality, as for words, too."""
+        """Return the arrays of the names and entries in it."""
         i, j, p = grid.query + 1.0, grid.key + 1.0, grid.position + 1.0
         names: dict[str, Any] = {"i": i, "j": j, "p": p, "n": grid.n, "m": grid.m}
-        codes: dict[float | str, float] = {}
-        same: dict[str, Array] = {}
-        for entry in self.entries:
-            decimals = [(decimal_of(word), word) for word in self.lists[entry.name]]
-            values = [word if decimal is None else decimal[0] for decimal, word in decimals]
-            numbers = [np.nan if isinstance(value, str) else value for value in values]
-            of_values = [codes.setdefault(value, float(len(codes))) for value in values]
-            at = names[entry.places[0]].astype(int) - 1
-            at = np.where((at >= 0) & (at < len(values)), at, len(values))
-            names[text(entry)] = np.array([*numbers, np.nan])[at]
-            same[text(entry)] = np.array([*of_values, np.nan])[at]
-        for node in tree.nodes(self.formula):
-            sides = [*map(text, tree.parts(node))]
-            if isinstance(node, tree.Infix) and node.word in "=≠" and same.keys() >= {*sides}:
-                names[text(node)] = ON_ARRAYS[node.word](*(same[side] for side in sides))
-        return names
+        return names | of_entries(self.formula, self.lists, names)
 
     def values(self, grid: Any) -> Array:
         """Return 1 where a key is kept, 0 where it is not and else nan, (rows, keys)."""

@@ -246,6 +246,7 @@ class PositionBias(Record, eq=False):
 
     formula: tree.Formula
     names: Mapping[str, Any] = EMPTY  # the values of other names: a number, or one for each head
+    lists: Mapping[str, tuple[str, ...]] = EMPTY  # of which there are entries, such as document[i]
     line: Array | None = None  # a number for each distance j − i from −k to k, (heads, 2k + 1)
     shift: int = 0  # the place of the first query among the keys
     key: str = ""  # the key of the problem that holds the table, if one does
@@ -259,10 +260,11 @@ class PositionBias(Record, eq=False):
             part = self.line[head, first:stop]
             windows = np.lib.stride_tricks.sliding_window_view(part, keys.stop - keys.start)
             return windows[::-1]  # a later query sees each key farther back
-        from attncli.core.attention.expressions import on_arrays  # few problems have one
+        from attncli.core.attention.expressions import of_entries, on_arrays  # few have one
 
         i, j = (np.arange(part.start, part.stop) + 1.0 for part in (rows, keys))
         names = {"i": i[:, None], "j": j, "h": head + 1.0, **self.names}
+        names |= of_entries(self.formula, self.lists, names)
         with np.errstate(all="ignore"):
             numbers = np.asarray(on_arrays(self.formula, names))
         numbers = np.broadcast_to(numbers, (len(i), len(j)))
@@ -289,11 +291,14 @@ class PositionBias(Record, eq=False):
         """Return the formula of the number that is added to one score."""
         values = {"i": query + 1 + self.shift, "j": key + 1, "h": head + 1}
         values |= {name: np.ravel(x)[head * (np.size(x) > 1)] for name, x in self.names.items()}
-        known = {name: tree.Number(f"{value:.17g}") for name, value in values.items()}
-        return tree.substituted(
-            self.formula,
-            lambda part: known.get(text(part)) if isinstance(part, tree.Name) else None,
-        )
+        known: dict[str, tree.Formula] = {
+            name: tree.Number(f"{value:.17g}") for name, value in values.items()
+        }
+        for entry in tree.nodes(self.formula):
+            if isinstance(entry, tree.Cell):
+                word = self.lists[entry.name][int(values[entry.places[0]]) - 1]
+                known[text(entry)] = tree.Words(word)
+        return tree.substituted(self.formula, lambda part: known.get(text(part)))
 
 
 class BiasAdded(Operation):

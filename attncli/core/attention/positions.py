@@ -27,7 +27,7 @@ from attncli.core.attention.position_operations import (
 from attncli.core.errors import KeyPath, fail
 from attncli.core.formulas import tree
 from attncli.core.numbers.forms import (
-    NUMBER,
+    ROWS_OF_NUMBERS,
     Form,
     choice,
     count,
@@ -37,6 +37,7 @@ from attncli.core.numbers.forms import (
     vector,
     whole_number,
 )
+from attncli.core.numbers.matrices import to_vector
 from attncli.core.numbers.parser import parse
 from attncli.core.numbers.written import dotted, to_count, to_number
 from attncli.core.records import Record
@@ -69,8 +70,9 @@ STARTS = Form(
 
 def _places(raw: object, path: KeyPath) -> list[Any]:
     """Return the positions of tokens, in one row or in several."""
-    if not isinstance(raw, list | tuple) or not raw:
-        raise fail(f"{dotted(path)} must be a list", *path, hint="write such as ids: [0, 1, 5]")
+    raw = raw if isinstance(raw, list | tuple) else to_vector(raw, path).tolist()
+    if not raw:
+        raise fail(f"{dotted(path)} is empty", *path, hint="write such as ids: [0, 1, 5]")
     parts = [(one, (*path, place)) for place, one in enumerate(raw)]
     if any(isinstance(one, list | tuple) for one in raw):
         rows = [_places(one, at) for one, at in parts]
@@ -97,12 +99,11 @@ def _sections(raw: object, path: KeyPath) -> list[int]:
     return [to_count(one, (*path, place)) for place, one in enumerate(every)]
 
 
-ROWS_OF_IDS = (listed(NUMBER), listed(listed(NUMBER)))
-SIDES = dict.fromkeys(("queries", "keys"), Form(_places, ROWS_OF_IDS))
+SIDES = dict.fromkeys(("queries", "keys"), Form(_places, ROWS_OF_NUMBERS))
 IDS = Parameter(
     "ids",
     meaning="the positions t of the tokens, in place of those from `start`",
-    number=Form(_ids, ROWS_OF_IDS, lambda: SIDES),
+    number=Form(_ids, ROWS_OF_NUMBERS, lambda: SIDES),
 )
 SECTIONS = Parameter(
     "sections",
@@ -315,13 +316,19 @@ def relative(positions: Settings, heads: int, reach: int) -> ByPlaceFields:
 
 
 def checked(positions: Settings, problem: Any) -> dict[str, Any]:
-    """Return positions whose default start is the number of rows of a cache.
+    """Return positions with `ids` of the problem, or by default a start after the rows of a cache.
 
     Raises:
         InputError: where they do not fit the problem.
     """
     start = problem.sizes.size("p") or 0
     rows = {key: {"start": start, **x} if key in POSITIONS else x for key, x in positions.items()}
+    takers = [name for name in positions if name in POSITIONS and IDS in POSITIONS[name].parameters]
+    if problem.ids and (not takers or any("ids" in rows[name] for name in takers)):
+        message = "ids are given twice" if takers else "ids has no use without positions"
+        hint = "leave one out" if takers else "write positions: rope, or sinusoidal"
+        raise fail(message, "ids", hint=hint, needs="values")
+    rows |= {name: {**rows[name], "ids": problem.ids} for name in takers if problem.ids}
     for name in (name for name in POSITIONS if name in rows):
         POSITIONS[name].check(rows[name], problem)
     return rows

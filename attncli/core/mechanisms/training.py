@@ -18,8 +18,17 @@ from attncli.core.tape.operations import Scale, constant
 from attncli.core.tape.step import Derivatives, Expression, Operation, Step, prefix_of
 from attncli.core.tape.tape import Tape
 
-FIXED = ("X", "memory", "Q", "K", "V", "scores", "bias", "h_0", "c_0", "past.K", "past.V")
-"""The inputs that are no weights, and so are not learned."""
+FIXED = (
+    *("X", "memory", "Q", "K", "V", "scores", "bias", "mask", "h_0", "c_0", "past", "gradient"),
+    "target",
+)
+"""The keys of inputs that are no weights, and so are not learned."""
+
+
+def is_learned(step: Step) -> bool:
+    """Return whether an input is a weight, or others that are learned."""
+    key = step.key.removeprefix(prefix_of(step.layer))
+    return bool(key) and key.partition(".")[0] not in FIXED
 
 
 def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], object]) -> None:
@@ -46,7 +55,7 @@ def gradient(tape: Tape, problem: Problem, method: Callable[[Tape, Problem], obj
         tape.group = "update"
         for name in (name for name in tape.inputs if name in gradients):
             weight = tape.inputs[name]
-            if weight.key not in FIXED:
+            if is_learned(weight):
                 step = Descent(weight, gradients[name], problem.learning_rate)
                 with tape.within(before="new_", layer=weight.layer):
                     key = weight.key.removeprefix(prefix_of(weight.layer))

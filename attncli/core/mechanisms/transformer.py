@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attncli.core.arithmetic.elements import Array
+from attncli.core.arithmetic.floats import Outline
 from attncli.core.attention.normalizers import Hardmax, softmax
 from attncli.core.attention.norms_and_activations import ACTIVATIONS, WITH_GATE, normalized
 from attncli.core.attention.parameters import Normalize
@@ -153,11 +154,11 @@ def _end(tape: Tape, problem: Problem, x: Step) -> None:
 
 
 def _word(tape: Tape, problem: Problem, logits: Step) -> str:
-    """Return the word of the largest logit of the last token; "" for a batch."""
+    """Return the word of the largest logit of the last token; "" for a batch, or an outline."""
     rows = logits.array[:, 0, -1]
     if ((rows == rows.max(axis=-1, keepdims=True)).sum(axis=-1) > 1).any():
         tape.warn("several logits of the last token are largest: next is the first of them")
-    if len(rows) > 1:
+    if len(rows) > 1 or isinstance(rows, Outline):
         return ""
     place = int(rows[0].argmax())
     labels = problem.embedding.get("vocabulary", ())

@@ -135,6 +135,7 @@ TEXT_ROW: Schema = STRING | {"pattern": rf"^[( ]*{SEVERAL}[) ]*$"}
 TEXT_ROWS: Schema = {"$ref": "#/$defs/rows_of_text"}
 BITS: tuple[Schema, ...] = ({"$ref": "#/$defs/zeros_and_ones"},)
 VECTOR: tuple[Schema, ...] = ({"$ref": "#/$defs/vector"},)
+ROWS_OF_NUMBERS: tuple[Schema, ...] = (*VECTOR, listed(NUMBER, 2))
 STACKS: dict[str, tuple[Schema, ...]] = {
     "": ({"$ref": "#/$defs/matrix"},),
     "batch": ({"$ref": "#/$defs/stack"},),

@@ -33,9 +33,11 @@ from attncli.core.text.strings import regex, visible
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """ASCII characters for the pieces of tall brackets, and for the lines of boxes."""
 LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
+MAKER = r"(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parameter)\("
+"""The start of a call that makes a matrix of its numbers as they are."""
 PRINTED = (
     r"\s*+(?:Parameter containing:\s*+)?"
-    r"(?:(?:\w+\.)*+(?i:(?:as_?|nd)?array|\w*tensor|mat(?:rix)?|constant|parameter)\(\s*+)?"
+    rf"(?:{MAKER}\s*+)?"
     r"(\[.*\])(?:\s*+,\s*+\w++=(?:[\w.':<>]++|\([\d, ]*+\)))*+[\s,]*+\)?[\s;,.]*+"
 )
 """A matrix in brackets, as it is or as a program prints it; no call that changes its numbers."""

@@ -160,6 +160,8 @@ class ProblemKeys(TypedDict, total=False):
     softcap: NumberLike
     bias: MatrixLike
     positions: NameLike | Sequence[str | Mapping[str, object]]
+    ids: MatrixLike | Mapping[str, object]
+    document: Words
     mask: MatrixLike | Mapping[str, object]
     normalize: NameLike
     tokens_as: str | None

@@ -16,6 +16,7 @@ import numpy as np
 from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
+from attncli.core.formulas.tree import Formula
 from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
 from attncli.core.numbers.written import dotted, is_open, name_of
@@ -294,6 +295,11 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     if "gate" in keys and not {"X", "layers", "embedding"} & {*keys}:
         hint = "write X, or leave out gate"
         yield Fault("gate is made from X, which is left out", ("gate",), hint, needs="values")
+    expressions = "when" in values["mask"] or isinstance(values.get("bias"), Formula)
+    if "document" in keys and not expressions and name != "transformer":  # a layer may use it
+        message = "document has no use without a condition of the mask, or a bias, that has it"
+        hint = "write mask: {when: document[i] == document[j]}"
+        yield Fault(message, ("document",), hint, needs="values")
     scale = values["scale"]
     right = RECIPROCALS.get(scale.replace(" ", ""))
     if right and values["score"]["name"] in PRODUCTS:

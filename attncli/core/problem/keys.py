@@ -221,11 +221,24 @@ class ProblemFields:
                 "rope rotary rotary_emb rope_theta rotary_base rotary_dim theta"
                 " pe positional_encoding pos_encoding position_embedding_type sinusoidal"
             ),
-            "positions: {name: rope, ids: [0, 1, 5]}": "ids position_ids mrope_section",
+            "positions: {name: rope, ids: [0, 1, 5]}": "mrope_section",
             "positions: {name: rope, scaling: {kind: yarn, factor: 4, …}}": (
                 "rope_scaling rope_parameters rope_type yarn"
             ),
         },
+    )
+    ids: Any = key(
+        values.IDS,
+        "the positions of the tokens, for rope and sinusoidal, in place of 0, 1, 2, …",
+        example="0,1,5",
+        instead={"ids: [0, 1, 5], the positions of the tokens": "position_ids"},
+    )
+    document: tuple[str, ...] = key(
+        LABELS,
+        "the document of each token, which is document[i] in mask: {when: …} and bias",
+        (),
+        example="1,1,2",
+        instead={"document: [1, 1, 2], the document of each token": "document_ids doc_ids seq_ids"},
     )
     mask: Mapping[str, Any] = key(
         values.MASK,

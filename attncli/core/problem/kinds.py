@@ -108,7 +108,17 @@ CROSS: Shapes = {
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
 ATTENTION = (
-    *(*SCORING, "gate", "qk_norm", "positions", *BACKWARD, "tokens_as", "weights_as"),
+    *(
+        *SCORING,
+        "gate",
+        "qk_norm",
+        "positions",
+        "ids",
+        "document",
+        *BACKWARD,
+        "tokens_as",
+        "weights_as",
+    ),
     *("memory_tokens", "heads", "kv_heads", "mask"),
 )
 
@@ -135,7 +145,18 @@ LAYER: Shapes = {
 """The matrices of a layer of a transformer."""
 
 LAYER_OPTIONS = (
-    *(*SCORING, "gate", "qk_norm", "positions", "heads", "kv_heads", "mask", "weights_as"),
+    *(
+        *SCORING,
+        "gate",
+        "qk_norm",
+        "positions",
+        "ids",
+        "document",
+        "heads",
+        "kv_heads",
+        "mask",
+        "weights_as",
+    ),
     *("norm", "place", "eps", "activation"),
 )
 """The other keys of a layer; one at the top is that of every layer which has none."""
@@ -182,7 +203,14 @@ KINDS: dict[str, Kind] = {
         "each token attends to itself and, in a cache, to those before it",
         "attention.decode",
         {key: shape for key, shape in SELF.items() if key not in (*MASKING, "scores")},
-        (*(option for option in ATTENTION if option not in ("memory_tokens", "mask")), "past"),
+        (
+            *(
+                option
+                for option in ATTENTION
+                if option not in ("memory_tokens", "mask", "document")
+            ),
+            "past",
+        ),
         start=("X", "W_q", "W_k", "W_v"),
         source="X",
         implied=(

@@ -345,7 +345,7 @@ class Problem(ProblemFields):
 
     def _rules(self) -> Rules:
         positions = self._parts("positions")
-        if positions:
+        if positions or self.ids:
             from attncli.core.attention.positions import by_place, checked
 
             positions = checked(positions, self)
@@ -353,6 +353,9 @@ class Problem(ProblemFields):
             first: Rules = self.layers[0].rules
             return replace(first, positions=positions)
         score, mask = self._parts("score"), self._parts("mask")
+        lists = {"document": self.document} if self.document else {}
+        if "when" in mask:
+            mask["when"] = mask["when"].beside(lists)
         for name, row in MASKS.items():
             if name in mask and row.check is not None:
                 batch, n = (self.sizes.size(letter) or 1 for letter in ("batch", "n"))
@@ -366,9 +369,12 @@ class Problem(ProblemFields):
         n, m = self.sizes.size("n") or 1, self.keys
         by_position = by_place(positions, self.heads, placed, n, m) if positions else []
         if isinstance(self.bias, Formula):
+            from attncli.core.attention.expressions import check_lists
             from attncli.core.attention.position_operations import PositionBias
 
-            by_position.append(PositionBias(self.bias, {"n": n, "m": m, "heads": self.heads}))
+            check_lists(self.bias, lists, n, m)
+            names = {"n": n, "m": m, "heads": self.heads}
+            by_position.append(PositionBias(self.bias, names, lists))
         return Rules(
             score=score.pop("name"),
             parameters=score,

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
-from attncli.core.formulas.tree import Cell, nodes
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
 from attncli.core.numbers.parser import NumberError, parse
@@ -154,6 +153,12 @@ def _rows_of_results(raw: object) -> list[object]:
     return [*rows, *([parts] if rows and parts else [])] or [raw]
 
 
+def _ids() -> Form:
+    return ONE_POSITION.accepted("rope")["ids"]
+
+
+IDS = Form(lambda raw, path: _ids().read(raw, path), forms.ROWS_OF_NUMBERS, lambda: _ids().parts())
+
 POSITION_FORM = replace(ONE_POSITION, read=_all_positions, is_list=True)
 
 QK_NORM = _named_row("norm", partial(_table, "norms", "norms_and_activations"), "rms")
@@ -238,11 +243,12 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
 
     names = [key for key in raw if key not in parts]
     written = forms.as_text(raw["when"], (*path, "when"))
-    formula = expressions.expression(written, (*path, "when"), expressions.CONDITION_NAMES, names)
-    used = {node.name for node in nodes(formula) if isinstance(node, Cell)}
+    known = (*names, expressions.OF_TOKENS)
+    formula = expressions.expression(written, (*path, "when"), expressions.CONDITION_NAMES, known)
+    used = {entry.name for entry in expressions.entries_of(formula)}
     parts |= dict.fromkeys(used, LABELS)
     values = forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
-    lists = {name: values[name] for name in used}
+    lists: dict[str, Any] = {name: values[name] for name in used if name in values}
     return values | {"when": expressions.Condition.of(formula, lists, written)}
 
 
@@ -382,10 +388,10 @@ def _bias(raw: object, path: KeyPath) -> Any:
     is_expression = isinstance(raw, str) and re.search(rf"\b({'|'.join(BIAS_NAMES)})\b", raw)
     if not isinstance(raw, str) or not is_expression or re.search(MATRIX_FILE, raw):
         return BIAS_MATRIX.read(raw, path)
-    from attncli.core.attention.expressions import expression  # few problems have one
+    from attncli.core.attention.expressions import OF_TOKENS, expression  # few problems have one
 
-    return expression(raw, path, BIAS_NAMES)
+    return expression(raw, path, BIAS_NAMES, (OF_TOKENS,))
 
 
-BIAS_TEXT = forms.STRING | {"pattern": r"^[\w\s.,()<>=!≤≥≠%∞π√·×−+*/^-]*$"}
+BIAS_TEXT = forms.STRING | {"pattern": r"^[\w\s.,()[\]<>=!≤≥≠%∞π√·×−+*/^-]*$"}
 BIAS_FORM = replace(BIAS_MATRIX, read=_bias, kinds=(*BIAS_MATRIX.kinds, BIAS_TEXT))

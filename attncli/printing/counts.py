@@ -1,0 +1,135 @@
+"""What `attn count` writes: a table of the steps, with totals, and the cache of keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from attncli.core.mechanisms.counts import COLUMNS, Work
+from attncli.core.text.strings import as_cell, cell_width, visible
+from attncli.printing import layout, markdown
+from attncli.printing.csv import csv_text
+from attncli.printing.formats import Selection, pieces
+from attncli.printing.layout import GAP, Line, shape_text
+from attncli.printing.record import json_lines
+
+HEADS = ("multiply–adds", "+ −", "×", "÷", "e^x", "√ tanh …", "parameters", "cache bytes")
+"""The heads of `COLUMNS` in tables."""
+
+CONVENTION = """A multiply–add, a product that is added to a sum, counts 1 (2 FLOPs). Cells that a
+mask blocks are counted; comparisons are not.""".replace("\n", " ")
+
+Rows = list[tuple[str, ...]]
+
+
+def _table(work: Work, selection: Selection) -> tuple[Rows, list[str]]:
+    """Return the heads, a row per step and the totals, and the sentences below.
+
+    The first cells are the formula, the name and the shape; a count that is 0 is left empty, and a
+    column that has no other is left out.
+    """
+    steps = selection.steps(work.trace)
+    total = work.total(steps)
+    columns = [name for name in COLUMNS if total[name]]
+    heads = (head for head, name in zip(HEADS, COLUMNS, strict=True) if total[name])
+    rows: Rows = [("step", "step", "shape", *heads)]
+    for step in steps:
+        numbers = (work.counts[step.name].get(name) for name in columns)
+        words = (step.formula, step.word, shape_text(step.value.shape))
+        rows.append((*words, *(f"{number:,}" if number else "" for number in numbers)))
+    rows.append(("total", "total", "", *(f"{total[name]:,}" for name in columns)))
+    closing = [] if selection.quiet else [CONVENTION]
+    return rows, closing + [_cache(work)] * bool(total["cache_bytes"])
+
+
+def _cache(work: Work) -> str:
+    parts = " and ".join(f"{number:,} numbers of {name}" for name, number in work.per_token.items())
+    size = f"{work.bytes_per_token:,} bytes, at {work.number_bytes} per number"
+    return f"For each token the cache keeps {parts}: {size}."
+
+
+def lines(work: Work, selection: Selection, width: int | None = None) -> Iterator[Line]:
+    """Yield the lines of a table; a narrow terminal has names in place of formulas."""
+    rows, closing = _table(work, selection)
+    columns = [*map(_aligned, zip(*rows, strict=True))]
+    for first in ((0, 2), (1, 2), (1,)):
+        chosen = *(columns[at] for at in first), *columns[3:]
+        heads, *texts, totals = map(GAP.join, zip(*chosen, strict=True))
+        if width is None or cell_width(heads) <= width:
+            break
+    if work.problem.title and not selection.quiet:
+        yield [(visible(work.problem.title), "title")]
+    yield [(heads, "faint")]
+    yield from ([(text, "")] for text in texts)
+    yield [(totals, "title")]
+    yield from [[]] * bool(closing)
+    for sentence in closing:
+        yield from layout.wrapped([(sentence, "faint")], width)
+
+
+def _aligned(column: Sequence[str]) -> list[str]:
+    """Return texts of one width; numbers, which only such columns have at the end, flush right."""
+    size = max(map(cell_width, column))
+    blanks = [" " * (size - cell_width(text)) for text in column]
+    is_right = column[-1][:1].isdigit()
+    pairs = zip(column, blanks, strict=True)
+    return [blank + text if is_right else text + blank for text, blank in pairs]
+
+
+def as_table(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
+    return layout.plain((lines(work, selection) for work in every), follows=selection.follows)
+
+
+def as_markdown(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
+    """Yield a table for each problem; a rule separates them."""
+
+    def page(work: Work) -> str:
+        (heads, *rows), closing = _table(work, selection)
+        title = "" if selection.quiet else markdown.escaped(visible(work.problem.title))
+        cells = ([markdown.escaped(row[0]), *row[2:]] for row in rows)
+        rules = ["---", "---", *["--:"] * (len(heads) - 3)]
+        table = markdown.table([heads[0], *heads[2:]], rules, cells)
+        return "\n\n".join([*[f"# {title}"] * bool(title), table, *closing]) + "\n"
+
+    return pieces(map(page, every), "\n---\n\n", selection.follows)
+
+
+def as_csv(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
+    """Yield a header, then a row for each step, with every count."""
+    yield csv_text([("problem", "title", "step", "formula", "shape", *COLUMNS)]).encode()
+
+    def rows(work: Work) -> Iterator[Sequence[str]]:
+        about = str(work.problem.number or 1), as_cell(work.problem.title)
+        for step in selection.steps(work.trace):
+            shape = " ".join(map(str, step.value.shape))
+            counts = (str(work.counts[step.name].get(name, 0)) for name in COLUMNS)
+            yield (*about, step.name, as_cell(step.formula), shape, *counts)
+
+    yield from pieces((csv_text(rows(work)) for work in every), "")
+
+
+def as_json(every: Iterable[Work], selection: Selection) -> Iterator[bytes]:
+    """Yield one object per problem."""
+
+    def record(work: Work) -> dict[str, Any]:
+        steps, number = selection.steps(work.trace), work.problem.number
+        return {
+            **({} if number is None else {"problem": number}),
+            "title": work.problem.title,
+            "steps": {
+                step.name: {
+                    "formula": step.formula,
+                    "shape": [*step.value.shape],
+                    **work.total([step]),
+                }
+                for step in steps
+            },
+            "total": work.total(steps),
+            "cache": {
+                "numbers_per_token": {**work.per_token},
+                "bytes_per_number": work.number_bytes,
+                "bytes_per_token": work.bytes_per_token,
+            },
+        }
+
+    return json_lines(map(record, every))

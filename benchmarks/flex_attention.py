@@ -1,0 +1,71 @@
+"""FlexAttention of PyTorch in float64, compared in the tests with masks and biases by expressions.
+
+    python -m benchmarks.flex_attention
+
+It needs torch, and nothing of the package. The functions count from 0, as those of its
+documentation (Dong et al. 2024, section 4) do, and the expressions from 1.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+RECORDED = Path(__file__).parent.parent / "tests" / "recorded" / "flex_attention.jsonl"
+TOKENS, HEADS, SIZE = 7, 4, 3
+DOCUMENT = [0, 0, 0, 1, 1, 2, 2]
+OF_TOKENS = torch.tensor(DOCUMENT)
+
+MASKS: dict[str, Any] = {
+    "j <= i": lambda b, h, q, k: q >= k,
+    "0 <= i - j <= 2": lambda b, h, q, k: (q >= k) & (q - k <= 2),
+    "j <= 3 or j <= i": lambda b, h, q, k: (k < 3) | (q >= k),
+    "document[i] == document[j]": lambda b, h, q, k: OF_TOKENS[q] == OF_TOKENS[k],
+    "j <= i and document[i] == document[j]": (
+        lambda b, h, q, k: (q >= k) & (OF_TOKENS[q] == OF_TOKENS[k])
+    ),
+    "(i - 1) // 3 == (j - 1) // 3": lambda b, h, q, k: q // 3 == k // 3,
+    "(i - j) % 2 == 0": lambda b, h, q, k: (q - k) % 2 == 0,
+    "abs(i - j) < 3 and not (i == j and i > 1)": (
+        lambda b, h, q, k: ((q - k).abs() < 3) & ~((q == k) & (q > 0))
+    ),
+}
+BIASES: dict[str, Any] = {
+    "j - i": lambda s, b, h, q, k: s + (k - q),
+    "-2^(-2*h)*(i - j)": lambda s, b, h, q, k: s - torch.exp2(-2.0 * (h + 1)) * (q - k),
+    "-0.5*abs(i - j) + 0.25*h": lambda s, b, h, q, k: s - 0.5 * (q - k).abs() + 0.25 * (h + 1),
+    "-3*(document[i] != document[j])": (
+        lambda s, b, h, q, k: s - 3.0 * (OF_TOKENS[q] != OF_TOKENS[k])
+    ),
+}
+
+
+def cases() -> list[dict[str, Any]]:
+    """Return problems of each mask and bias, and the output of each head side by side."""
+    found = []
+    for seed, (written, function) in enumerate((MASKS | BIASES).items()):
+        torch.manual_seed(seed)
+        q, k, v = torch.randn(3, 1, HEADS, TOKENS, SIZE, dtype=torch.float64)
+        keys: dict[str, Any] = {
+            name: x[0].tolist() for name, x in zip("QKV", (q, k, v), strict=True)
+        }
+        keys |= {"heads": HEADS} | ({"document": DOCUMENT} if "document" in written else {})
+        if written in MASKS:
+            mask = create_block_mask(function, 1, HEADS, TOKENS, TOKENS, device="cpu")
+            output, keys["mask"] = flex_attention(q, k, v, block_mask=mask), {"when": written}
+        else:
+            output, keys["bias"] = flex_attention(q, k, v, score_mod=function), written
+        rows = output[0].transpose(0, 1).reshape(TOKENS, -1)
+        found.append({"problem": keys, "output": rows.tolist()})
+    return found
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it works without torch.compile, if slower
+        RECORDED.write_text("".join(f"{json.dumps(one)}\n" for one in cases()))
