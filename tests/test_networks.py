@@ -234,7 +234,7 @@ def test_steps_and_formulas_of_a_gru(reset: str, formula: str) -> None:
 def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
     keys = problem(1, "gru", score={"name": "general", "W": numbers(2, 3, 2)})
     decoder = network(3, "gru", 3, 2)
-    with pytest.raises(attncli.InputError, match=r"decoder\.W_r has 3 rows, but encoder\.W_r has"):
+    with pytest.raises(attncli.InputError, match=r"and decoder\.h_0 is left out, but decoder"):
         traced(keys | {"decoder": decoder})
     trace = traced(keys | {"decoder": decoder | {"h_0": [0, 1, 0]}})
     assert trace["s_2"].value.shape == (3,)

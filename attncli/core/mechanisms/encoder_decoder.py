@@ -95,7 +95,7 @@ class Network(Record):
         """Record the first state: given, or the last one of the network before, or zeros."""
         self.tape.group = self.name
         keys = ("h_0", "c_0") if self.problem.cell == "lstm" else ("h_0",)
-        first = tuple(filter(None, (self.put(key, "feature") for key in keys))) or last
+        first = tuple(self.put(key, "feature") for key in keys if self.has(key)) or last
         if not first:
             zeros = np.zeros((1, 1, 1, self.problem.sizes["d_h"]), self.problem.floats)
             first = (self.tape.put("0", zeros, ("feature",)),) * len(keys)
@@ -108,46 +108,46 @@ class Network(Record):
 
     def step(self, t: int, x: Step | Row, before: State, context: Step | None = None) -> State:
         """Record the gates and the new state, from the word x, the state before and the context."""
-        state, h = STATES[self.name], before[0]
+        name, h = STATES[self.name], before[0]
 
-        def net(gate: str, r: Step | None = None) -> Add:
+        def net(gate: str, r: Step | None = None) -> Expression:
             return self.net(gate, x, h, context, r)
 
         if self.problem.cell == "rnn":
-            return (self.record(state, Tanh(net("")), t),)
+            return (self.record(name, Tanh(net("")), t),)
         if self.problem.cell == "lstm":
             f, i = (self.record(gate, Gate(net(f"_{gate}")), t) for gate in "fi")
             g = self.record("g", Tanh(net("_g")), t)
             o = self.record("o", Gate(net("_o")), t)
             c = self.record("c", Add(Hadamard(f, before[1]), Hadamard(i, g)), t)
-            return self.record(state, Hadamard(o, Tanh(c)), t), c
+            return self.record(name, Hadamard(o, Tanh(c)), t), c
         r, z = (self.record(gate, Gate(net(f"_{gate}")), t) for gate in "rz")
         n = self.record("n", Tanh(net("_n", r)), t)
-        return (self.record(state, Add(Hadamard(OneMinus(z), n), Hadamard(z, h)), t),)
+        return (self.record(name, Add(Hadamard(OneMinus(z), n), Hadamard(z, h)), t),)
 
-    def net(self, gate: str, x: Expression, h: Step, context: Step | None, r: Step | None) -> Add:
+    def net(
+        self, gate: str, x: Expression, h: Expression, context: Step | None, r: Step | None
+    ) -> Expression:
         """Return W x + U h + C context + b of a gate, or of a candidate with h reset by r."""
-        is_before = self.problem.reset == "before"
-        state = Hadamard(r, h) if r is not None and is_before else h
-        read = self.product("U", gate, state)
-        if r is not None and not is_before:
-            bias = self.put("b_hn", "feature")
-            read = Hadamard(r, read if bias is None else Add(read, bias))
-        net = Add(self.product("W", gate, x), read)
-        if context is not None:
-            net = Add(net, self.product("C", gate, context))
-        bias = self.put(f"b{gate}", "feature")
-        return net if bias is None else Add(net, bias)
+        resets_before = self.problem.reset == "before"
+        read: Expression = self.times("U", gate, Hadamard(r, h) if r and resets_before else h)
+        if r and not resets_before:
+            read = Hadamard(r, self.plus(read, "b_hn"))
+        net: Expression = Add(self.times("W", gate, x), read)
+        net = net if context is None else Add(net, self.times("C", gate, context))
+        return self.plus(net, f"b{gate}")
 
-    def product(self, letter: str, gate: str, vector: Expression) -> Expression:
-        matrix = self.put(f"{letter}{gate}", "feature", "input")
-        assert matrix is not None  # as `core/problem/networks` has found it
-        return MatVec(matrix, vector)
+    def times(self, letter: str, gate: str, vector: Expression) -> MatVec:
+        return MatVec(self.put(f"{letter}{gate}", "feature", "input"), vector)
 
-    def put(self, part: str, *axes: str) -> Step | None:
-        """Put a part of the network's key on the tape, if the problem has it."""
-        if part not in getattr(self.problem, self.name):
-            return None
+    def plus(self, net: Expression, bias: str) -> Expression:
+        return Add(net, self.put(bias, "feature")) if self.has(bias) else net
+
+    def has(self, part: str) -> bool:
+        return part in getattr(self.problem, self.name)
+
+    def put(self, part: str, *axes: str) -> Step:
+        """Put a part of the network's key on the tape."""
         array = self.problem.array(f"{self.name}.{part}")
         with self.tape.within(layer=self.name, layer_keys=frozenset((part,))):
             return self.tape.put(part, array, axes, as_written=True, key=part)

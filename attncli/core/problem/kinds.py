@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.core.attention.parameters import AXES
-from attncli.core.problem.networks import MATRICES, NETWORKS
+from attncli.core.problem.networks import NETWORKS
 from attncli.core.records import Record
 
 Shapes = dict[str, tuple[str, ...]]
@@ -79,6 +79,7 @@ class Kind(Record):
 
 BACKWARD = ("gradient", "learning_rate")
 SCORING = ("score", "scale", "softcap", "normalize")
+NETWORK_OPTIONS = ("cell", "encoder", "decoder", "attends", "reset")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""
 
@@ -297,12 +298,11 @@ KINDS: dict[str, Kind] = {
             "W_k": ("d_k", "d_h"),
             "W_c": ("d_c", "d_h + d_s"),
         },
-        (
-            *(*SCORING, *BACKWARD, "memory_tokens", "mask"),
-            *("cell", "encoder", "decoder", "reset", "attends"),
-        ),
+        (*SCORING, *BACKWARD, "memory_tokens", "mask", *NETWORK_OPTIONS),
         needs=("X", "memory", "encoder", "decoder"),
-        start=MATRICES,
+        start=tuple(
+            k for one in NETWORKS.values() for k, size in one.items() if "." in k and size[1:]
+        ),
         implied=(
             Implied("d_s", "d_h", unless=("decoder.h_0",)),
             Implied("d_q", "d_s", unless=("W_q",)),
