@@ -25,7 +25,7 @@ from attncli.core.numbers.forms import (
 from attncli.core.problem import values
 from attncli.core.problem.kinds import KINDS, LAYER, LAYER_OPTIONS, UPDATES
 from attncli.core.problem.marking import COURSE_NAMES, MARKING, Marking
-from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK
+from attncli.core.problem.networks import ATTENDS, CELLS, NETWORK, SUCH_AS
 from attncli.core.records import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class ProblemFields:
         aliases=("x",),
         instead={"X: the input, one token per row": "embeddings input inputs input_ids x_input"},
     )
-    memory: Array | None = key(matrix("batch"), "what `cross` attends to")
+    memory: Array | None = key(matrix("batch"), "what is attended to, one token per row")
     W_q: Array | None = key(
         weight("head"),
         "projection to queries, used as X W_q; identity when left out",
@@ -299,31 +299,26 @@ class ProblemFields:
     c_0: Array | None = key(vector(), "recurrent: the first context, zeros by default")
     cell: str = key(
         choice(CELLS),
-        "encoder_decoder: the cell of both networks",
+        "the cell of both networks, in kind encoder_decoder",
         "lstm",
-        example="lstm, gru or rnn",
+        example="lstm, gru, rnn",
+        instead={"cell: lstm, gru or rnn": "rnn_type cell_type"},
     )
     encoder: Mapping[str, Any] = key(
         NETWORK,
-        "encoder_decoder: W, U and b of each gate, as W x + U h + b, and h_0, zeros by default",
+        "its weights: W, U and b of each gate, used as W x + U h + b; h_0, if not zeros",
         {},
         as_written=True,
+        instead={SUCH_AS: "weight_ih weight_hh weight_ih_l0 weight_hh_l0"},
     )
     decoder: Mapping[str, Any] = key(
-        NETWORK,
-        "encoder_decoder: the same for the decoder, which starts from the encoder's last state",
-        {},
-        as_written=True,
+        NETWORK, "the same; it starts with the encoder's last state", {}, as_written=True
     )
     attends: str = key(
-        choice(ATTENDS),
-        "encoder_decoder: whether the new state attends, or the one before, for the new one",
-        "after",
+        choice(ATTENDS), "whether a decoder attends after its new state, or before it", "after"
     )
     reset: str = key(
-        choice(("before", "after")),
-        "encoder_decoder: whether a GRU resets the state before it is multiplied by U, or after",
-        "before",
+        choice(("before", "after")), "whether a GRU resets h before its product with U", "before"
     )
     update: str = key(
         choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
