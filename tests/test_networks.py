@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from tests.conftest import ROOT, Attn
 from tests.oracles import gradients, networks, reference
 from tests.test_todays_attention import SEEDS, numbers
 
@@ -238,3 +239,39 @@ def test_a_decoder_of_another_size_has_a_state_of_its_own() -> None:
         traced(keys | {"decoder": decoder})
     trace = traced(keys | {"decoder": decoder | {"h_0": [0, 1, 0]}})
     assert trace["s_2"].value.shape == (3,)
+
+
+REFUSED = {
+    "  U_f: [[0]]\n": ("", "9:1: encoder needs U_f with cell: lstm, attends: after"),
+    "cell: lstm": ("cell: lstm\nreset: after", "5:1: reset has no use with cell: lstm"),
+    "W_f: [[1]]": ("W_f: [[1, 2]]", "10:3: encoder.W_f has 2 columns, but memory has 1 column"),
+    "b_f: [1]": ("W_z: [[1]]", "12:3: W_z has no use with cell: lstm, attends: after"),
+    "b_f: [1]\n": ("h_0: [1]\n", "9:1: encoder needs c_0 with cell: lstm"),
+    "  b_f: [1]": ("  C_f: [[1]]", "12:3: C_f has no use with cell: lstm, attends: after"),
+    "notes": ("attends: before\nnotes", "20:1: decoder needs C_f, C_i, C_g and C_o"),
+    "  b_f": ("  W_c: [[1]]\n  b_f", "the candidate of an LSTM is g here: write W_g, U_g and b_g"),
+    "  b_f: ": ("  weight_ih_l0: [[1]]\n  b_f: ", "write the rows of each gate by themselves"),
+    "title": ("weight_hh_l0: [[1]]\ntitle", "write encoder: {W_f: [[…]], U_f: [[…]], b_f: […]"),
+    "kind: encoder_decoder": ("kind: seq2seq", "write kind: encoder_decoder; or for known states"),
+    "kind: encoder_decoder\n": ("kind: gru\n", "write kind: encoder_decoder, and cell: gru"),
+    "score:": ("mask: causal\nscore:", "28:1: the mask causal has no use in kind encoder_decoder"),
+    "memory: [[1], [-1]]": ("", "3:1: kind encoder_decoder needs memory"),
+}
+"""What is replaced in a sample, by what, and a part of the message."""
+
+
+@pytest.mark.parametrize("old", REFUSED)
+def test_what_does_not_fit_is_refused(old: str, attn: Attn, tmp_path: Path) -> None:
+    new, message = REFUSED[old]
+    text = (ROOT / "sample_inputs" / "encoder_decoder_lstm.yaml").read_text()
+    assert old in text
+    (tmp_path / "problem.yaml").write_text(text.replace(old, new, 1))
+    result = attn("compute", tmp_path / "problem.yaml")
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_a_sentence_of_padding_alone_has_no_weights() -> None:
+    trace = traced(problem(1, "gru", mask={"lengths": 0}))
+    assert not trace["weights"].value.any()
+    assert trace.warnings[0].startswith("every cell of masked_1 is blocked")

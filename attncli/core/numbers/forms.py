@@ -218,7 +218,11 @@ OTHER_WORDS = {
     "luong": "Luong et al. have three: write dot, general or concat",
     "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
     "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
-    "seq2seq": "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys)",
+    "seq2seq": (
+        "write kind: encoder_decoder; or for known states kind: cross, X: the decoder's states"
+        " (queries), memory: the encoder's (keys)"
+    ),
+    **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in ("lstm", "gru", "rnn")},
 }
 """Other names of score functions, losses and kinds, each with the word to use, or a hint."""
 

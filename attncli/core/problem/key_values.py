@@ -285,7 +285,8 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
     for form in values["mask"]:
         if form in MASKS and form not in fitting:
             message = f"the mask {form} has no use in kind {name}"
-            yield Fault(message, ("mask", form), f"{', '.join(fitting)} have")
+            verb = "have" if fitting[1:] else "has"
+            yield Fault(message, ("mask", form), f"{', '.join(fitting)} {verb}")
     if values["normalize"].get("axis", kind.axes[0]) not in kind.axes:
         message = f"normalize.axis has no use in kind {name}"
         yield Fault(message, ("normalize", "axis"), "leave it out")

@@ -77,9 +77,10 @@ def misfits(keys: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]
         fitting = [k.partition(".")[2] for k in NETWORKS[cell, attends] if k.startswith(network)]
         fitting = [part for part in fitting if part != "b_hn" or reset == "after"]
         options = f"cell: {cell}, attends: {attends}" + f", reset: {reset}" * (cell == "gru")
-        for part in (part for part in parts if part not in fitting):
+        if unused := [part for part in parts if part not in fitting]:
+            message = f"{all_of(unused)} {'have' if unused[1:] else 'has'} no use with {options}"
             hint = f"{network} may have {all_of(fitting)}"
-            yield Fault(f"{part} has no use with {options}", (network, part), hint)
+            yield Fault(message, (network, unused[0]), hint)
         missing = [part for part in fitting if part[0] in "WUC" and part not in parts]
         starts = [part for part in fitting if part in ("h_0", "c_0")]
         missing += [part for part in starts if {*starts} & {*parts} and part not in parts]
