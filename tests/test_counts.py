@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def problem_of(keys: Keys) -> attncli.Problem:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_problems_take_the_operations_of_plain_loops(seed: int) -> None:
-    """200 of them, and more, agree: `python -m benchmarks.counts`."""
+    """200 of them, and more, agree: `python -m benchmarks.surveys.counts`."""
     check_against_loops(drawn(seed))
 
 
@@ -123,16 +124,44 @@ FREE = {
 """Functions that choose, compare, change signs or move numbers."""
 
 
-def keys_of_shapes(**shapes: Any) -> Keys:
-    """Return the keys of a problem with matrices of ones where there is a shape."""
-    return {k: np.ones(v, np.float16) if isinstance(v, tuple) else v for k, v in shapes.items()}
+def ones(**shapes: Any) -> Keys:
+    """Return the keys of a problem with matrices of ones, of these shapes."""
+    return {key: np.ones(shape, np.float16) for key, shape in shapes.items()}
+
+
+RECORDED = Path(__file__).parent / "recorded" / "counts.jsonl"
+"""Shapes of modules of PyTorch and transformers, with their counts: `benchmarks/counts.py`."""
+
+NO_PRODUCTS = ("variance", "mean_square")
+"""Steps of norms: sums of squares, which PyTorch does not count as FLOPs."""
+
+
+@pytest.mark.parametrize("case", [*map(json.loads, RECORDED.read_text().splitlines())])
+def test_modules_have_the_counts_of_pytorch(case: Any) -> None:
+    keys: Keys = {**case["options"]}
+    for key, shape in case["shapes"].items():
+        head, _, part = key.partition(".")
+        if part:
+            keys[head] = {**keys.get(head, {}), part: np.ones(shape)}
+        else:
+            keys[head] = np.ones(shape)
+    if "layers" in case:
+        keys["layers"] = [ones(**layer) for layer in case["layers"]]
+        keys["embedding"] |= {"vocabulary": [*map(str, range(11))]}
+        keys["tokens"] = ["0"] * 5
+    if "positions.P" in case["shapes"]:
+        keys["positions"] |= {"name": "learned"}
+    work = count(attncli.Problem(**keys), number_bytes=2)
+    total = work.total([s for s in work.trace if not s.stem.startswith(NO_PRODUCTS)])
+    assert work.total()["parameters"] == case["parameters"]
+    assert 2 * total["multiply_adds"] == case["flops"]
+    assert work.total()["cache_bytes"] == case.get("cache_bytes", work.total()["cache_bytes"])
 
 
 def attention_of(heads: int, kv_heads: int, size: int) -> Keys:
     """Return the keys of attention with one feature per token, so that it is small."""
     kv, q = (1, kv_heads * size), (1, heads * size)
-    shapes = {"W_q": q, "W_k": kv, "W_v": kv, "W_o": q[::-1]}
-    return keys_of_shapes(**shapes, heads=heads, kv_heads=kv_heads)
+    return ones(W_q=q, W_k=kv, W_v=kv, W_o=q[::-1]) | {"heads": heads, "kv_heads": kv_heads}
 
 
 @pytest.mark.parametrize(

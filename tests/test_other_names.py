@@ -11,6 +11,7 @@ import pytest
 
 import attncli
 from attncli.core.errors import InputError
+from attncli.core.numbers.other_words import HINTS, NOT_CALCULATED
 from attncli.core.problem.key_values import RECIPROCALS, WITHOUT_KEY, hint_for, key_of, with_keys
 from attncli.core.problem.keys import KEYS
 from attncli.core.text.strings import near_words
@@ -300,10 +301,23 @@ def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Pat
 
 
 def test_no_form_is_shown_for_a_key_or_an_alias() -> None:
-    hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY]
+    hints = [*(row.instead for row in KEYS.values()), WITHOUT_KEY, NOT_CALCULATED]
     words = [word for row in hints for line in row.values() for word in line.split()]
     assert len(set(words)) == len(words)
     assert not {key_of(word) for word in words} & set(KEYS)
+
+
+@cases("other_names", "not_calculated")
+def test_what_is_not_calculated_is_told_by_its_name(text: str, said: str, tmp_path: Path) -> None:
+    assert said in refused(f"{X}{text}\n", tmp_path)
+
+
+@pytest.mark.parametrize("word", HINTS)
+def test_every_name_of_what_is_not_calculated(word: str) -> None:
+    assert hint_for(word) == hint_for(word.upper()) == HINTS[word]
+    with pytest.raises(InputError) as caught:
+        attncli.Problem(X=[[1]], kind=word.replace("_", " "))
+    assert f"unknown kind {word.replace('_', ' ')}\n  {HINTS[word]}" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -135,11 +135,10 @@ def test_libreoffice_calculates_the_same(
     office = shutil.which("soffice")
     if office is None:
         pytest.skip(f"LibreOffice is not installed: {len(problems)} problems are not recalculated")
-    pairs = [(p, q) for p in problems if (q := changed(p)) is not None]
-    before, after = workbook(problems), workbook(q for _, q in pairs)
+    pairs = [(p, changed(p)) for p in problems]
+    before, after = workbook(problems), workbook(q or p for p, q in pairs)
     (tmp_path / "before.xlsx").write_bytes(with_inputs_of(before, before))
-    start = workbook(p for p, _ in pairs)
-    (tmp_path / "after.xlsx").write_bytes(with_inputs_of(start, after))
+    (tmp_path / "after.xlsx").write_bytes(with_inputs_of(before, after))
     out = tmp_path / "out"
     command = [office, f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless"]
     files = [str(tmp_path / name) for name in ("before.xlsx", "after.xlsx")]
@@ -155,7 +154,7 @@ def test_libreoffice_calculates_the_same(
         assert not wrong
     assert len(problems) >= 100 + len(SAMPLE_FILES)
     record_property("problems recalculated by LibreOffice", len(problems))
-    record_property("of these also after a change", len(pairs))
+    record_property("of these also after a change", sum(q is not None for _, q in pairs))
 
 
 def test_formulas_are_those_of_paper() -> None:

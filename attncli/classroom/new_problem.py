@@ -171,7 +171,11 @@ def _sizes(
     _, wide = bound.setdefault(leader(of_x), ("", WIDE))
     for letter in ("d_memory", "d_out"):
         bound.setdefault(leader(letter), ("", wide))
-    _, narrow = bound.setdefault(leader("d_k"), ("", NARROW))
+    parts = leader("d_k").count("+") + 1  # of kind latent, it is a sum of equal parts
+    name, size = bound.setdefault(leader("d_k"), ("", NARROW * parts))
+    narrow, rest = divmod(size, parts)
+    if rest:
+        raise fail(f"{name} = {size} cannot be {leader('d_k')}", name, hint="take an even number")
 
     sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
     sizes.bind("heads", values["heads"], "", "")
@@ -299,7 +303,8 @@ def small_flaws(trace: Trace) -> int:
     """Return the number of small flaws.
 
     These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
-    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values.
+    or zeros, equal columns of a projection, and columns of zeros in queries, keys and values. A
+    projection of zeros counts as a grave one.
     """
     count = 0
     for head in _heads(trace):
@@ -311,7 +316,8 @@ def small_flaws(trace: Trace) -> int:
             tokens = np.moveaxis(problem.array(key), -2, 0)
             count += _repeated(tokens) + int((~tokens.any(axis=(1, 2, 3))).sum())
         elif key.startswith(("W_", "encoder.", "decoder.")):
-            count += _repeated(np.moveaxis(problem.array(key), -1, 0))
+            array = problem.array(key)
+            count += _repeated(np.moveaxis(array, -1, 0)) + GRAVE * int(not array.any())
     return count + sum(int((~one.any(axis=-2)).sum()) for one in _projected(trace))
 
 

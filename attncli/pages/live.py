@@ -27,6 +27,7 @@ from attncli.core.formulas import tree
 from attncli.core.mechanisms.compute import compute
 from attncli.core.mechanisms.trace import Trace
 from attncli.core.numbers.written import NumberAsWritten
+from attncli.core.problem.kinds import KINDS
 from attncli.core.problem.problem import Problem
 from attncli.core.records import replace
 from attncli.core.tape.cell_names import Index
@@ -52,9 +53,6 @@ SCRIPT = Script(
     ("style.css", "live.css", "stage.css"),
 )
 
-WITH_A_MASK = ("self", "cross", "transformer")
-"""The kinds whose page has a mask to click on, even if the problem blocks nothing."""
-
 
 def live_trace(problem: Problem) -> Trace:
     """Return the trace of a problem as a live page shows it.
@@ -69,7 +67,8 @@ def live_trace(problem: Problem) -> Trace:
     is_masked = any(step.plain == "mask" for step in trace.inputs.values())
     if is_masked or problem.round or problem.gradient or not is_softmax:
         return trace
-    if problem.kind not in WITH_A_MASK or m == 1:
+    kind = KINDS[problem.kind]
+    if "mask" not in kind.shapes or not kind.by_position or m == 1:
         return trace
     masked = tagged.with_rules(lambda rules, named: replace(rules, mask={"shown": True}))
     return replace(compute(masked), problem=tagged)

@@ -223,14 +223,17 @@ class _Sheet:
     def options(self) -> None:
         """Write the keys that hold no matrix; formulas read those that are one number."""
         self.row += 1
-        has_mask = any(step.key == "mask" for step in self.trace.inputs.values())
+        rows = [*option_rows(self.trace.problem)]
+        said = {*TEXT_KEYS}  # by the lines above, or by a matrix
+        if any(step.key == "mask" for step in self.trace.inputs.values()):
+            said |= {"mask"} if any(row[0] == "bias" for row in rows) else {"mask", "document"}
         if self.selection.is_worksheet:
             self.put(self.row, 0, "student", "label")
             self.put(self.row, 1, self.page.student, "open")
             self.row += 1
-        for key, *values in option_rows(self.trace.problem):
-            if key in TEXT_KEYS or (has_mask and key.partition(".")[0] == "mask"):
-                continue  # which the lines above, or its matrix, say
+        for key, *values in rows:
+            if key.partition(".")[0] in said:
+                continue
             is_number = len(values) == 1 and PLAIN_NUMBER.fullmatch(values[0]) is not None
             if is_number:
                 self.formulas.settings[key] = float(values[0]), Reference(self.row, 1)

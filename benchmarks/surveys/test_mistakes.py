@@ -31,6 +31,7 @@ from benchmarks.surveys.test_block_mistakes import CASES as OF_BLOCKS
 from benchmarks.surveys.test_cache_mistakes import CASES as OF_CACHES
 from benchmarks.surveys.test_gate_mistakes import CASES as OF_GATES
 from benchmarks.surveys.test_gradient_mistakes import CASES as OF_GRADIENTS
+from benchmarks.surveys.test_latent_mistakes import CASES as OF_LATENT
 from benchmarks.surveys.test_position_mistakes import CASES as OF_POSITIONS
 
 WRONG = 4
@@ -379,6 +380,7 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 def test_every_mistake_has_a_student() -> None:
     elsewhere = {*OF_GRADIENTS, *OF_CACHES, *OF_POSITIONS, *OF_BLOCKS, *OF_GATES}
+    elsewhere |= {id_ for id_, _, _ in OF_LATENT.values()}
     assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 

@@ -236,14 +236,16 @@ def norm(hand: Hand, keys: Keys, x: Matrix, number: int, again: bool = False) ->
 
 def worked(keys: Keys) -> tuple[Matrix, dict[str, Counter[str]]]:
     """Return the output of a problem, and the counts of each step that has any."""
-    hand, x = Hand(), keys["X"]
+    hand = Hand()
+    x: Matrix = keys["X"]
     if keys["kind"] == "transformer":
         hand.names = {"hidden": "score_hidden", "gated": "gated_context"}
         output = layer(hand, keys, x)
     else:
         if keys.get("heads", 1) == 1 and not {"W_o", "gate"} & keys.keys():
             hand.names = {"context": "output"}  # the last step
-        joined = attention(hand, keys, x, keys["memory"] if "memory" in keys else x)
+        memory: Matrix = keys.get("memory", x)
+        joined = attention(hand, keys, x, memory)
         hand.begin("output")
         output = hand.linear(joined, keys, "o")
     return output, {name: counts for name, counts in hand.counts.items() if counts.total()}

@@ -17,6 +17,7 @@ from attncli.checking.mistakes import (
     of_blocks,
     of_gates,
     of_gradients,
+    of_latent,
     of_masks,
     of_networks,
     of_normalizers,
@@ -46,7 +47,7 @@ from attncli.core.tape.step import Expression, Step
 
 FILES = (
     *(of_scores, of_positions, of_masks, of_recurrent, of_weights, of_normalizers),
-    *(of_networks, of_gates),
+    *(of_networks, of_gates, of_latent),
     *(of_score_inputs, of_blocks, of_gradients),
 )
 """The modules of the mistakes, simple ones first: explanations are preferred in this order."""

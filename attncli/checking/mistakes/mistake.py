@@ -49,8 +49,10 @@ def is_bias(expression: Expression) -> bool:
 
 def is_projection(expression: Expression) -> bool:
     """Return True for a matrix or vector of the problem that is applied to tokens."""
-    is_input = isinstance(expression, Step) and expression.operation is None
-    return is_input and expression.trailing[0] not in ("query", "key", "time")
+    whole = uncut(expression)
+    if not isinstance(whole, Step) or whole.operation is not None:
+        return False
+    return whole.trailing[0] not in ("query", "key", "time")
 
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:

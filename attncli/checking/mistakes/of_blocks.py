@@ -100,11 +100,12 @@ def _over_tokens(function: Any, operand: Expression) -> Expression:
 
 @mistake("The numbers before the norm were used.", "Calculate {formula}.")
 def norm_skipped(step: Step, trace: Trace) -> Changes:
-    """In one step, or in Q, K and V at once."""
-    alike = ("Q", "K", "V") if step.plain in ("Q", "K", "V") else (step.plain,)
-    every = [one for one in trace if one.plain in alike]
-    change = {one.name: transform(made_of(one), _before_norm) for one in every}
-    if any(change[one.name] is not one.operation for one in every):
+    """In one step, or at once in all that become queries, keys and values."""
+    is_of_attention = step.plain[0] in "QKV"
+    alike = [one for one in trace if one.plain[0] in "QKV"] if is_of_attention else [step]
+    every = {one.name: transform(made_of(one), _before_norm) for one in alike}
+    change = {one.name: every[one.name] for one in alike if every[one.name] is not one.operation}
+    if step.name in change:
         yield {step.name: change[step.name]}, {}
         if len(change) > 1:
             yield change, {}

@@ -173,7 +173,8 @@ def _check_rope(p: Settings, problem: Any) -> None:
     _check_ids(p, problem)
     if p.get("scaling", {}).get("kind") == "yarn" and p["base"] <= 1:
         raise fail("yarn needs a base greater than 1", "positions", hint="write base: 10000")
-    for size in (problem.sizes[letter] for letter in ("d_q", "d_k") if letter in problem.sizes):
+    turned = ("d_r",) if "d_r" in problem.sizes else ("d_q", "d_k")
+    for size in (problem.sizes[letter] for letter in turned if letter in problem.sizes):
         features = size if p["features"] == "all" else p["features"]
         if features > size or features % 2:
             message = f"rope turns pairs of features, but cannot turn {features} of {size}"

@@ -86,9 +86,9 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     letter = name.lower()
     if name in problem.given:
         whole = put(tape, problem, name, (rows, "feature"))
-        result = _cut(_token(whole, t) if t else whole, heads, problem)
+        result = cut(_token(whole, t) if t else whole, heads, problem)
     else:
-        whole = _tokens(tape, problem, source)
+        whole = tokens_of(tape, problem, source)
         result = _linear(tape, problem, _token(whole, t) if t else whole, letter, heads)
         if name == "K" and "W_q" in problem.given and "W_k" not in problem.given:
             tape.warn(f"W_k is left out, so K is made from {source} without a projection")
@@ -96,7 +96,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str, t: int = 0) -> S
     return tape.record(letter if t else name, result, axes[-1:] if t else axes, why=why)
 
 
-def _tokens(tape: Tape, problem: Problem, source: str) -> Step:
+def tokens_of(tape: Tape, problem: Problem, source: str) -> Step:
     """Return X or memory, with its positions where they are added to it."""
     x = put(tape, problem, source, ("query" if source == "X" else "key", "model"))
     if not problem.rules.positions or source in tape.scope.sources:  # which have theirs
@@ -115,9 +115,9 @@ def _linear(tape: Tape, problem: Problem, x: Expression, letter: str, heads: int
     if "b" in gate or bias_key in problem.given:
         bias: Expression = put(tape, problem, bias_key, ("feature",), f"b_{letter}")
         if ("head" in x.leading) != ("head" in bias.leading):  # of all heads, and of each
-            x, bias = _cut(x, heads, problem), _cut(bias, heads, problem)
+            x, bias = cut(x, heads, problem), cut(bias, heads, problem)
         x = Add(x, bias)
-    return _cut(x, heads, problem)
+    return cut(x, heads, problem)
 
 
 def with_past(tape: Tape, problem: Problem, k: Step, v: Step) -> tuple[Step, Step]:
@@ -147,32 +147,37 @@ def past_of(tape: Tape, problem: Problem, name: str) -> Expression | None:
     key = f"past.{name}"
     leading, array = problem.leading(key), problem.array(key)
     past = tape.put(key, array, ("key", "feature"), leading, key=key)
-    return _cut(past, problem.kv_heads, problem)
+    return cut(past, problem.kv_heads, problem)
 
 
 def _token(whole: Step, t: int) -> Expression:
     return Row(whole, t - 1)
 
 
-def _cut(x: Expression, heads: int, problem: Problem) -> Expression:
+def cut(x: Expression, heads: int, problem: Problem) -> Expression:
     """Return the features cut into heads, if there are several and they are not cut yet."""
     return SplitHeads(x, heads) if problem.heads > 1 and "head" not in x.leading else x
 
 
-def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
-    """Record scores, weights and weights · V, or only the last one if they are large."""
+def read_values(
+    tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step, name: str = ""
+) -> Step:
+    """Record scores, weights and weights · V, or only the last one if they are large.
+
+    `name` is what weights · V is called, by default `context`, or `output` if nothing follows.
+    """
     rules, times = problem.rules, problem.heads // problem.kv_heads
-    name = context_name(problem)
+    name, symbol = name or context_name(problem), name or "Z"
     if q is None or k is None:
         scores = put(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
     elif is_tiled(tape, q, k, rules):
-        return attend(tape, q, k, v, rules, name)
+        return attend(tape, q, k, v, rules, name, symbol)
     else:
         scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
     weights = normalize(tape, adjust(tape, scores, rules), rules)
     values = RepeatHeads(v, times) if times > 1 else v
-    return tape.record(name, MatMul(weights, values), symbol="Z")
+    return tape.record(name, MatMul(weights, values), symbol=symbol)
 
 
 def finish(tape: Tape, problem: Problem, context: Step) -> Step:
@@ -185,7 +190,7 @@ def finish(tape: Tape, problem: Problem, context: Step) -> Step:
     if problem.gate:
         from attncli.core.attention.norms_and_activations import Gate
 
-        net = _linear(tape, problem, _tokens(tape, problem, "X"), "gate", problem.heads)
+        net = _linear(tape, problem, tokens_of(tape, problem, "X"), "gate", problem.heads)
         gate = tape.record("gate", Gate(net), ("query", "feature"))
         output = tape.record("gated", Hadamard(context, gate), why=GATED)
     if problem.heads > 1:

@@ -136,7 +136,10 @@ def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:
     return float(distance[place]), tuple(int(i) for i in place)
 
 
-LAST = {**dict.fromkeys(("self", "cross", "pooling"), "output"), "transformer": "attended"}
+LAST = {
+    **dict.fromkeys(("self", "cross", "latent", "pooling"), "output"),
+    "transformer": "attended",
+}
 """The last step of attention in some kinds, which the values of the heads may be."""
 
 

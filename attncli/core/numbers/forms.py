@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, collected, fail, refuse
+from attncli.core.numbers.other_words import OTHER_WORDS, plain, way_out
 from attncli.core.numbers.written import (
     LARGEST_COUNT,
     SEVERAL,
@@ -20,7 +20,7 @@ from attncli.core.numbers.written import (
     to_number,
 )
 from attncli.core.records import Record, replace
-from attncli.core.text.strings import did_you_mean, visible
+from attncli.core.text.strings import visible
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -210,22 +210,6 @@ TEXT = Form(as_text, (ANY_WORD,))
 LABELS = Form(_labels, (LIST_OF_WORDS, ANY_WORD))
 TRUTH = Form(_truth, ({"$ref": "#/$defs/truth"},))
 
-OTHER_WORDS = {
-    "bahdanau": "additive",
-    "dot_product": "dot",
-    "scaled_dot_product": "scaled_dot",
-    "mse": "mean_squared_error",
-    "luong": "Luong et al. have three: write dot, general or concat",
-    "dynamic": "write a greater base, as dynamic scaling has for a text of this length",
-    "longrope": "longrope has a factor for each pair: write linear, llama3 or yarn",
-    "seq2seq": (
-        "write kind: encoder_decoder; or for known states kind: cross, X: the decoder's states"
-        " (queries), memory: the encoder's (keys)"
-    ),
-    **{cell: f"write kind: encoder_decoder, and cell: {cell}" for cell in ("lstm", "gru", "rnn")},
-}
-"""Other names of score functions, losses and kinds, each with the word to use, or a hint."""
-
 
 class Choice(Form):
     """The form of one of several words, which may be the keys of a table."""
@@ -254,12 +238,11 @@ def choice(words: Collection[str] | Callable[[], Collection[str]]) -> Choice:
         word, known = as_text(raw, path), look_up()
         if word in known:
             return word
-        plain = re.sub(r"[\s_-]+", "_", word.strip().lower()).removesuffix("_attention")
-        other = OTHER_WORDS.get(plain, "")
+        other = OTHER_WORDS.get(plain(word).removesuffix("_attention"), "")
         if other in known:
             return other
         message = f"unknown {dotted(path)} {visible(word)}"
-        raise fail(message, *path, hint=other if " " in other else did_you_mean(word, known))
+        raise fail(message, *path, hint=other if " " in other else way_out(word, known))
 
     return Choice(read, known=look_up)
 
@@ -322,7 +305,7 @@ def known_parts(
     faults = list[Fault]()
     for key in (key for key in map(str, raw) if key not in known):
         message = f"unknown key {visible(key)} in {dotted(path)}"
-        hint = did_you_mean(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""
+        hint = way_out(key, known) if len(faults) < MAX_SHOWN_FAULTS else ""
         faults.append(Fault(message, (*path, key), hint))
     refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}

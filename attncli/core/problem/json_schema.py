@@ -141,6 +141,13 @@ class ProblemKeys(TypedDict, total=False):
     W_q: MatrixLike
     W_k: MatrixLike
     W_v: MatrixLike
+    W_dq: MatrixLike
+    W_uq: MatrixLike
+    W_qr: MatrixLike
+    W_dkv: MatrixLike
+    W_uk: MatrixLike
+    W_uv: MatrixLike
+    W_kr: MatrixLike
     W_o: MatrixLike
     b_q: MatrixLike
     b_k: MatrixLike
@@ -183,6 +190,10 @@ class ProblemKeys(TypedDict, total=False):
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None
+    form: str | None
+    latent_norm: str | None
+    gain_q: MatrixLike
+    gain_kv: MatrixLike
     layers: Sequence[Mapping[str, object]] | Mapping[str, Mapping[str, object]] | None
     norm: str | None
     place: str | None

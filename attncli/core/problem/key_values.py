@@ -17,8 +17,9 @@ from attncli.core.attention.masks import MASKS
 from attncli.core.attention.scores import SCORES
 from attncli.core.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, refuse
 from attncli.core.formulas.tree import Formula
-from attncli.core.numbers.forms import OTHER_WORDS, ArrayForm
+from attncli.core.numbers.forms import ArrayForm
 from attncli.core.numbers.matrices import as_raw, block_rows
+from attncli.core.numbers.other_words import HINTS, OTHER_WORDS
 from attncli.core.numbers.written import dotted, is_open, name_of
 from attncli.core.problem import networks
 from attncli.core.problem.keys import KEYS, WITH_PARTS
@@ -48,10 +49,12 @@ STORED = regex(
 )
 """The name of a weight of `nn.Linear` in a state_dict: self_attn.q_proj.weight, query.weight."""
 
+AS_STORED = "first rows and the others, and weights_as: out_in"
+
 WITHOUT_KEY = {
     "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k": (
         "dk d_k dq d_q dv d_v d_model dmodel embed_dim emb_dim hidden_size head_dim d_head d "
-        "seq_len n m"
+        "seq_len n m kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim"
     ),
     "leave it out; nothing is dropped here": "dropout dropout_p",
     "write W_q, W_k and W_v, its columns in three equal parts": "c_attn",
@@ -62,6 +65,13 @@ WITHOUT_KEY = {
     "write it under W_o, as Conv1D stores (in, out)": "c_proj",
     "write it under b_o": "c_proj.bias",
     OTHER_WORDS["seq2seq"]: "s h",
+    f"write W_dkv and W_kr, its {AS_STORED}": "kv_a_proj_with_mqa wkv_a",
+    f"write W_uk and W_uv, of each head its {AS_STORED}": "kv_b_proj wkv_b",
+    f"write W_uq and W_qr, of each head its {AS_STORED}": "q_b_proj wq_b",
+    "write it under W_dq": "q_a_proj wq_a",
+    "write latent_norm: rms, and the gains under gain_q and gain_kv": (
+        "q_a_layernorm kv_a_layernorm kv_norm"
+    ),
 }
 """Hints for keys of other tools that no one key replaces; the rows of `KEYS` have the rest."""
 
@@ -177,6 +187,7 @@ def hint_for(word: str) -> str:
     rows = [pair for row in KEYS.values() for pair in row.instead.items()]
     hints = [f"write {hint}" for hint, words in rows if ends & {*words.split()}]
     hints += [hint for hint, words in WITHOUT_KEY.items() if ends & {*words.split()}]
+    hints += [hint for name, hint in HINTS.items() if name in ends]
     return hints[0] if hints else did_you_mean(word, KEYS, "attn schema")
 
 
@@ -212,6 +223,8 @@ def with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in WITH_PARTS}, **read}
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
+    if "W_kr" in read and not values["positions"]:
+        values["positions"] = KEYS["positions"].form.read("rope", ("positions",))
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
     values["scale"] = values["scale"] or usual
     if "normalize" not in read and "scores" not in read:
@@ -280,6 +293,8 @@ def _misfits(keys: Collection[str], name: str, values: Mapping[str, Any]) -> Ite
         yield from _misfits_of_transformer(keys, values)
     if name == "encoder_decoder":
         yield from networks.misfits(keys, values)
+    if name == "latent":
+        yield from _faults_of(_tests_of_latent(keys, values))
     kind = KINDS[name]
     fitting = [form for form, row in MASKS.items() if kind.takes_mask(form, row.by_position)]
     for form in values["mask"]:
@@ -321,13 +336,37 @@ def _misfits_of_transformer(keys: Collection[str], values: Mapping[str, Any]) ->
         missing = "tokens" if "table" in embedding else "embedding"
         yield Fault(f"there is neither X nor {missing}", (), hint, needs="values")
     of_layer = () if values["layers"] else _tests_of_layer(keys, values)
-    for is_wrong, key, message, hint in (*_tests_after_layers(keys, values), *of_layer):
+    yield from _faults_of((*_tests_after_layers(keys, values), *of_layer))
+
+
+KeyTest: TypeAlias = tuple[bool, str, str, str]
+"""Whether a key is wrong, the key, the message and the hint."""
+
+KeyTests: TypeAlias = Iterator[KeyTest]
+
+
+def _faults_of(tests: Iterable[KeyTest]) -> Iterator[Fault]:
+    for is_wrong, key, message, hint in tests:
         if is_wrong:
             yield Fault(message, (key,), hint, needs="values")
 
 
-KeyTests: TypeAlias = Iterator[tuple[bool, str, str, str]]
-"""Whether a key is wrong, the key, the message and the hint."""
+def _tests_of_latent(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:
+    for key, other in KINDS["latent"].pairs:
+        hint = f"write {other}, or leave out {key}"
+        yield key in keys and other not in keys, key, f"{key} has no use without {other}", hint
+    no_queries = not {"W_q", "W_dq", "W_uq"} & {*keys}
+    yield no_queries, "kind", "kind latent needs W_q, or W_dq and W_uq", "they make the queries"
+    has_rope, score = "rope" in values["positions"], values["score"]["name"]
+    message = "rope turns only what W_qr and W_kr make"
+    is_unused = has_rope and not {"W_qr", "W_kr"} & {*keys}
+    yield is_unused, "positions", message, "write them, or leave out rope"
+    message = "W_kr makes keys that rope turns, but positions has no rope"
+    hint = "write positions: [rope, …], or leave out W_qr and W_kr"
+    yield "W_kr" in keys and not has_rope, "positions", message, hint
+    is_other = values["form"] == "absorbed" and score not in ("dot", "scaled_dot")
+    message = f"form: absorbed needs dot products as scores, not {score}"
+    yield is_other, "form", message, "write form: naive, or leave out score"
 
 
 def _tests_after_layers(keys: Collection[str], values: Mapping[str, Any]) -> KeyTests:

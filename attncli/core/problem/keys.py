@@ -123,6 +123,15 @@ class ProblemFields:
     W_v: Array | None = key(
         weight("head"), "projection to values", instead={"W_v": "w_value wvalue"}
     )
+    W_dq: Array | None = key(weight(), "latent: makes c_q, from which queries are made, from X")
+    W_uq: Array | None = key(weight("head"), "latent: c_q to the content part of the queries")
+    W_qr: Array | None = key(weight("head"), "latent: c_q, or X, to the rotary part of the queries")
+    W_dkv: Array | None = key(weight(), "latent: makes c_kv, from which keys and values are made")
+    W_uk: Array | None = key(weight("head"), "latent: c_kv to the content part of the keys")
+    W_uv: Array | None = key(weight("head"), "latent: c_kv to the values")
+    W_kr: Array | None = key(
+        weight(), "latent: X to the rotary part of the keys, one for all heads"
+    )
     W_o: Array | None = key(weight(), "projection of the heads' outputs side by side")
     b_q: Array | None = key(
         vector("head"),
@@ -332,6 +341,15 @@ class ProblemFields:
         ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
     )
     enhance: bool | None = key(TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]")
+    form: str = key(
+        choice(("naive", "absorbed")),
+        "latent: whether keys and values are made, or W_uk and W_uv absorbed elsewhere",
+        "naive",
+        instead={"form: absorbed": "absorb attn_impl"},
+    )
+    latent_norm: str | None = key(choice(("rms",)), "latent: the norm of c_q and c_kv")
+    gain_q: Array | None = key(vector(), "latent: the gain of the norm of c_q", aliases=("g_q",))
+    gain_kv: Array | None = key(vector(), "latent: the gain of the norm of c_kv", aliases=("g_kv",))
     layers: tuple[Any, ...] = key(
         Form(values.read_layers, parts=lambda: layer_forms()),  # noqa: PLW0108 – it is defined below
         "transformer: the keys of each layer; those of an only one may stand at the top",
@@ -349,7 +367,7 @@ class ProblemFields:
     )
     eps: float | None = key(
         number(or_equal=True),
-        "transformer: what norms add to the variance; 1e-5, or 1e-6 for rms",
+        "transformer and latent: what norms add to the variance; 1e-5, or 1e-6 for rms",
         instead={"eps: 1e-5": "epsilon layer_norm_eps layer_norm_epsilon"},
     )
     gain_1: Array | None = _norm_vector("gain", 1, GAIN_NAMES)

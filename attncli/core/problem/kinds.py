@@ -27,6 +27,7 @@ REPLACES = {
     "Q": ("W_q", "b_q"),
     "K": ("W_k", "b_k"),
     "V": ("W_v", "b_v"),
+    "W_dq": ("W_q",),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score", "qk_norm", "past"),
 }
 """Keys of results that a problem may set directly, each with the keys that it makes useless."""
@@ -56,6 +57,7 @@ class Kind(Record):
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
     # Options, and other shapes by their values.
     variants: tuple[tuple[str, ...], Mapping[Any, Shapes]] = ((), {(): {}})
+    pairs: tuple[tuple[str, str], ...] = ()  # keys, each with one without which it has no use
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether each query has a position among the keys, for some masks
     masks: tuple[str, ...] = ()  # the forms of masks that it takes, if not all
@@ -107,6 +109,21 @@ CROSS: Shapes = {
     **SELF,
     "W_k": ("d_memory", "kv_heads*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
+}
+LATENT: Shapes = {
+    "X": SELF["X"],
+    "W_dq": ("d_model", "d_cq"),
+    "gain_q": ("d_cq",),
+    "W_q": ("d_model", "heads*d_h"),
+    "W_uq": ("d_cq", "heads*d_h"),
+    "W_qr": ("d_cq", "heads*d_r"),
+    "W_dkv": ("d_model", "d_c"),
+    "gain_kv": ("d_c",),
+    "W_uk": ("d_c", "heads*d_h"),
+    "W_uv": ("d_c", "heads*d_v"),
+    "W_kr": ("d_model", "d_r"),
+    **MASKING,
+    **{key: SELF[key] for key in ("W_o", "b_o", "gradient")},
 }
 ATTENTION = (
     *(
@@ -217,6 +234,31 @@ KINDS: dict[str, Kind] = {
         implied=(
             *(Implied("m", "n", unless=(key,)) for key in ("K", "V")),
             *_without_projections("d_model"),
+        ),
+    ),
+    "latent": Kind(
+        "keys and values of all heads are made from one short vector per token",
+        "latent.latent",
+        LATENT,
+        (
+            *(*SCORING, *BACKWARD, "tokens_as", "weights_as", "positions", "heads", "mask"),
+            *("form", "latent_norm", "eps"),
+        ),
+        needs=("X", "W_dkv", "W_uk", "W_uv"),
+        pairs=(
+            *(("W_dq", "W_uq"), ("W_uq", "W_dq"), ("W_qr", "W_kr"), ("W_kr", "W_qr")),
+            *((key, "latent_norm") for key in ("gain_q", "gain_kv", "eps")),
+            ("gain_q", "W_dq"),
+        ),
+        start=("W_dq", "W_uq", "W_qr", "W_kr"),
+        axes=AXES,
+        implied=(
+            Implied("m", "n"),
+            Implied("d_cq", "d_model", unless=("W_dq",)),
+            Implied("d_k", "d_h + d_r"),
+            Implied("d_k", "d_h", unless=("W_kr",)),
+            Implied("d_q", "d_k"),
+            Implied("d_out", "heads*d_v", unless=("W_o",)),
         ),
     ),
     "transformer": Kind(

@@ -6,6 +6,7 @@ the first, and a message can name both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -335,7 +336,7 @@ def _imply(sizes: Sizes, kind: Kind, keys: Collection[str]) -> None:
     for implied in left_out:
         size = sizes.size(implied.origin)
         if size is not None:
-            known = sizes.bound[implied.origin.rpartition("*")[2]]
+            known = sizes.bound[re.split(r"[* ]", implied.origin)[-1]]
             weights = [key for key in implied.unless if key.startswith("W") or "." in key]
             words = f"{known.words}, and {weights[0]} is left out" if weights else known.words
             sizes.bind(implied.letter, size, known.key, known.noun, words)

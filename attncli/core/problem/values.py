@@ -15,6 +15,7 @@ from attncli.core.attention.parameters import SCALE_NAMES, SETTINGS, Parameter
 from attncli.core.errors import Fault, KeyPath, collected, fail
 from attncli.core.numbers import forms
 from attncli.core.numbers.forms import LABELS, Form, Schema
+from attncli.core.numbers.other_words import HINTS, plain
 from attncli.core.numbers.parser import NumberError, parse
 from attncli.core.numbers.written import (
     MAX_DIGITS_OF_FLOATS,
@@ -231,7 +232,8 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if isinstance(raw, str) and not re.search(MATRIX_TEXT, raw):
         if raw in _table("masks"):
             raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
-        hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
+        hint = HINTS.get(plain(raw), "use causal or a 0/1 matrix")
+        hint = "did you mean causal?" if raw.startswith("c") else hint
         hint = f'write mask: {{when: "{visible(raw)}"}}' if re.search("[<>=≤≥]", raw) else hint
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):

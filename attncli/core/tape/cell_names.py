@@ -154,7 +154,15 @@ def are_clear(labels: tuple[str, ...]) -> list[bool]:
 WORDS = """
 Q: query queries hookq querystates
 K: key keys hookk keystates
-V: value values hookv valuestates
+V: value values hookv valuestates vc
+c_q: cq compressedq compressedqueries querylatent latentqueries
+c_kv: ckv compressedkv latent latents kvlatent latentkv
+Q_C: qc qnope qpass contentqueries
+K_C: kc knope kpass contentkeys
+Q_absorbed: absorbedq absorbedqueries
+Q_rotary: rotaryq
+K_rotary: rotaryk
+context_c: contextlatent latentcontext
 Q_normed: normedq normedqueries qnorm querystates
 K_normed: normedk normedkeys knorm keystates
 positions: pe positionalencoding positionalencodings positionencoding positionalembedding
@@ -163,8 +171,8 @@ frequencies: frequency invfreq thetafreq scaledfrequencies
 angles: θ theta thetas angle
 cos: cosine cosines cosθ cosangles
 sin: sine sines sinθ sinangles
-Q_rotated: rotatedq rotatedqueries qrope qrot ropeq hookrotq querystates
-K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates
+Q_rotated: rotatedq rotatedqueries qrope qrot ropeq hookrotq querystates qr qpe
+K_rotated: rotatedk rotatedkeys krope krot ropek hookrotk keystates kr kpe
 K_all: allkeys kcache keycache
 V_all: allvalues vcache valuecache
 scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
@@ -276,7 +284,7 @@ def _any_step(inputs: frozenset[str]) -> re.Pattern[str]:
     names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
     known = "|".join(re.escape(_plain(name)) for name in names)
     parts = "net|score|gate|normalize|qknorm|past|positions|embedding|finalnorm"
-    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|k|final|\d)*")
+    return re.compile(rf"(d|new)?({parts}|[wub])?({known})(x|memory|q|kv|k|final|\d)*")
 
 
 def has_time(name: str) -> bool:

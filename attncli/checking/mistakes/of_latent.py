@@ -1,0 +1,104 @@
+"""Mistakes in latent attention: in what is made from c_q and c_kv, and in the parts of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+import numpy as np
+
+from attncli.checking.mistakes.mistake import (
+    Changes,
+    is_named,
+    is_weight,
+    made_by,
+    made_of,
+    mistake,
+    put,
+    wrong,
+)
+from attncli.core.attention.position_operations import Angles, OfAngles, Rotated
+from attncli.core.mechanisms.trace import Trace
+from attncli.core.records import replace
+from attncli.core.tape.evaluation import array_of, walk
+from attncli.core.tape.operations import Add, Concatenate, MatMul, Scale
+from attncli.core.tape.step import Expression, Step
+
+SOURCES = ("X", "embedded", "c_q", "normed_q", "c_kv", "normed_kv")
+"""What queries, keys and values are made from, a row for each token."""
+
+
+@mistake("The scores were divided by √d_h, not by √(d_h + d_r).", "Calculate {formula}.")
+def scaled_by_content_part(step: Step, trace: Trace) -> Changes:
+    scale, sizes = made_by(Scale, step), trace.problem.sizes
+    if scale and "d_r" in sizes and scale.over == sqrt(sizes["d_k"]):
+        yield {step.name: replace(scale, over=sqrt(sizes["d_h"]))}, {}
+
+
+@mistake("The rotary part was left out.", "Calculate {formula}.")
+def rotary_part_left_out(step: Step, trace: Trace) -> Changes:
+    every = {name: node.left for name, node, _ in _joined(trace)}
+    if step.name in every:
+        yield every, {}
+
+
+@mistake("The two parts were added up.", "Put them side by side: {formula}.")
+def parts_added(step: Step, trace: Trace) -> Changes:
+    every = {name: Add(node.left, node.right) for name, node, _ in _joined(trace)}
+    if step.name in every:
+        yield every, {}
+
+
+@mistake(
+    "The content part was turned by the positions, too.", "Turn the rotary part alone: {formula}."
+)
+def content_turned(step: Step, trace: Trace) -> Changes:
+    """By itself, or as one vector with the rotary part; of queries and keys, or in one step."""
+    for is_whole in (False, True):
+        every: dict[str, Expression] = {}
+        for name, node, rotated in _joined(trace):
+            part = replace(node, right=rotated.operand) if is_whole else node.left
+            turned = _turned(part, rotated)
+            every[name] = turned if is_whole else replace(node, left=turned)
+        if step.name in every and not any(array_of(x).shape[-1] % 2 for x in every.values()):
+            yield {step.name: every[step.name]}, {}
+            yield every, {}
+
+
+def _turned(part: Expression, like: Rotated) -> Rotated:
+    waves = replace(like.waves, size=array_of(part).shape[-1], sections=())
+    cos, sin = (OfAngles(Angles(part, waves), name, waves) for name in ("cos", "sin"))
+    return replace(like, operand=part, cos=cos, sin=sin, waves=waves)
+
+
+def _joined(trace: Trace) -> Iterator[tuple[str, Concatenate, Rotated]]:
+    """Yield the names of the steps in which a rotary part is put beside a content part."""
+    for step in trace:
+        node = made_by(Concatenate, step)
+        if node and (rotated := made_by(Rotated, node.right)):
+            yield step.name, node, rotated
+
+
+@mistake("The rotary part of head 1 was taken in every head.", "Calculate {formula} in each head.")
+def rotary_queries_shared(step: Step, trace: Trace) -> Changes:
+    """Of queries, which are turned as keys are, but not shared."""
+    if step.plain in ("Q_rotary", "Q_rotated") and "head" in step.leading:
+        yield {step.name: wrong(lambda q: np.broadcast_to(q[:, :1], q.shape), made_of(step))}, {}
+
+
+@mistake("{step} was made with {used}, not with {right}.", "Calculate {formula}.")
+def latent_operand_exchanged(step: Step, trace: Trace) -> Changes:
+    """Another matrix of weights, or other rows, such as X for c_kv."""
+    known = {**trace.inputs, **trace.steps} if trace.problem.kind == "latent" else {}
+    products = [node for node in walk(made_of(step)) if isinstance(node, MatMul)]
+    for node in (node for node in products if is_named(node.left, SOURCES)):
+        for name, used in known.items():
+            right = node.right if is_weight(used) else node.left
+            if (
+                isinstance(right, Step)
+                and used is not right
+                and (is_weight(used) or name in SOURCES)
+            ):
+                pair = (node.left, used) if right is node.right else (used, node.right)
+                words = {"used": name, "right": right.name}
+                yield {step.name: put(made_of(step), node, MatMul(*pair))}, words
